@@ -19,7 +19,7 @@ from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.people.review.test_server_hostile import MARKUP, document, file_name, pairs
 from qa_pipeline_tests.support.review_server import ReviewServer, review_server
-from qa_pipeline_tests.system.browser import NARROW, WIDE, chromium, person, serious_problems
+from qa_pipeline_tests.system.browser import NARROW, WIDE, person, serious_problems
 
 pytestmark = pytest.mark.slow
 
@@ -34,12 +34,6 @@ BASE = "Two people lift the boiler onto its base of concrete."
 PAGES = ("The manual describes the Kestrel 4.", BASE, SAFETY)
 REVIEWED = 20
 """Pairs that a person goes through by keys alone."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -223,6 +217,24 @@ def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(ada: Page, how
     assert chip.get_attribute("aria-describedby") == tooltip.get_attribute("id")
     ada.keyboard.press("Escape")
     expect(tooltip).to_be_hidden()
+
+
+def test_pages_of_a_document_alone_are_swapped_without_loading_the_whole_page(
+    ada: Page, server: ReviewServer, workspace: Workspace
+) -> None:
+    rows = workspace.table("documents", "b").filter(pl.col("format") == "pdf")
+    ada.goto(f"{server.base}/document/b/{rows['document_id'][0]}")
+    ada.evaluate("window.isSamePage = true")
+    for number in (2, 3):
+        ada.get_by_role("link", name="Page after").click()
+        expect(ada.get_by_role("group", name=f"Page {number}")).to_be_visible()
+        assert parse_qs(urlsplit(ada.url).query)["page"] == [str(number)]
+    expect(ada.get_by_role("link", name="Read as text")).to_be_visible()
+    ada.go_back()
+    expect(ada.get_by_role("group", name="Page 2")).to_be_visible()
+    ada.get_by_role("link", name="Skip to the content").press("Enter")
+    expect(ada.get_by_role("group", name="Page 2")).to_be_visible()
+    assert ada.evaluate("window.isSamePage")
 
 
 def test_an_empty_output_folder_says_what_to_run(browser: Browser, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from qa_pipeline.people.review.stored import version_of
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun
 from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
@@ -60,6 +61,8 @@ ASKED = "asked"
 """For whom the calls are, in the store of replies: what people ask is no cost of a batch."""
 MOST_CHARACTERS = 1_000
 """Characters of a question; a longer text is a document to be read and no question."""
+_WAIT_MINUTES = 0.5
+"""A person waits no longer for a model server that is away; a run, beside which nobody sits, may."""
 _MOST_OPEN = 4
 """Batches whose search stays in memory; its word index takes seconds to build for a large one."""
 _MOST_TRIED = 16
@@ -199,6 +202,12 @@ class Asking:
             InputError: there is none of this name, or no more.
         """
         return self.checks.find(job_id) or self.questions.get(job_id)
+
+
+def impatient(settings: Settings) -> Settings:
+    """Return settings under which a model server that is away is waited for as long as a person waits."""
+    minutes = min(settings.llm.wait_minutes, _WAIT_MINUTES)
+    return settings.model_copy(update={"llm": settings.llm.model_copy(update={"wait_minutes": minutes})})
 
 
 def checked_question(text: str) -> str:

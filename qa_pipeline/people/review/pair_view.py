@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -43,6 +44,13 @@ STEPS = {
     "no_step": "No step decided",
 }
 """Step that decided a claim, in words."""
+
+_MOST_CLAIMS = 300
+"""Claims that a page shows; an imported answer of a megabyte has tens of thousands."""
+LONGEST_TEXT = 100_000
+"""Characters of a question or answer that a page shows, and lets edit; browsers take 30 s for a million."""
+_LONGEST_CLAIM = 2_000
+"""Characters of a claim or a difference beside the answer; a text without sentences is a claim as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """Everything that the page of a pair shows."""
+    """Everything that the page of a pair shows; of its claims, `unshown` are left out for being too many."""
 
     pair: PairRow
     content_sha256: str
@@ -137,6 +145,7 @@ class PairView:
     reason: str
     support: Support
     claims: list[ClaimView]
+    unshown: int
     answer: list[AnswerPiece]
     refusal: dict[str, Any] | None
     closest: Place | None
@@ -148,12 +157,22 @@ class PairView:
     history: list[dict[str, Any]]
 
     @property
+    def question(self) -> str:
+        """Return the question as far as it is shown."""
+        return (self.pair["question"] or "")[:LONGEST_TEXT]
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether question or answer are cut on the page."""
+        return max(len(self.pair[name] or "") for name in ("question", "answer")) > LONGEST_TEXT
+
+    @property
     def not_supported(self) -> list[tuple[str, str]]:
         """Return the spans of the answer that are not supported, and why."""
         answer = self.pair["answer"] or ""
         return [
             (answer[span["start"] : span["end"]], in_words(span["reason"]))
-            for span in self.verdict["unsupported_spans"]
+            for span in self.verdict["unsupported_spans"][:_MOST_CLAIMS]
         ]
 
     def selected(self, claim: int | None, evidence: int | None) -> tuple[ClaimView | None, Place | None]:
@@ -216,6 +235,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
     opposing = _opposing(views, contradictions, paths)
+    shown = sorted(sorted(views, key=_is_supported)[:_MOST_CLAIMS], key=attrgetter("number"))
     # A claim says so with its first difference, and a quote with its place.
     is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
@@ -225,12 +245,13 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         verdict=verdict,
         reason=in_words(verdict["reason"], None if is_said_elsewhere else verdict["detail"]),
         support=support_of(
-            sum(view.verdict == SUPPORTED for view in views),
+            sum(map(_is_supported, views)),
             len(views),
             is_refusal=pair["coverage"] == "none",
         ),
-        claims=views,
-        answer=list(answer_pieces(pair["answer"] or "", views)),
+        claims=shown,
+        unshown=len(views) - len(shown),
+        answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], shown)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         opposing=opposing,
@@ -244,6 +265,10 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]) or {},
         history=decision_states(decisions, pairs, claims).to_dicts(),
     )
+
+
+def _is_supported(view: ClaimView) -> bool:
+    return view.verdict == SUPPORTED
 
 
 def dimensions_of(assessment: Mapping[str, Any] | None) -> list[Dimension]:
@@ -276,17 +301,23 @@ def claim_views(
         yield ClaimView(
             number=number,
             claim_id=claim["claim_id"],
-            text=claim["self_contained"] or claim["text"],
+            text=_cut(claim["self_contained"] or claim["text"]),
             start=claim["start"],
             end=claim["end"],
             verdict=decided.get("verdict", "undecided"),
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, detail) if reason else detail,
-            differences=[] if decided.get("verdict") == SUPPORTED else differences,
+            differences=[]
+            if decided.get("verdict") == SUPPORTED
+            else [_cut(difference) for difference in differences],
             scores={name: score for name, score in scores.items() if score is not None},
             places=[Place(places + at, *values) for at, values in enumerate(own_places)],
         )
         places += len(own_places)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_CLAIM else f"{text[:_LONGEST_CLAIM]}…"
 
 
 def _denial(denial: str, reason: str | None) -> str:
@@ -357,7 +388,7 @@ def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPi
     """Yield the answer cut where claims begin and end; a claim inside another is not cut out."""
     done = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
-        if claim.start < done:
+        if claim.start < done or claim.start >= len(answer):
             continue
         if claim.start > done:
             yield AnswerPiece(answer[done : claim.start], None)

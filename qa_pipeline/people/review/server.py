@@ -31,7 +31,7 @@ from qa_pipeline.people.review import (
     sheet_page,
     source_page,
 )
-from qa_pipeline.people.review.asking import Asking
+from qa_pipeline.people.review.asking import Asking, impatient
 from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.overview_view import Overviews
@@ -125,7 +125,7 @@ def build_app(
         },
     )
     tables = StoredTables(layout)
-    resources = resources or Resources(settings.model_copy(update={"out": layout.out}))
+    resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
         layout,
         sessions,

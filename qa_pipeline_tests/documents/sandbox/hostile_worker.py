@@ -207,7 +207,7 @@ def nothing() -> None:
     """Load no models."""
 
 
-def english(text: str, declared: str | None = None) -> list[LanguageShare]:
+def english(text: str, *_: object) -> list[LanguageShare]:
     return [LanguageShare("en", 1.0)]
 
 

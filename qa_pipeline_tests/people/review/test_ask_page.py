@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelError
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.people.review.asking import impatient
 from qa_pipeline.people.review.server import build_app
 from qa_pipeline.people.review.sessions import Sessions
 from qa_pipeline.pipeline.resources import Resources
@@ -207,6 +208,12 @@ def test_an_answer_stays_and_can_be_exported_where_the_judge_stops(
     assert "Well supported" in page
     assert "max_calls=1 is reached" in page
     assert "Export with its sources" in page
+
+
+@pytest.mark.parametrize(("minutes", "waited"), [(10, 0.5), (0.1, 0.1)])
+def test_nobody_waits_long_for_a_model_server_that_is_away(minutes: float, waited: float) -> None:
+    settings = load_settings(llm={"wait_minutes": minutes})
+    assert impatient(settings).llm.wait_minutes == waited
 
 
 def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from qa_pipeline.people.review import pair_view
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.people.review.tables import QUOTES, decide, write_pair
+from qa_pipeline_tests.people.review.test_server import hidden
 
 SignIn = Callable[[Path], TestClient]
 ADDRESS = "/pair/b/p?list=all"
@@ -165,3 +167,27 @@ def test_a_number_that_is_none_is_passed_over(client: TestClient) -> None:
     for number in ("0", "-1", "x", "²", "9" * 5000):
         reply = client.get(ADDRESS, params={"claim": number, "evidence": number})
         assert reply.status_code == 200
+
+
+def test_of_many_claims_those_that_are_not_supported_are_shown_and_the_others_counted(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair_view, "_MOST_CLAIMS", 1)
+    page = client.get(ADDRESS).text
+    assert "Partly supported: 1 of 2 claims" in page
+    assert 'id="claim-2"' in page
+    assert 'id="claim-1"' not in page
+    assert "1 further claim is not shown; those that are not supported come first." in page
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "words and " * 100_000])
+def test_a_megabyte_of_question_and_answer_is_a_page(tmp_path: Path, sign_in: SignIn, text: str) -> None:
+    write_pair(Layout(tmp_path), pair={"question": text, "answer": text})
+    client = sign_in(tmp_path)
+    page = client.get(ADDRESS).text
+    assert len(page) < 500_000
+    assert "shown up to 100,000 characters each, and cannot be edited here" in page
+    assert 'name="edited_answer"' not in page
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256", "seen")}
+    reply = client.post("/pair/b/p/decision", data={**form, "decision": "accepted"}, follow_redirects=False)
+    assert reply.status_code == 303
