@@ -194,6 +194,38 @@ def test_no_page_says_a_phrase_in_english(client: TestClient, language: str) -> 
         assert english_of(shown_texts(page), language) == [], address
 
 
+@pytest.mark.parametrize(
+    ("language", "accepted", "edited"),
+    [
+        ("sv", "Godkänt och sparat på disken:", "Det ändrade paret, ännu inte sparat"),
+        (
+            "de",
+            "Angenommen und auf der Festplatte gespeichert:",
+            "Das geänderte Paar, noch nicht gespeichert",
+        ),
+    ],
+)
+def test_what_a_form_does_is_said_in_the_language(
+    client: TestClient, language: str, accepted: str, edited: str
+) -> None:
+    client.headers |= {"accept-language": language, "origin": "http://127.0.0.1"}
+    pair = re.findall(r'href="(/pair/b/\w+)\?', client.get("/?list=all").text)[0]
+    form = {
+        field.attributes["name"] or "": field.attributes.get("value") or ""
+        for field in LexborHTMLParser(client.get(pair).text).css("form.decide input[type=hidden]")
+    }
+    preview = client.post(
+        f"{pair}/decision", data={**form, "decision": "edited", "edited_answer": "It is 9."}
+    )
+    refusal = client.post(f"{pair}/decision", data={**form, "decision": "edited"})
+    decided = client.post(f"{pair}/decision", data={**form, "decision": "accepted"})
+    assert edited in preview.text
+    assert accepted in decided.text
+    assert refusal.status_code == 409
+    pages = [preview, decided, refusal, *map(client.get, ["/?list=decided", "/decisions", "/overview"])]
+    assert [english_of(shown_texts(page.text), language) for page in pages] == [[]] * len(pages)
+
+
 def test_english_on_a_page_is_found(client: TestClient) -> None:
     english = english_of(shown_texts(client.get("/?list=all").text), "sv")
     assert {"Queue", "Clear filters", "Search in question and answer"} <= set(english)
