@@ -207,7 +207,7 @@ def nothing() -> None:
     """Load no models."""
 
 
-def english(text: str, declared: str | None = None) -> list[LanguageShare]:
+def english(text: str, declared: str | None = None, title: str | None = None) -> list[LanguageShare]:
     return [LanguageShare("en", 1.0)]
 
 
