@@ -11,7 +11,8 @@ from starlette.testclient import TestClient
 from qa_pipeline.people.review.server import build_app
 from qa_pipeline.people.review.sessions import Sessions
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Workspace, new_workspace
+from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
+from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
 GUIDE = """# Guide
 
@@ -46,6 +47,27 @@ def run_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A batch that was run, to be changed at will."""
     return new_workspace(tmp_path, monkeypatch).fill_from(run_once)
+
+
+@pytest.fixture(scope="session")
+def released_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("audited"), patch)
+        made.write({f"{name}/guide.md": guide(name) for name in NAMES[:2]})
+        assert made.run().code == 0
+        assert release(made).code == 0
+    return made
+
+
+@pytest.fixture
+def audited(released_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A release, and a sample of its rows that nobody has labelled."""
+    workspace = new_workspace(tmp_path, monkeypatch).fill_from(released_once)
+    drawn = invoke(
+        "audit", "sample", workspace.out / "releases", "10", "--to", workspace.out / "audits" / "first.jsonl"
+    )
+    assert drawn.code == 0, drawn
+    return workspace
 
 
 @pytest.fixture

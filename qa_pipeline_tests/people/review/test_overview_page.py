@@ -4,10 +4,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from starlette.testclient import TestClient
 
+from qa_pipeline.publishing.certificate import in_words
+from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.people.review.test_server import hidden
+from qa_pipeline_tests.publishing.plants import release
 
 
 def test_the_figures_are_those_of_status(client: TestClient, workspace: Workspace) -> None:
@@ -55,3 +59,42 @@ def test_a_decision_shows_at_once(client: TestClient) -> None:
 
 def test_nothing_released_says_how_to_release(client: TestClient) -> None:
     assert "Nothing was released yet" in client.get("/overview").text
+
+
+def test_a_release_that_nobody_audited_says_how_to_audit_it(
+    audited: Workspace, sign_in: Callable[[Path], TestClient]
+) -> None:
+    page = sign_in(audited.out).get("/overview").text
+    assert "has no certificate: people have not audited it" in page
+    assert "qa-pipeline audit sample" in page
+
+
+def test_the_certificate_of_a_release_is_given_in_its_words(
+    audited: Workspace, sign_in: Callable[[Path], TestClient]
+) -> None:
+    client, file = sign_in(audited.out), audited.out / "audits" / "first.jsonl"
+    client.get("/overview")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text("".join(f"{json.dumps({**row, 'label': 'right', 'who': 'Ada'})}\n" for row in rows))
+    ran = release(audited, "--audit", str(file))
+    assert ran.code == 0, ran
+    certificate = read_manifest(audited.out / "releases" / "2").certificate
+    assert certificate is not None
+    page = client.get("/overview").text
+    assert "The certificate of release <bdi>2</bdi>" in page
+    assert [f"<li>{sentence}</li>" in page for sentence in in_words(certificate)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [("latest.json", "of the newest release"), ("1/manifest.json", "restore the release from a copy")],
+)
+def test_a_release_that_cannot_be_read_is_one_sentence_beside_the_other_figures(
+    audited: Workspace, sign_in: Callable[[Path], TestClient], file: str, words: str
+) -> None:
+    damaged = audited.out / "releases" / file
+    damaged.write_bytes(b"{")
+    page = sign_in(audited.out).get("/overview").text
+    assert f"{damaged} is damaged; " in page
+    assert words in page
+    assert "Share of claims supported, of" in page

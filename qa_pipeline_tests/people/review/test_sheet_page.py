@@ -13,35 +13,14 @@ from qa_pipeline.people.review.server import build_app
 from qa_pipeline.people.review.sessions import Sessions, User
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.people.review.conftest import ADDRESS
 from qa_pipeline_tests.people.review.test_server import hidden
-from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
 ROWS: list[dict[str, Any]] = [
     {"id": "q1", "query": "How hot?", "answer": "Hot", "statements": [{"text": "Hot", "quote": "At 60 °C."}]},
     {"id": "q2", "query": "How high?", "answer": "3 m.", "statements": None},
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def released_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    with pytest.MonkeyPatch.context() as patch:
-        made = new_workspace(tmp_path_factory.mktemp("audited"), patch)
-        made.write({f"{name}/guide.md": guide(name) for name in NAMES[:2]})
-        assert made.run().code == 0
-        assert release(made).code == 0
-    return made
-
-
-@pytest.fixture
-def audited(released_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    workspace = new_workspace(tmp_path, monkeypatch).fill_from(released_once)
-    drawn = invoke(
-        "audit", "sample", workspace.out / "releases", "10", "--to", workspace.out / "audits" / "first.jsonl"
-    )
-    assert drawn.code == 0, drawn
-    return workspace
 
 
 def post(client: TestClient, address: str, label: str, item: str | None = None) -> tuple[int, str]:
