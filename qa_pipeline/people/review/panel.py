@@ -29,8 +29,8 @@ VERDICTS = ("accepted", "rejected")
 """Verdicts that can be compared: of edits no two are the same."""
 RATERS = 2
 LEAST_PAIRS = 10
-"""Pairs that two people rated, below which no kappa is shown: in 40 simulated sets of two people who were of one
-mind about 85 % of the pairs, its interval was 0.8 wide for 10 pairs, and 1.1 for 5."""
+"""Pairs that two people rated, below which no kappa is shown: over 40 simulated sets in which two people say
+the same of 85 % of the pairs, its interval is 0.8 wide for 10 pairs, and 1.1 for 5."""
 LEAST_KAPPA = 0.6
 """From here on agreement is called substantial (Landis and Koch 1977)."""
 
@@ -52,7 +52,7 @@ class Rating(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """How far the people are with a pair.
+    """Say how far the people are with a pair.
 
     Args:
         open_for: who may give a verdict on it now; None: anybody may decide.
