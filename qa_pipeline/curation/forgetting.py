@@ -34,6 +34,8 @@ LEAST_QUOTE = 30
 _MOST_PATHS = 5  # of a message: more fill the screen, and one says how many are left out
 _ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
 _PLACE = ("batch", "path")
+_RATINGS = "ratings"
+"""What people say of the same pairs: no table, but rows of a batch."""
 PLACES = pl.Schema(dict.fromkeys(("content_sha256", "document_id", *_PLACE), pl.String()))
 
 
@@ -217,6 +219,10 @@ def _purge(layout: Layout, batch: str, contents: Collection[str]) -> None:
     if rows[DECISIONS.name].height:
         staying = read_decisions(decisions).join(rows[DECISIONS.name], on="decision_id", how="anti")
         write_bytes(decisions, staying.write_ndjson().encode())
+    ratings = layout.ratings(batch)
+    if rows[_RATINGS].height:
+        lines, theirs = ratings.read_bytes().splitlines(keepends=True), set(rows[_RATINGS]["place"])
+        write_bytes(ratings, b"".join(line for place, line in enumerate(lines) if place not in theirs))
     is_theirs = {
         table.name: pl.col(key).is_in(rows[name][key].implode())
         for table, name, key in (
@@ -269,13 +275,38 @@ def _rows_of(layout: Layout, batch: str, contents: Collection[str]) -> dict[str,
     about = pl.col("pair_id").is_in([*pairs["pair_id"], *claims["pair_id"]])
     about |= pl.col("evidence_document_id").is_in(documents["document_id"].implode()).fill_null(value=False)
     quoting = decisions["decision_id"].is_in(_quoting(decisions, documents, layout, batch, contents))
+    ratings = _ratings(layout.ratings(batch))
+    of_them = ratings["pair_id"].is_in([*pairs["pair_id"], *claims["pair_id"]])
+    of_them |= ratings["evidence_document_id"].is_in([*documents["document_id"]]).fill_null(value=False)
+    of_them |= ratings["decision_id"].is_in(_quoting(ratings, documents, layout, batch, contents))
     return {
         DOCUMENTS.name: documents,
         CHUNKS.name: chunks,
         QUESTIONS.name: questions,
         PAIRS.name: pairs,
         DECISIONS.name: decisions.filter(about | quoting),
+        _RATINGS: ratings.filter(of_them),
     }
+
+
+def _ratings(path: Path) -> pl.DataFrame:
+    """Return the ratings of a batch as decisions, in which `place` is the number of the line, from 0.
+
+    Raises:
+        InputError: the file is damaged. It holds people's work, so nothing goes on as if it were empty.
+    """
+    lines = path.read_bytes().splitlines() if path.is_file() else []
+    try:
+        rows = [
+            (str(place), place, row["id"], row["group"], row["why"])
+            for place, row in enumerate(map(json.loads, lines))
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read; repair it or restore it from a backup") from error
+    names = ("decision_id", "place", "pair_id", "evidence_document_id", "why")
+    schema = {**dict.fromkeys(names, pl.String()), "place": pl.Int64()}
+    empty = {name: pl.lit(None, pl.String()) for name in WRITTEN if name not in names}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(**empty)
 
 
 def _is_of(contents: Collection[str]) -> pl.Expr:

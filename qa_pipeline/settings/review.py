@@ -1,5 +1,6 @@
 """Settings of the web app in which people look at pairs and decide."""
 
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -26,3 +27,9 @@ class ReviewSettings(Group):
     """Hours after which a person signs in again."""
     max_upload_bytes: int = Field(50_000_000, gt=0)
     """Size of the largest upload that is read."""
+    overlap: float = Field(0, ge=0, le=1)
+    """Share of the waiting pairs that two people of `--users` rate, each without seeing the other's verdict.
+    None by default: such a pair waits until both have come, which a team decides for itself."""
+    gold: Path | None = None
+    """File of pairs whose right verdict is known (id, annotator, rating: accepted or rejected). They wait for
+    each person of `--users`, and decide nothing."""

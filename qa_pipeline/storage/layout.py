@@ -108,6 +108,15 @@ class Layout:
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
+    def rating_folder(self) -> Path:
+        """Return the folder of verdicts that several people give on the same pairs, a file a batch."""
+        return self.out / "ratings"
+
+    def ratings(self, batch: str) -> Path:
+        """Return the file of verdicts that several people give on the same pairs of a batch."""
+        return self._of_batch(self.rating_folder, batch, ".jsonl")
+
+    @property
     def asked(self) -> Path:
         """Return the folder of what people uploaded and added in the review app."""
         return self.out / "asked"

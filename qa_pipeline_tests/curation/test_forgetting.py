@@ -354,6 +354,22 @@ def test_no_release_holds_a_forgotten_document_even_where_tables_still_do(copied
     assert invoke("verify", release).code == OK
 
 
+def test_ratings_of_several_people_go_with_the_document_they_are_about(copied: Workspace) -> None:
+    layout = Layout(copied.out)
+    ids = {path: min(ids_of(copied, "b0", path)["pair"]) for path in DECIDED.values()}
+    documents = {path: min(ids_of(copied, "b0", path)["document"]) for path in DECIDED.values()}
+    rows = [
+        {"id": ids["pbrt.md"], "group": None, "why": None},
+        {"id": "of an earlier run", "group": documents["pbrt.md"], "why": None},
+        {"id": ids["pigments.md"], "group": documents["pigments.md"], "why": f"Compare: {SECRET}"},
+        {"id": ids["pigments.md"], "group": documents["pigments.md"], "why": "too short"},
+    ]
+    write_bytes(layout.ratings("b0"), "".join(f"{json.dumps(row)}\n" for row in rows).encode())
+    assert forget(copied)["rows"]["b0"]["ratings"] == 3
+    assert layout.ratings("b0").read_text() == f"{json.dumps(rows[3])}\n"
+    assert holding(copied.out, SECRET) == []
+
+
 def test_decisions_that_are_left_keep_their_order_and_later_ones_come_after_them(copied: Workspace) -> None:
     forget(copied)
     path = Layout(copied.out).decisions("b0")

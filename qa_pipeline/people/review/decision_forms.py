@@ -1,7 +1,7 @@
 """Decisions made on a page: they take the way of decision files, and are refused in the same words."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,10 +19,13 @@ from qa_pipeline.people.decision_files import (
     take_decisions,
 )
 from qa_pipeline.people.review.languages import PhrasedError
+from qa_pipeline.people.review.panel import RATERS, VERDICTS, Rating
+from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.rows import DecisionColumns
-from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
+from qa_pipeline.storage.tables import CLAIMS, DOCUMENTS, PAIRS
+from qa_pipeline.text.rendering import shorten
 
 OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
 """Reasons for which a person rejects because of the sources; they count against verification."""
@@ -36,6 +39,8 @@ OF_QUALITY = (
 """Reasons for which a person rejects what is proved: nine in all, so that each has a key."""
 REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
 """Reason codes that a person gives by the keys 1 to 9, with their words."""
+_LONGEST_WHO, _LONGEST_WHY = 200, 2_000
+"""Characters of names and reason in a decision."""
 _EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
 _EVIDENCE = ("evidence_quote", "evidence_document_id")
 
@@ -49,12 +54,84 @@ class Outcome:
         edit: an edit that fits and is not recorded yet, a row of decisions.
         checked: what the form of that edit carries once its verification was shown.
         status: of the page that shows it, by HTTP.
+        is_rating: whether it is on the disk, and decides nothing alone.
     """
 
     problem: str | None = None
     edit: DecisionColumns | None = None
     checked: str = ""
     status: int = 409
+    is_rating: bool = False
+
+
+def decide_or_rate(
+    queue: Queue, tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str
+) -> Outcome:
+    """Take the form of a person: as a rating where two people rate the pair apart, else as a decision."""
+    panel = queue.panel
+    if panel is None:
+        return decide(tables, batch, pair_id, form, who)
+    try:
+        with panel.locked():
+            stand = queue.stand(batch, pair_id)
+            if stand.open_for is not None and who not in stand.open_for:
+                return Outcome(
+                    "you have given your verdict, or other people decide this pair; go on to the next"
+                )
+            if not stand.is_rated_by(who):
+                return decide(tables, batch, pair_id, form, who)
+            line = _line(tables, batch, pair_id, form, who)
+            if line.decision not in VERDICTS or line.claim_id:
+                return Outcome(
+                    "several people rate this pair apart: accept or reject it as a whole", status=400
+                )
+            fitting = fitting_decisions(tables.layout, ReadFile({1: line}, [], 0, "decision"))
+            if fitting.problems:
+                return Outcome(fitting.problems[0].text)
+            rating = _rating(tables, batch, pair_id, line)
+            panel.add(batch, rating)
+            ratings = [*stand.ratings.values(), rating]
+            if stand.is_gold or len(ratings) < RATERS or len({each.rating for each in ratings}) > 1:
+                return Outcome(is_rating=True)
+            return decide(tables, batch, pair_id, _agreed(form, ratings), _names(ratings))
+    except InputError as error:
+        return Outcome(str(error), status=400)
+    except QAPipelineError as error:
+        return Outcome(str(error), status=500)
+
+
+def _rating(tables: StoredTables, batch: str, pair_id: str, line: DecisionLine) -> Rating:
+    claims = tables.frame(CLAIMS, batch).filter(pl.col("pair_id") == pair_id)
+    documents = claims.sort("position")["evidence_document_id"].drop_nulls()
+    return Rating(
+        id=pair_id,
+        annotator=line.who,
+        rating="accepted" if line.decision == "accepted" else "rejected",
+        group=documents[0] if documents.len() else None,
+        why=line.why,
+        content_sha256=line.content_sha256,
+        rated_at=line.decided_at or "",
+    )
+
+
+def _names(ratings: Sequence[Rating]) -> str:
+    return shorten(" and ".join(rating.annotator for rating in ratings), _LONGEST_WHO)
+
+
+def _agreed(form: Mapping[str, str], ratings: Sequence[Rating]) -> dict[str, str]:
+    """Return the form of a decision that several people agree on, with the reasons of all.
+
+    A reason that says nothing about the sources comes first: where only one person doubts them, the row is
+    none to calibrate with.
+    """
+    reasons = dict.fromkeys(rating.why for rating in ratings if rating.why)
+    ordered = sorted(reasons, key=lambda why: not why.startswith(QUALITY))
+    return {
+        "content_sha256": form.get("content_sha256", ""),
+        "seen": form.get("seen", ""),
+        "decision": ratings[0].rating,
+        "why": shorten("; ".join(ordered), _LONGEST_WHY),
+    }
 
 
 def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
@@ -112,6 +189,12 @@ def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise InputError(f"{problem['loc'][0]}: {problem['msg']}") from error
+
+
+def why_in_words(why: str | None) -> str | None:
+    """Return a reason as a page shows it, a code of `REJECTIONS` in its words."""
+    code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
+    return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
 
 
 def _why(code: str, note: str) -> str:

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.people.review.decision_forms import Outcome, decide
+from qa_pipeline.people.review.decision_forms import Outcome, decide_or_rate
 from qa_pipeline.people.review.decision_view import (
     Attempt,
     edit_view,
@@ -18,7 +18,7 @@ from qa_pipeline.people.review.decision_view import (
 )
 from qa_pipeline.people.review.pair_page import pair_response
 from qa_pipeline.people.review.queue import Filters
-from qa_pipeline.people.review.responses import page, posted, review_of, session_of
+from qa_pipeline.people.review.responses import page, posted, review_of, who_of
 
 _RELOAD_SECONDS = 1
 """Seconds after which a page at work loads itself again: a batch takes some of them."""
@@ -29,15 +29,16 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     """Record a decision and go on; where it is refused, or an edit to be looked at, show its page again."""
     review = review_of(request)
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
-    session = session_of(request)
-    outcome = decide(review.tables, batch, pair_id, fields, session.who if session else "")
+    who = who_of(request)
+    outcome = decide_or_rate(review.queue, review.tables, batch, pair_id, fields, who)
     if outcome.problem or outcome.edit:
         return _shown_again(request, fields, outcome)
     filters = Filters.from_query(request.query_params)
     stays = fields.get("of_claim") or fields.get("decision") == "reopened"
-    after = None if stays else review.queue.position(filters, batch, pair_id).after
+    after = None if stays else review.queue.position(filters, batch, pair_id, who).after
     here = filters.pair_address(batch, pair_id)  # also behind the last pair: this page offers to undo
-    decided = urlencode({"decided_in": batch, "decided": pair_id})
+    rated = {"rated": 1} if outcome.is_rating else {}
+    decided = urlencode({"decided_in": batch, "decided": pair_id} | rated)
     return RedirectResponse(f"{after or here}&{decided}", status_code=303)
 
 

@@ -2,14 +2,14 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from qa_pipeline.curation.decisions import APPLIED, REOPENED, content_hashes, decision_states
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.people.review.decision_forms import REJECTIONS
+from qa_pipeline.people.review.decision_forms import REJECTIONS, why_in_words
 from qa_pipeline.people.review.pair_view import (
     AnswerPiece,
     ClaimView,
@@ -19,6 +19,7 @@ from qa_pipeline.people.review.pair_view import (
     claim_views,
     support_of,
 )
+from qa_pipeline.people.review.panel import Rating, Stand
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.pipeline.applying import VerifiedEdit
 from qa_pipeline.storage.layout import Layout
@@ -96,7 +97,10 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
         content_sha256=content_hashes(pairs, claims)[pair_id],
         seen=rows[-1]["sequence"] if rows else -1,
         last=rows[-1] if rows else None,
-        standing=list(typed_rows(decisions.filter(pl.col("state") == APPLIED), DecisionRow)),
+        standing=[
+            {**row, "why": why_in_words(row["why"])}
+            for row in typed_rows(decisions.filter(pl.col("state") == APPLIED), DecisionRow)
+        ],
     )
 
 
@@ -167,6 +171,8 @@ class DecisionPanel:
         before: what was decided about the pair whose decision led to this page; None without one.
         attempt: a form that was sent and not taken.
         pending: decisions about the batch that are not in its tables.
+        stand: how far several people are with the pair.
+        who: the person who looks.
     """
 
     view: PairView
@@ -174,12 +180,29 @@ class DecisionPanel:
     before: DecidedPair | None
     attempt: Attempt
     pending: int
+    stand: Stand
+    who: str
     reasons: Mapping[str, str] = field(default_factory=lambda: REJECTIONS)
     keys: Mapping[str, str] = field(default_factory=lambda: KEYS)
 
     def claim_label(self, claim_id: str) -> str:
         """Return the name of a claim in the answer."""
         return next((f"c{claim.number}" for claim in self.view.claims if claim.claim_id == claim_id), "claim")
+
+    @property
+    def is_for_others(self) -> bool:
+        """Return whether others decide about the pair, or are to."""
+        return self.stand.open_for is not None and self.who not in self.stand.open_for
+
+    @property
+    def can_edit(self) -> bool:
+        """Return whether the person decides alone, and so may decide an edit or a single claim."""
+        return not self.stand.is_rated_by(self.who) and not self.is_for_others
+
+    @property
+    def ratings(self) -> list[tuple[Rating, str | None]]:
+        """Return the ratings that the person may see, with their reasons in words."""
+        return [(rating, why_in_words(rating.why)) for rating in self.stand.shown_to(self.who)]
 
     @property
     def is_editing(self) -> bool:
@@ -197,6 +220,8 @@ def decision_panel(
     batch: str,
     attempt: Attempt,
     before: tuple[str, str] | None,
+    stand: Stand,
+    who: str,
 ) -> DecisionPanel:
     """Gather what the form of decisions shows about a pair.
 
@@ -205,9 +230,17 @@ def decision_panel(
     """
     now = decided_pair(tables, batch, view.pair["pair_id"])
     assert now is not None  # noqa: S101 - the pair is shown
+    if stand.is_gold and stand.is_rated_by(who):
+        now = replace(now, standing=[])
     decided = decided_pair(tables, *before) if before else None
     return DecisionPanel(
-        view, now, decided if decided and decided.last else None, attempt, pending_decisions(tables, batch)
+        view,
+        now,
+        decided if decided and decided.last else None,
+        attempt,
+        pending_decisions(tables, batch),
+        stand,
+        who,
     )
 
 

@@ -5,14 +5,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from qa_pipeline.people.review.queue import Filters
-from qa_pipeline.people.review.responses import page, review_of
+from qa_pipeline.people.review.responses import page, review_of, who_of
 
 
 def show_overview(request: Request) -> Response:
     """Show funnel, rates, reasons, scores, coverage, queue and certificate."""
     review = review_of(request)
     view = review.overviews.overview()
-    waiting = review.queue.places(review.queue.rows(), Filters()).len()
+    who = who_of(request)
+    waiting = review.queue.places(review.queue.rows(who), Filters(), who).len()
     return page(
         request,
         "overview.html.j2",

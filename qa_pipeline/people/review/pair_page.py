@@ -7,9 +7,9 @@ from starlette.routing import Route
 from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.decision_view import Attempt, decided_before, decision_panel
 from qa_pipeline.people.review.languages import PhrasedError
-from qa_pipeline.people.review.pair_view import Place, pair_view
+from qa_pipeline.people.review.pair_view import Place, pair_view, without_people
 from qa_pipeline.people.review.queue import LISTS, Filters
-from qa_pipeline.people.review.responses import page, review_of
+from qa_pipeline.people.review.responses import page, review_of, who_of
 from qa_pipeline.people.review.source_view import SourceView, source_view
 
 
@@ -22,7 +22,13 @@ def pair_response(request: Request, attempt: Attempt | None = None, status: int 
     """Show a pair; `attempt` is a form that was sent about it and not taken."""
     review = review_of(request)
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
-    view = pair_view(review.tables, batch, pair_id)
+    view, who, stand = (
+        pair_view(review.tables, batch, pair_id),
+        who_of(request),
+        review.queue.stand(batch, pair_id),
+    )
+    if stand.is_gold and stand.is_rated_by(who):
+        view = without_people(view)
     filters = Filters.from_query(request.query_params)
     claim, place = view.selected(_number(request, "claim"), _number(request, "evidence"))
     places = [evidence for proved in view.claims for evidence in proved.places]
@@ -35,7 +41,7 @@ def pair_response(request: Request, attempt: Attempt | None = None, status: int 
         batch=batch,
         filters=filters,
         list_title=LISTS[filters.list].title,
-        position=review.queue.position(filters, batch, pair_id),
+        position=review.queue.position(filters, batch, pair_id, who),
         claim=claim,
         place=place,
         source=source,
@@ -43,8 +49,9 @@ def pair_response(request: Request, attempt: Attempt | None = None, status: int 
         at=places.index(place) if place in places else None,
         source_problem=source_problem,
         panel=decision_panel(
-            review.tables, view, batch, attempt or Attempt(), decided_before(request.query_params)
+            review.tables, view, batch, attempt or Attempt(), decided_before(request.query_params), stand, who
         ),
+        is_rated_before="rated" in request.query_params,
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +16,7 @@ from qa_pipeline.curation.ledger import (
     recorded_deciding,
 )
 from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.people.review.decision_forms import why_in_words
 from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.storage.rows import ChunkRow, ClaimRow, PairRow
@@ -263,7 +264,30 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         assessment=assessment,
         dimensions=dimensions_of(assessment),
         thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]) or {},
-        history=decision_states(decisions, pairs, claims).to_dicts(),
+        history=[
+            {**row, "why": why_in_words(row["why"])}
+            for row in decision_states(decisions, pairs, claims).to_dicts()
+        ],
+    )
+
+
+def without_people(view: PairView) -> PairView:
+    """Return a pair as if nobody had decided about it, for a person whose verdict is to be their own."""
+    claims = [
+        replace(claim, verdict="undecided", reason=None, decided_by=STEPS["no_step"])
+        if claim.decided_by == STEPS["person"]
+        else claim
+        for claim in view.claims
+    ]
+    supported = sum(claim.verdict == SUPPORTED for claim in claims)
+    return replace(
+        view,
+        verdict={**view.verdict, "verdict": "needs_review", "unsupported_spans": []},
+        reason="",
+        support=support_of(supported, len(claims), is_refusal=view.support.is_refusal),
+        claims=claims,
+        answer=list(answer_pieces(view.pair["answer"] or "", claims)),
+        history=[],
     )
 
 

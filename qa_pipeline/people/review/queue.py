@@ -1,15 +1,16 @@
 """The pairs of all batches in the order in which people look at them, and what narrows them down."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from threading import Lock
 from urllib.parse import quote, urlencode
 
 import polars as pl
 
-from qa_pipeline.curation.decisions import read_decisions, standing
+from qa_pipeline.curation.decisions import APPLIED, content_hashes, decision_states, read_decisions
 from qa_pipeline.errors import TableError
+from qa_pipeline.people.review.panel import Rating, RatingPanel, Stand
 from qa_pipeline.people.review.stored import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
@@ -38,15 +39,25 @@ QUEUE = pl.Schema(
         "documents": pl.List(pl.String()),
         "lot": pl.UInt64(),
         "is_drawn": pl.Boolean(),
+        "is_disputed": pl.Boolean(),
+        "is_for_others": pl.Boolean(),
         "decision": pl.String(),
         "who": pl.String(),
     }
 )
 """One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` whether
-it is in the sample of its verdict, `decision` and `who` of the last decision about the pair."""
+it is in the sample of its verdict, `is_disputed` whether two people differ about it, `is_for_others` whether
+it waits for other people, `decision` and `who` of the last decision about the pair as it is now."""
 _LAST = ("batch", "pair_id", "decision", "who")
 _GENERATED = pl.col("expected_verdict").is_null()
 """Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
+
+_WAITS = (
+    _GENERATED
+    & (pl.col("verdict") == "needs_review")
+    & pl.col("decision").is_null()
+    & ~pl.col("is_for_others")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +70,8 @@ class PairList:
 
 WAITING = "waiting"
 LISTS = {
-    WAITING: PairList(
-        "Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
-    ),
+    WAITING: PairList("Waiting", _WAITS & ~pl.col("is_disputed")),
+    "disagreements": PairList("Disagreements", _WAITS & pl.col("is_disputed")),
     "rejected": PairList("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
     "accepted": PairList("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
     "decided": PairList("Decided", pl.col("decision").is_not_null()),
@@ -151,10 +161,11 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Decided:
-    """The last decision about each pair of a batch, and the version of their file."""
+    """The last decision about each pair of a batch as it is now, its ratings, and versions of their files."""
 
-    version: Version | None
+    versions: tuple[Version | None, ...]
     rows: pl.DataFrame
+    ratings: dict[str, dict[str, Rating]]
     problem: str | None = None
 
 
@@ -164,56 +175,89 @@ class Queue:
     Args:
         layout: the output folder.
         seed: another one draws other samples.
+        panel: who rates pairs apart from each other; None where nobody does.
     """
 
-    def __init__(self, layout: Layout, seed: str = "0") -> None:
+    def __init__(self, layout: Layout, seed: str = "0", panel: RatingPanel | None = None) -> None:
         self._layout = layout
+        self.panel = panel
         self._seed = seed
         self._parts: dict[str, _Part] = {}
         self._decided: dict[str, _Decided] = {}
         self._ordered = QUEUE.to_frame()
         self._rows = QUEUE.to_frame()
-        self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
+        self._views: dict[str, pl.DataFrame] = {}
+        self._stands: dict[tuple[str, str], Stand] = {}
+        self._selections: OrderedDict[tuple[str, Filters], pl.Series] = OrderedDict()
         self._lock = Lock()
         self.paths: dict[str, str] = {}
         """Paths of documents by their ids."""
 
-    def rows(self) -> pl.DataFrame:
-        """Return all pairs (`QUEUE`), those that wait first, then in an order by lot."""
+    def rows(self, who: str = "") -> pl.DataFrame:
+        """Return all pairs (`QUEUE`) as a person sees them: those that wait first, others by lot."""
         with self._lock:
-            is_new = self._read_tables()
-            if self._read_decisions() or is_new:
-                last = pl.concat(
-                    [self._rows.select(_LAST).clear(), *(part.rows for part in self._decided.values())]
-                )
-                undecided = self._ordered.drop("decision", "who")
-                self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
-                self._selections.clear()
-            return self._rows
+            self._read_changes()
+            return self._view(who)
 
-    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
+    def stands(self) -> Mapping[tuple[str, str], Stand]:
+        """Return how far people are with the pairs that not just anybody decides, by batch and pair."""
+        with self._lock:
+            self._read_changes()
+            return self._stands
+
+    def stand(self, batch: str, pair_id: str) -> Stand:
+        """Return how far people are with a pair."""
+        return self.stands().get((batch, pair_id), Stand()) if self.panel else Stand()
+
+    def _view(self, who: str) -> pl.DataFrame:
+        if self.panel is None:
+            return self._rows
+        if who not in self._views:
+            self._views[who] = self.panel.seen_by(who, self._rows, self._stands)
+        return self._views[who]
+
+    def _read_changes(self) -> None:
+        is_new = self._read_tables()
+        if self._read_decisions() or is_new:
+            last = pl.concat(
+                [self._rows.select(_LAST).clear(), *(part.rows for part in self._decided.values())]
+            )
+            undecided = self._ordered.drop("decision", "who")
+            self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
+            ratings = {
+                (batch, pair_id): of_pair
+                for batch, part in self._decided.items()
+                for pair_id, of_pair in part.ratings.items()
+            }
+            self._stands = self.panel.stands(self._rows, ratings) if self.panel else {}
+            self._views.clear()
+            self._selections.clear()
+
+    def places(self, rows: pl.DataFrame, filters: Filters, who: str = "") -> pl.Series:
         """Return the places in `rows` of the pairs that the filters leave, in the order of the queue.
 
         Args:
             rows: what `rows` returned; another request may have read others since.
             filters: those of an address.
+            who: the person whose view `rows` is.
         """
+        key = who if self.panel else "", filters
         with self._lock:
-            if rows is self._rows and filters in self._selections:
-                self._selections.move_to_end(filters)
-                return self._selections[filters]
+            if rows is self._view(who) and key in self._selections:
+                self._selections.move_to_end(key)
+                return self._selections[key]
         places = rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
         with self._lock:
-            if rows is self._rows:
-                self._selections[filters] = places
+            if rows is self._view(who):
+                self._selections[key] = places
                 while len(self._selections) > _MOST_SELECTIONS:
                     self._selections.popitem(last=False)
         return places
 
-    def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
-        """Return where a pair is in a list; of one that has left it, where it was."""
-        rows = self.rows()
-        places = self.places(rows, filters)
+    def position(self, filters: Filters, batch: str, pair_id: str, who: str = "") -> Position:
+        """Return where a pair is in a person's list; of one that has left it, where it was."""
+        rows = self.rows(who)
+        places = self.places(rows, filters, who)
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
         here = rows.select(is_pair.arg_true()).to_series()
         if not len(here):
@@ -260,7 +304,10 @@ class Queue:
             del self._parts[batch]
         if changed or removed:
             parts = [self._parts[batch] for batch in sorted(self._parts)]
-            self._ordered = _in_order(pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)]))
+            self._ordered = _in_order(
+                pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)]),
+                self.panel.gold if self.panel else (),
+            )
             self.paths = {key: path for part in parts for key, path in part.paths.items()}
         return bool(changed or removed)
 
@@ -269,17 +316,39 @@ class Queue:
         changed = False
         self._decided = {batch: part for batch, part in self._decided.items() if batch in self._parts}
         for batch in self._parts:
-            version = version_of(self._layout.decisions(batch))
-            if batch in self._decided and self._decided[batch].version == version:
+            files = self._layout.decisions(batch), self._layout.ratings(batch)
+            versions = (*map(version_of, files), *self._parts[batch].versions)
+            if batch in self._decided and self._decided[batch].versions == versions:
                 continue
             changed = True
             try:
-                decisions, problem = read_decisions(self._layout.decisions(batch)), None
+                self._decided[batch] = _Decided(versions, *self._read_people(batch))
             except TableError as error:
-                decisions, problem = DECISIONS.empty(), str(error)
-            last = standing(decisions).filter(pl.col("claim_id").is_null()).select(_LAST)
-            self._decided[batch] = _Decided(version, last, problem)
+                self._decided[batch] = _Decided(
+                    versions, DECISIONS.empty().select(_LAST), {}, self._parts[batch].problem or str(error)
+                )
         return changed
+
+    def _read_people(self, batch: str) -> tuple[pl.DataFrame, dict[str, dict[str, Rating]]]:
+        """Return the decisions that apply to pairs of a batch as they are now, and the ratings of these."""
+        decisions = read_decisions(self._layout.decisions(batch))
+        ratings = self.panel.ratings(batch) if self.panel else {}
+        if not decisions.height and not ratings:
+            return decisions.select(_LAST), {}
+        pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, ("pair_id", "question", "answer"))
+        quotes = ("pair_id", "claim_id", "evidence_quote", "second_evidence_quote")
+        claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, quotes)
+        states = decision_states(decisions, pairs, claims)
+        is_rated = pl.col("pair_id").is_in([*ratings])
+        content = content_hashes(pairs.filter(is_rated), claims.filter(is_rated))
+        now = {
+            pair_id: {
+                who: rating for (sha256, who), rating in of_pair.items() if sha256 == content.get(pair_id)
+            }
+            for pair_id, of_pair in ratings.items()
+        }
+        last = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null()).select(_LAST)
+        return last, {pair_id: of_pair for pair_id, of_pair in now.items() if of_pair}
 
     def _versions(self, batch: str) -> tuple[Version | None, ...]:
         names = (PAIRS.name, CLAIMS.name, VERDICTS.name, DOCUMENTS.name)
@@ -313,11 +382,11 @@ class Queue:
         return rows.with_columns(**missing).select(QUEUE.names()).cast(QUEUE), dict(names.iter_rows())
 
 
-def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs in the order of the queue, with the samples drawn."""
-    waits = pl.col("verdict") == "needs_review"
+def _in_order(rows: pl.DataFrame, gold: Collection[str]) -> pl.DataFrame:
+    """Return the pairs in the order of the queue, with the samples drawn; `gold` ones are as if they wait."""
+    waits = (pl.col("verdict") == "needs_review") | pl.col("pair_id").is_in(list(gold))
     order = pl.when(~waits).then("lot")  # those that wait stay beside others of their document
     place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
     return rows.sort(~waits, order, maintain_order=True).with_columns(
-        is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT)
+        is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT), is_disputed=False, is_for_others=False
     )

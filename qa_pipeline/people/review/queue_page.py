@@ -7,7 +7,7 @@ from starlette.routing import Route
 from qa_pipeline.people.review.languages import phrases_of
 from qa_pipeline.people.review.queue import Filters
 from qa_pipeline.people.review.queue_view import nothing_to_show, queue_view
-from qa_pipeline.people.review.responses import page, review_of
+from qa_pipeline.people.review.responses import page, review_of, who_of
 
 
 def show_queue(request: Request) -> Response:
@@ -15,9 +15,8 @@ def show_queue(request: Request) -> Response:
     review = review_of(request)
     number = request.query_params.get("page", "")
     filters = Filters.from_query(request.query_params)
-    view = queue_view(
-        review.queue, filters, int(number[:9]) if number.isdecimal() else 1, phrases_of(request).phrase
-    )
+    at = int(number[:9]) if number.isdecimal() else 1
+    view = queue_view(review.queue, filters, at, phrases_of(request).phrase, who_of(request))
     hint = None if view.every or view.problems else nothing_to_show(review.layout)
     return page(request, "queue.html.j2", view=view, filters=filters, hint=hint)
 

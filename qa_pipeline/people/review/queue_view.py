@@ -59,7 +59,13 @@ class QueueView:
         return (self.number - 1) * PAGE + 1
 
 
-def queue_view(queue: Queue, filters: Filters, number: int, phrase: Callable[[str], str] = str) -> QueueView:
+def queue_view(
+    queue: Queue,
+    filters: Filters,
+    number: int,
+    phrase: Callable[[str], str] = str,
+    who: str = "",
+) -> QueueView:
     """Gather a page of the queue; a number past the last page shows the last.
 
     Args:
@@ -67,9 +73,10 @@ def queue_view(queue: Queue, filters: Filters, number: int, phrase: Callable[[st
         filters: those of the address.
         number: the page, from 1.
         phrase: returns a phrase in the language of the page.
+        who: the person who looks.
     """
-    rows = queue.rows()
-    places = queue.places(rows, filters)
+    rows = queue.rows(who)
+    places = queue.places(rows, filters, who)
     pages = max(1, -(-len(places) // PAGE))
     number = min(max(number, 1), pages)
     page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
@@ -83,7 +90,7 @@ def queue_view(queue: Queue, filters: Filters, number: int, phrase: Callable[[st
         [
             {
                 **row,
-                "reason": in_words(row["reason"]),
+                "reason": in_words(row["reason"] or ""),
                 "documents": [queue.paths.get(key, key) for key in row["documents"]],
             }
             for row in page_rows.to_dicts()

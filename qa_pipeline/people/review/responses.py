@@ -76,11 +76,18 @@ def session_of(request: Request) -> Session | None:
     return review_of(request).sessions.session(request.cookies.get(cookie_name(request)))
 
 
+def who_of(request: Request) -> str:
+    """Return the name of who sent a request; an empty one where nobody is signed in."""
+    session = session_of(request)
+    return session.who if session else ""
+
+
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a page, or the part of it that the script asks for, in the language of the request."""
     language = language_of(request)
     values |= {
         "session": session_of(request),
+        "several": review_of(request).queue.panel is not None,
         "request_path": request.url.path,
         "language": language,
         "languages": LANGUAGES,

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.people.review import (
+    agreement_page,
     ask_page,
     decision_page,
     overview_page,
@@ -36,6 +37,7 @@ from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.page_files import PageFiles
+from qa_pipeline.people.review.panel import RatingPanel
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
     ReviewApp,
@@ -109,6 +111,7 @@ def build_app(
             Route("/static/{name}", send_static),
             *(
                 *queue_page.ROUTES,
+                *agreement_page.ROUTES,
                 *pair_page.ROUTES,
                 *decision_page.ROUTES,
                 *source_page.ROUTES,
@@ -125,11 +128,14 @@ def build_app(
         },
     )
     tables = StoredTables(layout)
+    own = settings.review
+    is_shared = sessions.token is None and (own.overlap > 0 or own.gold is not None)
+    panel = RatingPanel(layout, sessions.people, own.overlap, own.gold) if is_shared else None
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
         layout,
         sessions,
-        Queue(layout),
+        Queue(layout, panel=panel),
         tables,
         settings,
         files,

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from qa_pipeline.curation.decisions import add_decisions
+from qa_pipeline.curation.decisions import add_decisions, content_hashes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import write_table
-from qa_pipeline.storage.tables import TABLES
+from qa_pipeline.storage.parquet import read_table, write_table
+from qa_pipeline.storage.tables import CLAIMS as CLAIMS_TABLE
+from qa_pipeline.storage.tables import PAIRS, TABLES
 from qa_pipeline_tests.curation import rows
 
 ANSWER = "The library opens at nine. It closes at six."
@@ -86,14 +87,16 @@ def _quote(place: int) -> dict[str, Any]:
     return {**span, "evidence_quote": QUOTES[place], "similarity": 0.91}
 
 
-def decide(layout: Layout, batch: str, pair_id: str, decision: str = "accepted") -> None:
-    """Record a decision of Ada about a pair."""
+def decide(layout: Layout, batch: str, pair_id: str, decision: str = "accepted", **values: Any) -> None:
+    """Record a decision of Ada about a pair as it is now."""
+    pairs, claims = (read_table(layout.table(table.name, batch), table) for table in (PAIRS, CLAIMS_TABLE))
     row = {
         "decision_id": rows.sha(f"{batch}{pair_id}{decision}"),
         "batch": batch,
         "pair_id": pair_id,
-        "content_sha256": "0" * 64,
+        "content_sha256": content_hashes(pairs, claims)[pair_id],
         "decision": decision,
         "who": "Ada",
+        **values,
     }
     add_decisions(layout.decisions(batch), [row])

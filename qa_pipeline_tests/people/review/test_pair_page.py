@@ -129,9 +129,17 @@ def test_the_origin_of_a_pair_links_to_its_passages(client: TestClient) -> None:
 
 
 def test_decisions_are_listed_with_their_state(tmp_path: Path, client: TestClient) -> None:
-    decide(Layout(tmp_path), "b", "p", "rejected")
-    page = client.get(ADDRESS).text
-    assert re.search(r"<strong>Rejected</strong> by <bdi>Ada</bdi>.*?\(stale", page)
+    decide(Layout(tmp_path), "b", "p", "rejected", why="quality: low_relevance: see 4.2")
+    listed = (
+        r"<strong>Rejected</strong> by <bdi>Ada</bdi>.*?: <bdi>the answer is not relevant enough: see 4.2"
+    )
+    assert re.search(
+        rf'class="history".*?{listed}</bdi> <span class="soft">\(applied', client.get(ADDRESS).text
+    )
+    write_pair(Layout(tmp_path), pair={"answer": "It opens at ten. It closes at six."})
+    assert re.search(
+        rf'class="history".*?{listed}</bdi> <span class="soft">\(stale', client.get(ADDRESS).text
+    )
 
 
 def test_a_known_answer_takes_no_decision(tmp_path: Path, sign_in: SignIn) -> None:

@@ -90,6 +90,16 @@ def test_a_decision_takes_a_pair_out_of_those_that_wait_and_puts_it_into_the_dec
     assert (row["decision"], row["who"]) == ("accepted", "Ada")
 
 
+def test_a_pair_waits_again_once_it_is_another_than_was_decided_about(layout: Layout) -> None:
+    queue = Queue(layout)
+    before = listed(queue)
+    decide(layout, "a", before[1])
+    assert before[1] not in listed(queue)
+    write_verdicts(layout, "a", verdict(before[1], "needs_review"), answer="Another answer.")
+    assert listed(queue, batch="a") == [before[1]]
+    assert listed(queue, list="decided") == []
+
+
 def test_a_pair_knows_its_place_and_its_neighbours_under_the_filters(layout: Layout) -> None:
     queue, filters = Queue(layout), Filters(batch="a")
     first, middle, last = (queue.position(filters, "a", f"a-needs_review-{number}") for number in range(3))
