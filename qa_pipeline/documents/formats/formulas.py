@@ -48,9 +48,9 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
     What is left out is counted in `omissions`, unless the text is only looked at.
     """
+    if LEVEL not in text:
+        return text
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
-        if LEVEL not in text:
-            break
         text = _BETWEEN_RUNS.sub(r"\1\2", text)
         parts: list[str] = []
         before, position = "", 0
