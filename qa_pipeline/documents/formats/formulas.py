@@ -39,8 +39,11 @@ _TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
 _COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")
 _ISOTOPE = re.compile(r"[A-Z][a-z]?\b")
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[^\W\d]_[^\W\d]")
-_UNITS = frozenset(["m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px"])
-_FUNCTIONS = frozenset(["sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh"])
+_UNITS = frozenset({
+    "m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px", "kg", "eV", "keV",
+    "MeV", "GeV", "TeV",
+})  # fmt: skip
+_FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh"})
 
 
 def settle(text: str, omissions: Omissions | None = None) -> str:
@@ -48,9 +51,9 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
     What is left out is counted in `omissions`, unless the text is only looked at.
     """
+    if LEVEL not in text:
+        return text
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
-        if LEVEL not in text:
-            break
         text = _BETWEEN_RUNS.sub(r"\1\2", text)
         parts: list[str] = []
         before, position = "", 0
@@ -97,9 +100,8 @@ def _place(sign: str, inside: str, before: str, after: str) -> str:
         return ""
     if not _EXPONENT.fullmatch(inside) and _WORD.search(base) and not _is_term(base, before, inside):
         return f" {inside}"
-    return (
-        f"^{_bracketed(inside, alone=_EXPONENT.fullmatch(inside) is not None)}{'' if starts else _gap(after)}"
-    )
+    exponent = inside if _EXPONENT.fullmatch(inside) else _bracketed(inside)
+    return f"^{exponent}" if starts else f"^{exponent}{_gap(after)}"
 
 
 def _gap(after: str) -> str:
@@ -110,10 +112,9 @@ def _is_ending(base: str, inside: str) -> bool:
     """Return whether raised letters end a number or title, as in 1st; a lone letter may be a note's mark."""
     if base[-1].isdigit():
         return _ORDINAL.fullmatch(inside) is not None and (len(inside) > 1 or len(base) < 3)
-    single = len(base) == 1
-    return (single and inside in ("th", "st", "nd", "rd")) or (
-        base[-1].isupper() and len(base) < 3 and inside in _TITLES
-    )
+    if len(base) == 1 and inside in ("th", "st", "nd", "rd"):
+        return True
+    return base[-1].isupper() and len(base) < 3 and inside in _TITLES
 
 
 def _is_power(inside: str, base: str, before: str, after: str) -> bool:
@@ -129,8 +130,8 @@ def _is_power(inside: str, base: str, before: str, after: str) -> bool:
     if number := _NUMBER.search(base):
         common = number[0] in ("2", "10")
         return common or (inside.isdigit() and number[0].isdigit() and len(number[0]) < 3)
-    unit = _WORD.search(base)
-    if unit and (unit[0] in _UNITS or unit[0] in _FUNCTIONS):
+    word = _WORD.search(base)
+    if word and (word[0] in _UNITS or word[0] in _FUNCTIONS):
         return inside.isdigit()
     return _is_term(base, before)
 
@@ -214,9 +215,8 @@ def _placed(below: str = "", above: str = "", base: str = "e") -> _Rule:
 
     def write(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
         places = {str(place): part for place, part in enumerate(parts)} | named
-        return _scripts(
-            places[base], places.get(below), places.get(above), accent=_name_of(element) == "mover"
-        )
+        accent = _name_of(element) == "mover"
+        return _scripts(places[base], places.get(below), places.get(above), accent=accent)
 
     return write
 
@@ -251,9 +251,14 @@ def _ratio(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> 
     return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
 
 
-def _nth_root(_: object, parts: list[_Part], named: dict[str, _Part]) -> _Part:
-    inside, degree = (named["e"], named.get("deg", _Part(""))) if "e" in named else parts
-    return _root(inside, degree)
+def _root(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
+    if _name_of(element) == "msqrt":
+        inside, degree = _join(parts), None
+    else:
+        inside, degree = (named["e"], named.get("deg")) if "e" in named else parts
+    if degree is None or not degree.text:
+        return _Part(f"sqrt({inside.text})")
+    return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
 
 
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
@@ -263,7 +268,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("mtr", "mr"), _rows(", ")),
     **dict.fromkeys(("mfrac", "f"), _ratio),
     **dict.fromkeys(("mfenced", "d"), _fenced),
-    **dict.fromkeys(("mroot", "rad"), _nth_root),
+    **dict.fromkeys(("msqrt", "mroot", "rad"), _root),
     **dict.fromkeys(("acc", "bar"), _accent),
     **dict.fromkeys(("msub", "munder"), _placed("1", base="0")),
     **dict.fromkeys(("msup", "mover"), _placed("", "1", base="0")),
@@ -272,7 +277,6 @@ _RULES: dict[str, _Rule] = {
     "limLow": _placed("lim"),
     "limUpp": _placed("", "lim"),
     "nary": _large_operator,
-    "msqrt": lambda _, parts, __: _root(_join(parts)),
 }
 
 
@@ -319,12 +323,6 @@ def _join(parts: Sequence[_Part]) -> _Part:
             blank = long_names or numbers or after_fraction or before.kind == "script"
         written += [" ", text] if blank else [text]
     return _Part("".join(written))
-
-
-def _root(inside: _Part, degree: _Part | None = None) -> _Part:
-    if degree is None or not degree.text:
-        return _Part(f"sqrt({inside.text})")
-    return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
 
 
 def _scripts(base: _Part, below: _Part | None, above: _Part | None, *, accent: bool = False) -> _Part:

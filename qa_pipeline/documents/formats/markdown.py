@@ -296,9 +296,10 @@ def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 def _text(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return text without marks of notes that the file does not hold."""
     text = tokens[place].content
-    for mark in _UNDEFINED_NOTE.findall(text):
+    for mark in _UNDEFINED_NOTE.findall(text) if "[^" in text else ():
         env["omissions"].add("footnote_mark", mark)
-    return escape(_UNDEFINED_NOTE.sub("", text))
+        text = text.replace(mark, "", 1)
+    return escape(text)
 
 
 _RULES: dict[str, Any] = {

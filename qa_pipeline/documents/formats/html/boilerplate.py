@@ -163,15 +163,14 @@ _KINDS = {
     **dict.fromkeys(("svg", "canvas", "map"), "image"),
     **dict.fromkeys(("iframe", "object", "audio", "video"), "media"),
     **dict.fromkeys(("dialog", "annotation"), "hidden"),
+    **dict.fromkeys(("del", "s", "strike"), "deleted_text"),
 }
-_STRUCK = "del, s, strike, [style*='line-through' i]"
 _MOST_RULES = 100  # of style sheets that strike text out: each is looked for in the whole page
-_LINKED_SCRIPTS = "sup:has(a[href*='#']), a[href*='#']:has(sup)"
 _NOTE_MARKS = (
-    "sup.reference, a.footnote, a.footnote-ref, a[role=doc-noteref], "
-    "a[role=doc-backlink], a.footnote-back, a.footnote-backref"
+    "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
+    "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
-_NEVER_CONTENT = ", ".join((*_KINDS, "nav", "[hidden]"))
+_NEVER_CONTENT = ", ".join((*_KINDS, "nav", "[hidden]", "[style*='line-through' i]"))
 _FURNITURE = ", ".join(
     (
         _NEVER_CONTENT,
@@ -201,9 +200,9 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     _remove(_find_struck(tree), omissions, "deleted_text")
-    _remove(tree.css(_NOTE_MARKS), omissions, "footnote_mark")
-    linked = (node for node in tree.css(_LINKED_SCRIPTS) if is_mark(node.text()))
-    _remove(linked, omissions, "footnote_mark")
+    linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
+    marks = (node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text)))
+    _remove(marks, omissions, "footnote_mark")
     _remove(tree.css(_FURNITURE if page else _NEVER_CONTENT), omissions)
     headers = tree.css("header, div#header") if page else []
     _remove((node for node in headers if node.css_first("h1, h2") is None), omissions, "navigation")
@@ -224,7 +223,6 @@ def _remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str = "")
 
 def _find_struck(tree: "LexborHTMLParser") -> "Iterator[LexborNode]":
     """Yield the elements that the page or its style sheets strike out."""
-    yield from tree.css(_STRUCK)
     from selectolax.lexbor import SelectolaxError
 
     rules = (rule.rpartition("{") for sheet in tree.css("style") for rule in sheet.text().split("}"))
@@ -259,5 +257,7 @@ def _kind_of(node: "LexborNode") -> str:
     if kind is not None:
         return kind
     attributes = node.attributes
+    if "line-through" in (attributes.get("style") or "").lower():
+        return "deleted_text"
     hidden = "hidden" in attributes or (attributes.get("aria-hidden") or "").lower() == "true"
     return "hidden" if hidden else "navigation"

@@ -185,9 +185,10 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     remove_furniture(tree, omissions)
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
-    main = _find_main(body)
+    text = body.text()
+    main = _find_main(body, _LEAST_SHARE * len(text))
     if main is not body:
-        around = visible(body.text()) - visible(main.text())
+        around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
     inside = Omissions()
     blocks = read_blocks(main, _find_navigation(main), inside)
@@ -203,9 +204,8 @@ def _find_navigation(root: "LexborNode") -> dict[int, str]:
     return dict.fromkeys(find_navigation(root), "navigation")
 
 
-def _find_main(body: "LexborNode") -> "LexborNode":
-    """Return the element that holds the content: a well-known one with much of the text, else all."""
-    least = _LEAST_SHARE * len(body.text())
+def _find_main(body: "LexborNode", least: float) -> "LexborNode":
+    """Return the element that holds the content: a well-known one with so much of the text, else all."""
     for selector in _MAIN:
         candidates = body.css(selector)
         if len(candidates) == 1 and len(candidates[0].text()) >= least:

@@ -124,7 +124,8 @@ def role_of(tag: str) -> Role:
 
 
 _MOST_LOOKED_AT = 20  # rows of a table
-_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
+_OTHER_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
+_BLOCKS = f"table pre, {_OTHER_BLOCKS}"
 _ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
@@ -391,16 +392,15 @@ class Reader:
 
 def _is_layout(table: "LexborNode") -> bool:
     """Return whether a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    if table.css_first(_BLOCKS) is None:
+        return False
     groups = [child for child in table.iter() if child.tag in _ROW_GROUPS]
     rows = [row for group in (table, *groups) for row in group.iter() if row.tag == "tr"][:_MOST_LOOKED_AT]
-    widths = [sum(cell.tag in ("td", "th") for cell in row.iter()) for row in rows]
-    names = any(child.tag in ("caption", "thead") for child in table.iter()) or any(
-        cell.tag == "th" for row in rows for cell in row.iter()
-    )
-    if table.css_first(_BLOCKS) is not None:
-        return not names or table.css_first("table h1") is not None
-    is_grid = len(rows) > 1 and min(widths) > 1
-    return table.css_first("table pre") is not None and not names and not is_grid
+    tags = [[cell.tag for cell in row.iter()] for row in rows]
+    if any(child.tag in ("caption", "thead") for child in table.iter()) or any("th" in row for row in tags):
+        return table.css_first("table h1") is not None
+    only_code = table.css_first(_OTHER_BLOCKS) is None
+    return not (only_code and len(tags) > 1 and min(map(len, tags)) > 1)
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:
