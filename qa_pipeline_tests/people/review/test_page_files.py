@@ -25,12 +25,12 @@ pytestmark = pytest.mark.slow
 HARM = {
     "crash": "the parser took its process down: it was ended by SIGSEGV",
     "fork": "the parser failed with PermissionError",
-    "endless": "page 2 takes longer than 1 seconds to draw",
+    "endless": "page 2 takes longer than 5 seconds to draw",
     "greedy": "parsing took more than documents.parse_memory",
     "false": "sent a reply that cannot be used",
 }
 LIMITS = DocumentSettings(parse_seconds=20, parse_memory=300_000_000)
-SHORT = LIMITS.model_copy(update={"parse_seconds": 1})
+SHORT = LIMITS.model_copy(update={"parse_seconds": 5})
 
 
 class Pages:
