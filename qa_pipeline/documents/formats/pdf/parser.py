@@ -145,6 +145,8 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
     for text in outside:
         left_out.add("outside_page", text)
+    for mark in glyphs.note_marks:
+        left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
     content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
