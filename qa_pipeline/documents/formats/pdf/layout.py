@@ -124,13 +124,14 @@ def lay_out_pages(
             drafts.append(_Draft(page, spelling))
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [draft.height for draft in drafts]
-    page_lines = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    running = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    page_lines = running.pages
     upright = [line for lines in page_lines for line in lines if not line.turned]
     shape = shape_of(upright, size)
     margin = _lines_beside_column(upright, shape)
     aside = {id(line) for line in margin}
     items: list[Item] = []
-    feet: list[Line] = []
+    feet = list(running.feet)
     for draft, lines in zip(drafts, page_lines, strict=True):
         inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
@@ -140,6 +141,8 @@ def lay_out_pages(
             items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
+    margin = sorted([*running.heads, *margin], key=lambda line: line.page)
+    feet.sort(key=lambda line: line.page)
     by_page = (order_lines(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
     notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
     placed = insert_notes(groups, notes, group_lines(feet, shape, plain=True))

@@ -7,15 +7,16 @@ the characters on paper does.
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 
-_TOKEN = re.compile(r"[^\s\ufffe]*[\d*∗†‡§¶][^\s\ufffe]*|[^\s\ufffe]{2,}(?=[\r\n])")
-"""What may hold a raised mark: a word with a digit or a sign, and the end of a run, which PDFium ends there."""
+_TOKEN = re.compile(r"[^\s\ufffe]+")
+_MAY_BE_MARK = re.compile(r"[\d*∗†‡§¶]")
 _LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
 _MARK = re.compile(r"[*∗†‡§¶]+|\[?\d{1,3}(?:[,–-] ?\d{1,3})*[\])]?,?|[a-z]")
 _POWER = re.compile(r"[+−–-]\d{1,3}|\d{1,3}[+−–-]?")
 _BASE = re.compile(r"(\d[\d.,]*|[^\W\d_]+|\S)$")
-_FUNCTIONS = frozenset("sin cos tan log min sec mol rad".split())
+_FUNCTIONS = frozenset(("sin", "cos", "tan", "log", "min", "sec", "mol", "rad"))
 _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
-_LENGTHS = frozenset("m km dm cm mm µm μm nm ft in yd mi s".split())  # units that have squares and cubes
+_LENGTHS = frozenset(("m", "km", "dm", "cm", "mm", "µm", "μm", "nm", "ft", "in", "yd", "mi", "s"))
+"""Units that have squares and cubes."""
 _LABEL = re.compile(r"^(\d{1,3})[.)]?\s?[^\W\d]", re.MULTILINE)
 _YEAR = 4  # digits: the mark of a note stands after a longer number, as after a year, more often than a power
 _ORDINAL = frozenset("eoª")  # single letters raised after a number
@@ -37,7 +38,9 @@ def mark_raised(
     edits: list[tuple[int, int, str]] = []
     labels = frozenset(_LABEL.findall(text))
     for token in _TOKEN.finditer(text):
-        if len(token[0]) <= _LONGEST:
+        # A word with a digit or a sign may hold a mark, and so may the end of a run, which PDFium ends there.
+        marked = _MAY_BE_MARK.search(token[0]) is not None or text[token.end() : token.end() + 1] in "\r\n"
+        if marked and len(token[0]) <= _LONGEST:
             edits += _edits_of(text, *token.span(), baseline, labels)
     notes: list[str] = []
     parts: list[str] = []
