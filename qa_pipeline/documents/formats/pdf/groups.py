@@ -212,7 +212,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
         return group.kind == kind and not turned_over and near
-    if not _is_alike(group, line, kind, shape):
+    if not _is_alike(group, line, kind, shape) or _is_row(last):
         return False
     if turned_over or line.bottom > last.top:
         unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
@@ -225,6 +225,15 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
     begins = set_in and last.text.endswith(_SENTENCE_END)  # a paragraph, after a line that ends a sentence
     return not begins and not _is_hanging(group, line)
+
+
+def _is_row(line: Line) -> bool:
+    """Return whether a line is one of a list or form: white leads to a number at its end, or to nothing."""
+    words = line.words
+    if not words or words[-1].right < line.right - _NEARLY * line.size:
+        return bool(words)
+    apart = any(after.left - before.right > _NEARLY * line.size for before, after in pairwise(words))
+    return apart and line.text[-1:].isdigit()
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
@@ -266,7 +275,7 @@ _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from te
 _LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
 _MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
+NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -334,23 +343,24 @@ def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry])
     """Return the levels of the groups that the outline names, by place; each entry names one at most."""
     entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
-        entries.setdefault((entry.page, _letters_of(entry.title)), []).append(entry.level)
+        entries.setdefault((entry.page, letters_of(entry.title)), []).append(entry.level)
     group_levels: dict[int, int] = {}
     for place, group in enumerate(groups if entries else ()):
         text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
-        numbered = _NUMBER.sub("", text)  # many outlines leave out the number
+        numbered = NUMBER.sub("", text)  # many outlines leave out the number
         if group.kind == "code" or len(group.lines) > _MOST_LINES or not text:
             continue
         if group.kind == "list_item" and numbered == text:
             continue
         for title in (text, numbered):
-            if levels := entries.get((group.page, _letters_of(title))):
+            if levels := entries.get((group.page, letters_of(title))):
                 group_levels[place] = levels.pop(0)
                 break
     return group_levels
 
 
-def _letters_of(text: str) -> str:
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text in lower case, by which headings are compared."""
     return _NO_LETTER.sub("", text).casefold()
 
 
@@ -391,5 +401,5 @@ def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | No
 
 def _depth_of(text: str) -> int:
     """Return the number of parts in the number of a heading; 0 without one."""
-    number = _NUMBER.match(text)
+    number = NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0

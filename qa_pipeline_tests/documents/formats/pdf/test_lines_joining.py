@@ -43,6 +43,11 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
         (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
         (("call plot_", "beam now"), "call plot_beam now"),
+        (("the years 2024-", "2026 were"), "the years 2024-2026 were"),
+        (("the years 2024–", "2026 were"), "the years 2024–2026 were"),
+        (("a 24-", "hour service"), "a 24-hour service"),
+        (("mit 64-", "Bit-Prozessoren"), "mit 64-Bit-Prozessoren"),
+        (("Sentinel-", "5 is"), "Sentinel-5 is"),
         (("either this/", "or that"), "either this/ or that"),
     ],
 )
