@@ -23,6 +23,8 @@ _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _LEVEL = 2.0  # points: lines that end so close to each other were broken at one edge
 _LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
+_SMALL_WORD = re.compile(r"(?<![^\W_])[^\W\d_A-ZÄÖÅ][^\W\d_]*$")
+_LONGEST_WORD = 60  # characters
 _LEAST_INSET = 6  # points: less is unevenness of the setting
 _INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
@@ -86,8 +88,8 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
     lefts = _add_weights((round(line.left), len(line.text)) for line in body)
-    first = _heaviest_of(lefts)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
+    first = min(columns, default=0.0)
     second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
     ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = (
@@ -207,7 +209,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     turned_over = last.page != line.page
     if turned_over and group.plain:
         return False
-    if last.broken:
+    if last.broken and not (line.text[:1].isupper() and _SMALL_WORD.search(last.text[-_LONGEST_WORD:])):
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
@@ -216,7 +218,9 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if turned_over or line.bottom > last.top:
         unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-        return unfinished and not _is_hanging(group, line)
+        # A short line before a capital may end its paragraph, so what follows is not joined to it.
+        surely = line.text[:1].islower() or last.right >= shape.end_of(last.left) - _NEARLY * last.size
+        return unfinished and surely and not _is_hanging(group, line)
     usual = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
         return False

@@ -16,7 +16,7 @@ from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.columns import order_lines, remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
     FOOTNOTE,
     ITEM,
@@ -184,7 +184,9 @@ class _Draft:
         self.apart: dict[int, Table | Figure] = {}
         self.places: list[Line] = []
         if len(page.drawing.across) > 1:
-            tables, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            for lines in framed:
+                self._set_apart(Figure(tuple(lines)), enclose(line[2:6] for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:
