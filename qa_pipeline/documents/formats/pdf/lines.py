@@ -148,6 +148,8 @@ def _visible_parts(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> 
     beyond = next((place for place in places if glyphs.box(place)[0] >= glyphs.paper.right), None)
     if beyond is None:
         return (line,)
+    cut = _ADDRESS.search(glyphs.text[max(line.start, beyond - _LOOKED_AT) : beyond])
+    beyond -= len(cut[0]) if cut else 0  # an address without its end leads elsewhere
     outside.append(printed_text(line._replace(text=glyphs.text[beyond : line.end])))
     part = _measure(glyphs, line.start, beyond, line.page)
     return () if part is None else (part,)
