@@ -160,6 +160,7 @@ _APART = 1.2  # of the step of the lines beside it: a head of a table is as clos
 _WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it
 _LONGEST_NUMBER = 4  # digits of a page number
 _MOST_SEARCHED = 200  # different heads looked for in the text, which takes time for each
+_WORDS = re.compile(r"\w+")
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _PAGES, _OF = any_of_all("layout.pages"), any_of_all("layout.of")
 _PAGE_NUMBER = re.compile(
@@ -205,11 +206,16 @@ def remove_running_lines(
         rest = upright[len(from_top) :][::-1]
         from_bottom = _outer_rows(rest, height, size, returning)
         running.append(
-            [(line, rows is from_top) for rows in (from_top, from_bottom) for row in rows for line in row]
+            [
+                (line, rows is from_top)
+                for rows in (from_top, from_bottom[::-1])
+                for row in rows
+                for line in row
+            ]
         )
         taken = {id(line) for line, _ in running[-1]}
         remaining.append([line for line in lines if id(line) not in taken])
-    text = " ".join(line.text for lines in remaining for line in lines).casefold()
+    text = f" {_words_of(' '.join(line.text for lines in remaining for line in lines))} "
     once = RunningLines(remaining, [], [])
     seen: set[str] = set()
     for line, is_head in _pieces_of_rows(running):
@@ -217,13 +223,22 @@ def remove_running_lines(
         kind = (
             "page_number" if _PAGE_NUMBER.match(line.text) else "running_head" if is_head else "running_foot"
         )
-        stands_elsewhere = len(seen) < _MOST_SEARCHED and line.text.casefold() in text
+        stands_elsewhere = len(seen) < _MOST_SEARCHED and _is_said(line.text, text)
         if kind == "page_number" or key in seen or stands_elsewhere:
             left_out.add(kind, printed_text(line))
         else:
             (once.heads if is_head else once.feet).append(line)
         seen.add(key)
     return once
+
+
+def _words_of(text: str) -> str:
+    return " ".join(_WORDS.findall(text.casefold()))
+
+
+def _is_said(line: str, words: str) -> bool:
+    """Return whether words hold those of a line, whose last may be cut off."""
+    return f" {_words_of(line)}{'' if line.endswith(('…', '...')) else ' '}" in words
 
 
 def _pieces_of_rows(running: Sequence[Sequence[tuple[Line, bool]]]) -> Iterator[tuple[Line, bool]]:

@@ -54,9 +54,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Text that is in a drawing."""
+    """Text that is in a drawing, or in a frame beside another."""
 
     lines: tuple[Line, ...]
+    framed: bool = False
 
 
 Item = Line | Table | Figure
@@ -141,6 +142,9 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         group = None
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
+        elif item.framed:
+            own_shape = shape_of(item.lines, usual_size(item.lines))
+            groups += group_lines(item.lines, own_shape, plain=True)
         else:
             groups += (Group("paragraph", label, plain=True) for label in _find_labels(item.lines))
     return [part for group in groups for part in _split_ended_lines(group, shape)]
@@ -178,7 +182,10 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
     width = first_word_width(line)
-    return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
+    return (
+        not (last.broken or last.text.endswith("-"))
+        and last.right + _WORD_SPACE * last.size + _WIDER * width < end
+    )
 
 
 def _find_labels(lines: Sequence[Line]) -> list[list[Line]]:

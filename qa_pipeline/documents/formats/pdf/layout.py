@@ -186,7 +186,9 @@ class _Draft:
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
             for lines in framed:
-                self._set_apart(Figure(tuple(lines)), enclose(line[2:6] for line in lines), lines[0].start)
+                self._set_apart(
+                    Figure(tuple(lines), framed=True), enclose(line[2:6] for line in lines), lines[0].start
+                )
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:

@@ -219,9 +219,11 @@ def title_of(document: "PdfDocument") -> str | None:
 
 
 def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
-    """Return the title that is printed above the text, or the stated one; none where neither is certain."""
+    """Return the stated title, if it is more than a word, or the one above the text; none if unsure."""
     first_page = [block for block in blocks if block.page == blocks[0].page]
-    if stated and letters_of(stated) in letters_of("".join(block.text for block in first_page)):
+    if stated and (
+        " " in stated or letters_of(stated) in letters_of("".join(block.text for block in first_page))
+    ):
         return stated
     largest = [block for block in blocks if block.kind == "heading" and block.level == 1]
     if not largest or largest[0] not in first_page:

@@ -41,7 +41,11 @@ def mark_raised(
         # A word with a digit or a sign may hold a mark, and so may the end of a run, which PDFium ends there.
         marked = _MAY_BE_MARK.search(token[0]) is not None or text[token.end() : token.end() + 1] in "\r\n"
         if marked and len(token[0]) <= _LONGEST:
-            edits += _edits_of(text, *token.span(), baseline, labels)
+            start, end = token.span()
+            before = _printed_before(text, start)
+            if edits and edits[-1][0] <= before < edits[-1][1]:  # a mark of several parts, such as 1, 2
+                before = _printed_before(text, edits[-1][0])
+            edits += _edits_of(text, before, start, end, baseline, labels)
     notes: list[str] = []
     parts: list[str] = []
     remaining: list[int] = []
@@ -57,15 +61,25 @@ def mark_raised(
     return "".join([*parts, text[last:]]), [*remaining, *places[last:]] if edits else places, notes
 
 
+def _printed_before(text: str, start: int) -> int:
+    """Return the place of the last character before a word in its run; -1 where the run begins with it."""
+    before = len(text[max(start - _LONGEST, 0) : start].rstrip(" ")) + max(start - _LONGEST, 0) - 1
+    return -1 if before < 0 or text[before].isspace() else before
+
+
 def _edits_of(
-    text: str, start: int, end: int, baseline: Callable[[int], tuple[float, float]], labels: Set[str]
+    text: str,
+    before: int,
+    start: int,
+    end: int,
+    baseline: Callable[[int], tuple[float, float]],
+    labels: Set[str],
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield what stands in place of the raised stretches of a word: where each begins and ends."""
-    before = start - 1 if start and text[start - 1] not in "\r\n" else start
-    while before and text[before] == " ":
-        before -= 1
-    if text[before].isspace():
-        before = start
+    """Yield what stands in place of the raised stretches of a word: where each begins and ends.
+
+    `before` is the place of the character before the word; the word's own where its run begins with it.
+    """
+    before = start if before < 0 else before
     if not any(map(str.isdigit, text[start:end])) and baseline(start) == baseline(end - 1):
         return
     places = [before, *range(start, end)]

@@ -30,6 +30,7 @@ def text_of(content: bytes) -> str:
         (("The load is 900 kg/m", "^2", " there."), "The load is 900 kg/m^2 there."),
         (("The acid H", "_2", "SO", "_4", " boils."), "The acid H2SO4 boils."),
         (("On the 3", "^rd", " of June it rained."), "On the 3rd of June it rained."),
+        (("By Bo Ek", "^1, 2", " and Ann Dal", "^2"), "By Bo Ek and Ann Dal"),
         (("The rule", "^12", " was shown.", "^3,4"), "The rule was shown."),
     ],
 )
