@@ -85,6 +85,7 @@ class Glyphs:
         self._page = textpage.raw
         self._name = ctypes.create_string_buffer(_NAME_LENGTH)
         self._flags = ctypes.c_int()
+        self._origin = (ctypes.c_double(), ctypes.c_double())
         self._sides = raw.FS_RECTF()
         self.turn = turn
         self._sheet = paper_of(page)
@@ -109,7 +110,7 @@ class Glyphs:
 
     def baseline(self, place: int) -> tuple[float, float]:
         """Return how high a character stands, and its type size."""
-        across, up = ctypes.c_double(), ctypes.c_double()
+        across, up = self._origin
         index = self._places[place]
         self._raw.FPDFText_GetCharOrigin(self._page, index, across, up)
         size = self._raw.FPDFText_GetFontSize(self._page, index)

@@ -337,7 +337,7 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
         left_out: counts what does not reach the text.
     """
     remaining: list[PageContent] = []
-    text = _TextBesideEntries(pages)
+    text: _TextBesideEntries | None = None
     going_on = ""  # what the entries above belong to
     for page in pages:
         runs: list[list[_Entry]] = []
@@ -347,10 +347,13 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
             else:
                 runs.append([entry])
         reached: dict[int, str] = {}
+        text = text or (_TextBesideEntries(pages) if runs else None)
         for run in runs:
             kind = _kind_of(run, going_on)
             titled = _title_of(run, page.lines) is not None
-            going_on = kind if kind and (kind == going_on or titled or text.repeats(run, kind)) else ""
+            going_on = (
+                kind if kind and (kind == going_on or titled or (text and text.repeats(run, kind))) else ""
+            )
             reached |= dict.fromkeys(_reach_of(run, page.lines), going_on) if going_on else {}
         for place, kind in reached.items():
             left_out.add(kind, printed_text(page.lines[place]))

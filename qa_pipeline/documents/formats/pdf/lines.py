@@ -362,9 +362,9 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         here = line.text
         last = parts.pop()
         if before.broken or _is_broken(last, here):
-            joined, here = spelling.rejoin(
-                last, here, hard=not before.broken and line.page == page
-            )  # PDFium marks breaks within a page
+            ended = last if before.broken else last.removesuffix("-")
+            is_hard = not before.broken and line.page == page  # PDFium marks breaks within a page alone
+            joined, here = spelling.rejoin(ended, here, hard=is_hard)
             parts.append(joined)
         else:
             glued = (last[-1:] in _MAY_GO_ON or here[:1] in "_/") and _is_glued(last, here)

@@ -139,7 +139,7 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
     broken = signs + left_out.pieces["unreadable_character"]
     printed = max(sum(map(visible, texts)), 1)
-    others = sum(len(_OTHER_SCRIPT.findall(text)) for text in texts)
+    others = sum(len(_OTHER_SCRIPT.findall(text)) for text in texts if not text.isascii())
     notes = []
     if (
         _NOTED_SHARE <= others / printed < _OWN_SCRIPT

@@ -7,8 +7,12 @@ the characters on paper does.
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 
-_TOKEN = re.compile(r"[^\s\ufffe]+")
-_MAY_BE_MARK = re.compile(r"[\d*∗†‡§¶]")
+_TOKEN = re.compile(
+    r"(?<![^\s\ufffe])[^\s\d*∗†‡§¶\ufffe]{0,60}(?:[\d*∗†‡§¶][^\s\ufffe]{0,60}|(?<=\S)(?=[\r\n]))"
+)
+"""What may hold a raised mark: a word with a digit or sign, and the end of a run, as PDFium ends one there."""
+_PROBE = re.compile(r"(?<!\d)\d|\w(?=\W*$)|[*∗†‡§¶]")
+"""The characters of a word that tell whether any is raised: first digits, signs and the last letter."""
 _LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
 _MARK = re.compile(r"[*∗†‡§¶]+|\[?\d{1,3}(?:[,–-] ?\d{1,3})*[\])]?,?|[a-z]")
 _POWER = re.compile(r"[+−–-]\d{1,3}|\d{1,3}[+−–-]?")
@@ -38,14 +42,11 @@ def mark_raised(
     edits: list[tuple[int, int, str]] = []
     labels = frozenset(_LABEL.findall(text))
     for token in _TOKEN.finditer(text):
-        # A word with a digit or a sign may hold a mark, and so may the end of a run, which PDFium ends there.
-        marked = _MAY_BE_MARK.search(token[0]) is not None or text[token.end() : token.end() + 1] in "\r\n"
-        if marked and len(token[0]) <= _LONGEST:
-            start, end = token.span()
-            before = _printed_before(text, start)
-            if edits and edits[-1][0] <= before < edits[-1][1]:  # a mark of several parts, such as 1, 2
-                before = _printed_before(text, edits[-1][0])
-            edits += _edits_of(text, before, start, end, baseline, labels)
+        start, end = token.span()
+        before = _printed_before(text, start)
+        if edits and edits[-1][0] <= before < edits[-1][1]:  # a mark of several parts, such as 1, 2
+            before = _printed_before(text, edits[-1][0])
+        edits += _edits_of(text, before, start, end, baseline, labels)
     notes: list[str] = []
     parts: list[str] = []
     remaining: list[int] = []
@@ -80,7 +81,8 @@ def _edits_of(
     `before` is the place of the character before the word; the word's own where its run begins with it.
     """
     before = start if before < 0 else before
-    if not any(map(str.isdigit, text[start:end])) and baseline(start) == baseline(end - 1):
+    probes = (start + probe.start() for probe in _PROBE.finditer(text[start:end]))
+    if len({baseline(place)[0] for place in (before, start, *probes)}) == 1:
         return
     places = [before, *range(start, end)]
     levels = [baseline(place) for place in places]

@@ -99,3 +99,11 @@ def test_no_group_is_lost_among_notes(
     every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
     placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
     assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
+
+
+def test_a_word_that_a_hyphen_breaks_at_the_end_of_a_page_is_whole_on_the_first() -> None:
+    pages = [line("mit Umbruch am Sei-"), line("tenende. Danach", page=2)]
+    assert [text for _, text in texts_by_page(pages, Spelling([]))] == [
+        "mit Umbruch am Seitenende",
+        ". Danach",
+    ]
