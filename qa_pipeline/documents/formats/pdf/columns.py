@@ -1,6 +1,5 @@
 """The order in which the lines of a PDF page are read."""
 
-import math
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -271,12 +270,13 @@ def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str,
         numbers.setdefault(text, []).append(page)
     returning: set[tuple[str, int]] = set()
     for text, on_pages in numbers.items():
-        chain: list[int] = []
-        for page in [*on_pages, math.inf]:
-            if chain and page - chain[-1] > _NEXT_PAGES:
-                returning |= {(text, member) for member in chain if len(chain) >= least}
-                chain = []
-            chain.append(int(page) if page < math.inf else 0)
+        chains: list[list[int]] = []
+        for page in on_pages:
+            if chains and page - chains[-1][-1] <= _NEXT_PAGES:
+                chains[-1].append(page)
+            else:
+                chains.append([page])
+        returning |= {(text, page) for chain in chains if len(chain) >= least for page in chain}
     return returning
 
 

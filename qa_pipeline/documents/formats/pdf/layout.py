@@ -403,7 +403,7 @@ def _title_of(run: Sequence[_Entry], lines: Sequence[Line]) -> int | None:
 
 
 class _TextBesideEntries:
-    """What a document says in lines without leaders."""
+    """The text of a document in lines without leaders."""
 
     def __init__(self, pages: Sequence[PageContent]) -> None:
         others = [line.text for page in pages for line in page.lines if not LEADER.search(line.text)]

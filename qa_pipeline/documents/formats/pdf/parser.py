@@ -47,7 +47,7 @@ _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\
 """A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
 _OTHER_LETTERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿ᄀ-ᰀⴀ-\uabff豈-\ufdff\ue000-\uf8ff"  # beside Latin and Greek, and private ones
 _OTHER_SCRIPT = re.compile(f"[{_OTHER_LETTERS}]")
-_MIXED_WORD = re.compile(f"(?<=[A-Za-zÀ-ɏ])[{_OTHER_LETTERS}]+|[{_OTHER_LETTERS}]+(?=[A-Za-zÀ-ɏ])")
+_MIXED_WORD = re.compile(f"(?<=[A-Za-zÀ-ɏ])[{_OTHER_LETTERS}]|[{_OTHER_LETTERS}](?=[A-Za-zÀ-ɏ])")
 _OWN_SCRIPT = 0.5  # of the text: more letters than these are of the script that it is written in
 _NO_TITLE = re.compile(
     r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
@@ -144,7 +144,7 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     if (
         _NOTED_SHARE <= others / printed < _OWN_SCRIPT
     ):  # a font with a false Unicode map, or words of a language
-        broken += sum(len(part) for text in texts for part in _MIXED_WORD.findall(text))
+        broken += sum(len(_MIXED_WORD.findall(text)) for text in texts)
         notes.append(
             f"{others} of {printed} characters are of other scripts than the rest; a font may name them wrong"
         )

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence, Set
 _TOKEN = re.compile(
     r"(?<![^\s\ufffe])[^\s\d*∗†‡§¶\ufffe]{0,60}(?:[\d*∗†‡§¶][^\s\ufffe]{0,60}|(?<=\S)(?=[\r\n]))"
 )
-"""What may hold a raised mark: a word with a digit or sign, and the end of a run, as PDFium ends one there."""
+"""What may hold a raised mark: a word with a digit or sign, and the end of a run, as PDFium ends it there."""
 _PROBE = re.compile(r"(?<!\d)\d|\w(?=\W*$)|[*∗†‡§¶]")
 """The characters of a word that tell whether any is raised: first digits, signs and the last letter."""
 _LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
 _MARK = re.compile(r"[*∗†‡§¶]+|\[?\d{1,3}(?:[,–-] ?\d{1,3})*[\])]?,?|[a-z]")
 _POWER = re.compile(r"[+−–-]\d{1,3}|\d{1,3}[+−–-]?")
-_BASE = re.compile(r"(\d[\d.,]*|[^\W\d_]+|\S)$")
+_BASE = re.compile(r"(?:\d[\d.,]{0,30}|[^\W\d_]{1,30}|\S)$")
 _FUNCTIONS = frozenset(("sin", "cos", "tan", "log", "min", "sec", "mol", "rad"))
 _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
 _LENGTHS = frozenset(("m", "km", "dm", "cm", "mm", "µm", "μm", "nm", "ft", "in", "yd", "mi", "s"))

@@ -211,3 +211,14 @@ def test_the_head_of_a_table_that_goes_on_stays_on_each_page() -> None:
     rows = [block.text for block in of_kind(parse(document), "table_row")]
     assert rows[0] == "Article: Bolt 11 | Price: 11.50"
     assert rows[-1] == "Article: Bolt 311 | Price: 311.50"
+
+
+def test_pages_whose_every_line_returns_lose_none_of_them() -> None:
+    document = blank()
+    for number in range(4):
+        if number:
+            document.add_page()
+        for row in range(50):
+            document.text(20, 10 + 5.5 * row, f"Line {row} of the form says this.")
+    parsed = parse(document)
+    assert sum(block.text.count("of the form") for block in parsed.blocks) == 200
