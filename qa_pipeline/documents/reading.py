@@ -177,7 +177,9 @@ class _Work:
             detail = f"same bytes as {self.shown_paths[first][0]}"
             return {**content.columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
-        sections = () if content.format.partition(".")[0] in ROWS else outcome["sections"]
+        # The first heading of rows and of a PDF, whose parser looks for a title, may be none of the document.
+        untitled = {*ROWS, "pdf"}
+        sections = () if content.format.partition(".")[0] in untitled else outcome["sections"]
         headings = (part["heading_path"][-1] for part in sections if part["level"])
         return {
             **content.columns,

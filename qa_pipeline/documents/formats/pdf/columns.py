@@ -1,8 +1,8 @@
 """The order in which the lines of a PDF page are read."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from itertools import pairwise
 
 from qa_pipeline.documents.assembly import Omissions
@@ -150,30 +150,44 @@ def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Li
 
 
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
-_REPEATED_ON = 0.4  # of the pages: a head on left or right pages alone is on half of them, less covers
-_SAME_PLACE_ON = 3  # pages: text at the very same height is on two of them by chance
+_LEAST_PAGES = 3  # a line returns on; on 2 of them in a file of few
+_FEW_PAGES = 5  # a shorter file has room for no third
+_NEXT_PAGES = 3  # from one page with a head to the next: one side of the sheet, and a page of pictures
+_LARGE = 1.1  # of the usual type size: larger text is a heading, and names what is below it
 _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
-_APART = 0.8  # of the type size: rows of a table are closer to one another
+_APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
+_WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it
 _LONGEST_NUMBER = 4  # digits of a page number
+_MOST_SEARCHED = 200  # different heads looked for in the text, which takes time for each
+_WORDS = re.compile(r"\w+")
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
+_PAGES, _OF = any_of_all("layout.pages"), any_of_all("layout.of")
 _PAGE_NUMBER = re.compile(
-    rf"^\W*(?:{any_of_all('layout.pages')}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})"
-    rf"(?:\s*(?:{any_of_all('layout.of')}|/|\()\s*\d{{1,4}})?\W*$",
+    rf"^\W*(?:{_PAGES}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?\W*$", re.IGNORECASE
+)
+_NUMBER_IN_LINE = re.compile(
+    rf"\b{_PAGES}\s*\d{{1,4}}(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?|^\d{{1,4}}\s*[|·•—–]|[|·•—–]\s*\d{{1,4}}$",
     re.IGNORECASE,
 )
+"""A page number within a line; any other number that differs makes the line text."""
 
-_Key = tuple[str, int]
+
+@dataclass(frozen=True, slots=True)
+class RunningLines:
+    """The lines of each page without heads and feet, and the heads and feet that stay, each once."""
+
+    pages: list[list[Line]]
+    heads: list[Line]
+    feet: list[Line]
 
 
 def remove_running_lines(
     pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
-) -> list[list[Line]]:
-    """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages.
+) -> RunningLines:
+    """Take heads and feet out of the text: outermost rows, set apart, that return on pages near each other.
 
-    A line that returns at the same height on a few pages only, as the name of a chapter does, is one too,
-    as a whole or in part, unless it is larger than the text, as the titles of slides are. So is one beside a
-    number that counts the pages, whatever it says.
+    What nothing else in the document says stays once, apart from the text, where it first stands; page
+    numbers go. A row is text if one farther out is, if it is set larger, or if its numbers differ.
 
     Args:
         pages: lines of each page.
@@ -181,59 +195,128 @@ def remove_running_lines(
         size: type size of the text.
         left_out: counts what does not reach the text.
     """
-    edges = [_lines_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    on_pages = Counter(text for edge in edges for text in {keys[0][0] for keys in edge.values()})
-    at_height = Counter(key for edge in edges for key in {key for keys in edge.values() for key in keys})
-    least = max(2, _REPEATED_ON * sum(map(bool, pages)))
+    edges = [_rows_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
+    returning = _find_returning([[part for row in edge for part in _keys_of(row)] for edge in edges])
+    running: list[list[tuple[Line, bool]]] = []
     remaining: list[list[Line]] = []
-    for lines, height, edge in zip(pages, heights, edges, strict=True):
-        running = {
-            index
-            for index, keys in edge.items()
-            if on_pages[keys[0][0]] >= least
-            or (any(at_height[key] >= _SAME_PLACE_ON for key in keys) and lines[index].size <= size)
-            or lines[index].text.strip(" -–—") == str(lines[index].page)  # the number of the page in the file
-        }
-        for index in running:
-            left_out.add(_name_of(lines[index], height), printed_text(lines[index]))
-        remaining.append([line for index, line in enumerate(lines) if index not in running])
-    return remaining
+    for lines, height in zip(pages, heights, strict=True):
+        upright = list(rows_of([line for line in lines if not line.turned]))
+        from_top = _outer_rows(upright, height, size, returning)
+        rest = upright[len(from_top) :][::-1]
+        from_bottom = _outer_rows(rest, height, size, returning)
+        running.append(
+            [
+                (line, rows is from_top)
+                for rows in (from_top, from_bottom[::-1])
+                for row in rows
+                for line in row
+            ]
+        )
+        taken = {id(line) for line, _ in running[-1]}
+        remaining.append([line for line in lines if id(line) not in taken])
+    text = f" {_words_of(' '.join(line.text for lines in remaining for line in lines))} "
+    once = RunningLines(remaining, [], [])
+    seen: set[str] = set()
+    for line, is_head in _pieces_of_rows(running):
+        key = _fold_number(line.text, line.page)
+        kind = (
+            "page_number" if _PAGE_NUMBER.match(line.text) else "running_head" if is_head else "running_foot"
+        )
+        stands_elsewhere = len(seen) < _MOST_SEARCHED and _is_said(line.text, text)
+        if kind == "page_number" or key in seen or stands_elsewhere:
+            left_out.add(kind, printed_text(line))
+        else:
+            (once.heads if is_head else once.feet).append(line)
+        seen.add(key)
+    return once
 
 
-def _lines_near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
-    """Return lines near the upper or lower edge by their place: their text, and how high they are.
-
-    A head may say two things, of which one changes more often: what its parts say follows then.
-    """
-    low, high = _EDGE * height, (1 - _EDGE) * height
-    keys: dict[int, list[_Key]] = {}
-    for index, line in enumerate(lines):
-        if line.bottom < low or line.top > high:
-            at = round(line.bottom / 2)
-            texts = (line.text, *_split_head(line, lines))
-            keys[index] = [(_fold_numbers(text, line.page), at) for text in texts]
-    return keys
+def _words_of(text: str) -> str:
+    return " ".join(_WORDS.findall(text.casefold()))
 
 
-def _split_head(line: Line, lines: Sequence[Line]) -> list[str]:
-    """Return the left and right text of a line set apart from all others, as few table rows are."""
-    parts = pieces_of(line, _WIDE_GAP * line.size)
-    low, high = line.bottom - _APART * line.size, line.top + _APART * line.size
-    near = (other for other in lines if other is not line and other.bottom < high and low < other.top)
-    return [part.text for part in parts] if len(parts) > 1 and next(near, None) is None else []
+def _is_said(line: str, words: str) -> bool:
+    """Return whether words hold those of a line, whose last may be cut off."""
+    return f" {_words_of(line)}{'' if line.endswith(('…', '...')) else ' '}" in words
 
 
-def _fold_numbers(text: str, page: int) -> str:
-    """Return the text of a line, numbers aside; a bare number less the number of its page.
+def _pieces_of_rows(running: Sequence[Sequence[tuple[Line, bool]]]) -> Iterator[tuple[Line, bool]]:
+    for lines in running:
+        for line, is_head in lines:
+            for piece in pieces_of(line, _WIDE_GAP * line.size):
+                yield piece, is_head
+
+
+def _rows_near_edge(lines: Sequence[Line], height: float) -> list[list[Line]]:
+    near = (line for line in lines if not line.turned and _is_near_edge(line, height))
+    return list(rows_of(list(near)))
+
+
+def _is_near_edge(line: Line, height: float) -> bool:
+    return line.bottom < _EDGE * height or line.top > (1 - _EDGE) * height
+
+
+def _keys_of(row: Sequence[Line]) -> set[tuple[str, int]]:
+    """Return what the lines of a row say, and what their parts say, and on which page."""
+    parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
+    return {(_fold_number(part.text, part.page), part.page) for part in parts}
+
+
+def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str, int]]:
+    """Return what stands near the edges of several pages near each other, with each of these pages."""
+    least = _LEAST_PAGES if len(keys) > _FEW_PAGES else 2
+    numbers: dict[str, list[int]] = {}
+    for text, page in sorted({key for page_keys in keys for key in page_keys}):
+        numbers.setdefault(text, []).append(page)
+    returning: set[tuple[str, int]] = set()
+    for text, on_pages in numbers.items():
+        chains: list[list[int]] = []
+        for page in on_pages:
+            if chains and page - chains[-1][-1] <= _NEXT_PAGES:
+                chains[-1].append(page)
+            else:
+                chains.append([page])
+        returning |= {(text, page) for chain in chains if len(chain) >= least for page in chain}
+    return returning
+
+
+def _outer_rows(
+    rows: Sequence[list[Line]], height: float, size: float, returning: Set[tuple[str, int]]
+) -> list[list[Line]]:
+    """Return the rows, from the outermost, that run through the pages and are set apart from the others."""
+    outer: list[list[Line]] = []
+    for row in rows:
+        is_large = any(line.size > _LARGE * size for line in row)
+        if is_large or not all(_is_near_edge(line, height) for line in row):
+            break
+        if not _is_number(row) and returning.isdisjoint(_keys_of(row)):
+            break
+        outer.append(row)
+    while outer and not (_is_number(outer[-1]) or _is_apart(rows[len(outer) - 1 :])):
+        outer.pop()
+    return outer
+
+
+def _is_number(row: Sequence[Line]) -> bool:
+    """Return whether a row holds the number of its page in the file."""
+    return any(line.text.strip(" -–—") == str(line.page) for line in row)
+
+
+def _is_apart(rows: Sequence[list[Line]]) -> bool:
+    """Return whether a row is farther from the next than that from the one behind it."""
+    levels = [row[0].bottom for row in rows[:3]]
+    if len(levels) < 2:
+        return True
+    steps = [abs(first - second) for first, second in pairwise(levels)]
+    widest = _WIDEST_STEP * rows[1][0].size
+    return steps[0] > _APART * min([*steps[1:], widest])
+
+
+def _fold_number(text: str, page: int) -> str:
+    """Return what a line says, its page number aside; a bare number less the number of its page.
 
     A number that does not count the pages belongs to the text, such as the end of an address.
     """
     if text.isdecimal():
         return f"page {int(text) - page:+}" if len(text) <= _LONGEST_NUMBER else text
-    return "roman number" if _ROMAN.fullmatch(text) else _DIGITS.sub("#", text.lower())
-
-
-def _name_of(line: Line, height: float) -> str:
-    if _PAGE_NUMBER.match(line.text):
-        return "page_number"
-    return "running_head" if line.bottom > height / 2 else "running_foot"
+    return "roman number" if _ROMAN.fullmatch(text) else _NUMBER_IN_LINE.sub("#", text.casefold())

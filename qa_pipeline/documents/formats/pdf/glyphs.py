@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from qa_pipeline.documents.formats.pdf.raised import mark_raised
+
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
@@ -70,6 +72,7 @@ class Glyphs:
 
     Attributes:
         text: all characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
+        note_marks: raised marks of notes, which the text is without.
         unreadable: how many characters the file gives no Unicode value for; those in words are `UNREADABLE`.
         paper: the visible part of the page, its lower left corner in the origin.
         turn: quarter turns, clockwise, that the page was given.
@@ -82,6 +85,7 @@ class Glyphs:
         self._page = textpage.raw
         self._name = ctypes.create_string_buffer(_NAME_LENGTH)
         self._flags = ctypes.c_int()
+        self._origin = (ctypes.c_double(), ctypes.c_double())
         self._sides = raw.FS_RECTF()
         self.turn = turn
         self._sheet = paper_of(page)
@@ -89,6 +93,7 @@ class Glyphs:
         self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         self.text, self._places, missing = _characters(textpage)
         self.text, self._places = join_accents(self.text, self._places, self.box)
+        self.text, self._places, self.note_marks = mark_raised(self.text, self._places, self.baseline)
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
@@ -102,6 +107,16 @@ class Glyphs:
         if self._moved:
             return turn_box(Box(sides.left, sides.bottom, sides.right, sides.top), self.turn, self._sheet)
         return sides.left, sides.bottom, sides.right, sides.top
+
+    def baseline(self, place: int) -> tuple[float, float]:
+        """Return how high a character stands, and its type size."""
+        across, up = self._origin
+        index = self._places[place]
+        self._raw.FPDFText_GetCharOrigin(self._page, index, across, up)
+        size = self._raw.FPDFText_GetFontSize(self._page, index)
+        if self.turn:
+            return turn_box(Box(*[across.value, up.value] * 2), self.turn, self._sheet).bottom, size
+        return up.value, size
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Return the place and type of a run of characters, taken from three of them.

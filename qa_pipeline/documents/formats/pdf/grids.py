@@ -41,7 +41,7 @@ class Grid:
 
 
 def find_grids(drawing: Drawing) -> list[Grid]:
-    """Return the grids of at least two columns among the ruled lines of a page, from the top."""
+    """Return the grids among the ruled lines of a page, from the top; a frame alone has a single cell."""
     across, upright = join_rules(drawing.across, along=0), join_rules(drawing.upright, along=1)
     if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
         return []
@@ -95,7 +95,7 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     places, standing = _group_by_place(sides, along=0)
     heights, lying = heights[::-1], lying[::-1]
     rows, columns = len(heights) - 1, len(places) - 1
-    if rows < 1 or columns < 2 or rows * columns > _MOST_FIELDS:
+    if rows < 1 or columns < 1 or rows * columns > _MOST_FIELDS:
         return None
     below = [[_is_drawn(at, 0, *side) for side in pairwise(places)] for at in lying[1:]]
     aside = [[_is_drawn(at, 1, low, high) for at in standing[1:]] for high, low in pairwise(heights)]
@@ -108,7 +108,7 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
                 taken.update(_fields_of(cell))
                 cells.append(cell)
     is_open = len(rules) + len(sides) > len(across) + len(upright)
-    return Grid(heights, places, cells, is_open) if len(cells) > 1 else None
+    return Grid(heights, places, cells, is_open)
 
 
 def _close_sides(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:

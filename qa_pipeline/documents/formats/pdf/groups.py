@@ -23,6 +23,8 @@ _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _LEVEL = 2.0  # points: lines that end so close to each other were broken at one edge
 _LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
+_SMALL_WORD = re.compile(r"(?<![^\W_])[^\W\d_A-ZÄÖÅ][^\W\d_]*$")
+_LONGEST_WORD = 60  # characters
 _LEAST_INSET = 6  # points: less is unevenness of the setting
 _INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
@@ -52,9 +54,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Text that is in a drawing."""
+    """Text that is in a drawing, or in a frame beside another."""
 
     lines: tuple[Line, ...]
+    framed: bool = False
 
 
 Item = Line | Table | Figure
@@ -86,8 +89,8 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
     lefts = _add_weights((round(line.left), len(line.text)) for line in body)
-    first = _heaviest_of(lefts)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
+    first = min(columns, default=0.0)
     second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
     ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = (
@@ -139,6 +142,9 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         group = None
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
+        elif item.framed:
+            own_shape = shape_of(item.lines, usual_size(item.lines))
+            groups += group_lines(item.lines, own_shape, plain=True)
         else:
             groups += (Group("paragraph", label, plain=True) for label in _find_labels(item.lines))
     return [part for group in groups for part in _split_ended_lines(group, shape)]
@@ -176,7 +182,10 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
     width = first_word_width(line)
-    return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
+    return (
+        not (last.broken or last.text.endswith("-"))
+        and last.right + _WORD_SPACE * last.size + _WIDER * width < end
+    )
 
 
 def _find_labels(lines: Sequence[Line]) -> list[list[Line]]:
@@ -207,16 +216,18 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     turned_over = last.page != line.page
     if turned_over and group.plain:
         return False
-    if last.broken:
+    if last.broken and not (line.text[:1].isupper() and _SMALL_WORD.search(last.text[-_LONGEST_WORD:])):
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
         return group.kind == kind and not turned_over and near
-    if not _is_alike(group, line, kind, shape):
+    if not _is_alike(group, line, kind, shape) or _is_row(last):
         return False
     if turned_over or line.bottom > last.top:
         unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-        return unfinished and not _is_hanging(group, line)
+        # A short line before a capital may end its paragraph, so what follows is not joined to it.
+        surely = line.text[:1].islower() or last.right >= shape.end_of(last.left) - _NEARLY * last.size
+        return unfinished and surely and not _is_hanging(group, line)
     usual = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
         return False
@@ -225,6 +236,15 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
     begins = set_in and last.text.endswith(_SENTENCE_END)  # a paragraph, after a line that ends a sentence
     return not begins and not _is_hanging(group, line)
+
+
+def _is_row(line: Line) -> bool:
+    """Return whether a line is one of a list or form: white leads to a number at its end, or to nothing."""
+    words = line.words
+    if not words or words[-1].right < line.right - _NEARLY * line.size:
+        return bool(words)
+    apart = any(after.left - before.right > _NEARLY * line.size for before, after in pairwise(words))
+    return apart and line.text[-1:].isdigit()
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
@@ -266,7 +286,7 @@ _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from te
 _LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
 _MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
+NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -334,23 +354,24 @@ def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry])
     """Return the levels of the groups that the outline names, by place; each entry names one at most."""
     entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
-        entries.setdefault((entry.page, _letters_of(entry.title)), []).append(entry.level)
+        entries.setdefault((entry.page, letters_of(entry.title)), []).append(entry.level)
     group_levels: dict[int, int] = {}
     for place, group in enumerate(groups if entries else ()):
         text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
-        numbered = _NUMBER.sub("", text)  # many outlines leave out the number
+        numbered = NUMBER.sub("", text)  # many outlines leave out the number
         if group.kind == "code" or len(group.lines) > _MOST_LINES or not text:
             continue
         if group.kind == "list_item" and numbered == text:
             continue
         for title in (text, numbered):
-            if levels := entries.get((group.page, _letters_of(title))):
+            if levels := entries.get((group.page, letters_of(title))):
                 group_levels[place] = levels.pop(0)
                 break
     return group_levels
 
 
-def _letters_of(text: str) -> str:
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text in lower case, by which headings are compared."""
     return _NO_LETTER.sub("", text).casefold()
 
 
@@ -391,5 +412,5 @@ def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | No
 
 def _depth_of(text: str) -> int:
     """Return the number of parts in the number of a heading; 0 without one."""
-    number = _NUMBER.match(text)
+    number = NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 from typing import Any
 
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.columns import order_lines, remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
     FOOTNOTE,
     ITEM,
+    NUMBER,
     Figure,
     Group,
     Item,
@@ -28,10 +29,19 @@ from qa_pipeline.documents.formats.pdf.groups import (
     give_levels,
     group_lines,
     insert_notes,
+    letters_of,
     shape_of,
     usual_size,
 )
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed_text, texts_by_page
+from qa_pipeline.documents.formats.pdf.lines import (
+    LEADER,
+    Line,
+    Spelling,
+    code_text,
+    printed_text,
+    texts_by_page,
+    without_leaders,
+)
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
 from qa_pipeline.text.lexicon.languages import of_all
@@ -117,6 +127,7 @@ def lay_out_pages(
         left_out: counts what does not reach the text.
         failed: takes the pages whose layout cannot be determined.
     """
+    pages = [replace(page, lines=_without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(line.text for page in pages for line in page.lines)
     drafts = []
     for page in pages:
@@ -124,13 +135,14 @@ def lay_out_pages(
             drafts.append(_Draft(page, spelling))
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [draft.height for draft in drafts]
-    page_lines = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    running = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    page_lines = running.pages
     upright = [line for lines in page_lines for line in lines if not line.turned]
     shape = shape_of(upright, size)
     margin = _lines_beside_column(upright, shape)
     aside = {id(line) for line in margin}
     items: list[Item] = []
-    feet: list[Line] = []
+    feet = list(running.feet)
     for draft, lines in zip(drafts, page_lines, strict=True):
         inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
@@ -140,12 +152,21 @@ def lay_out_pages(
             items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
+    margin = sorted([*running.heads, *margin], key=lambda line: line.page)
+    feet.sort(key=lambda line: line.page)
     by_page = (order_lines(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
     notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
     placed = insert_notes(groups, notes, group_lines(feet, shape, plain=True))
     blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
+
+
+def _without_leaders(lines: Sequence[Line], left_out: Omissions) -> list[Line]:
+    plain = list(map(without_leaders, lines))
+    dots = sum(visible(line.text) for line in lines) - sum(visible(line.text) for line in plain)
+    left_out.count("leader", sum(line is not other for line, other in zip(lines, plain, strict=True)), dots)
+    return plain
 
 
 class _Draft:
@@ -163,7 +184,11 @@ class _Draft:
         self.apart: dict[int, Table | Figure] = {}
         self.places: list[Line] = []
         if len(page.drawing.across) > 1:
-            tables, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            for lines in framed:
+                self._set_apart(
+                    Figure(tuple(lines), framed=True), enclose(line[2:6] for line in lines), lines[0].start
+                )
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:
@@ -285,7 +310,6 @@ class _Depths:
         return len(self.lefts) - 1
 
 
-_DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
@@ -293,6 +317,7 @@ _LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
 """Fewer numbers, and twice as many first letters, are in order by chance in forms and lists of prices."""
 _MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
 _LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
+_MOST_LOOKED_FOR = 40  # entries: more take time and tell no more
 _IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
 _FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
 
@@ -305,12 +330,14 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
     """Leave out entries of tables of contents and of indexes; forms and lists of prices have dots too.
 
     A table of contents counts up, an index goes through the alphabet; either has several entries in a row.
+    Its title shows that it is one, or that the text of the document says again what half of the entries say.
 
     Args:
         pages: what was read of each page.
         left_out: counts what does not reach the text.
     """
     remaining: list[PageContent] = []
+    text: _TextBesideEntries | None = None
     going_on = ""  # what the entries above belong to
     for page in pages:
         runs: list[list[_Entry]] = []
@@ -320,8 +347,13 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
             else:
                 runs.append([entry])
         reached: dict[int, str] = {}
+        text = text or (_TextBesideEntries(pages) if runs else None)
         for run in runs:
-            going_on = _kind_of(run, going_on)
+            kind = _kind_of(run, going_on)
+            titled = _title_of(run, page.lines) is not None
+            going_on = (
+                kind if kind and (kind == going_on or titled or (text and text.repeats(run, kind))) else ""
+            )
             reached |= dict.fromkeys(_reach_of(run, page.lines), going_on) if going_on else {}
         for place, kind in reached.items():
             left_out.add(kind, printed_text(page.lines[place]))
@@ -333,7 +365,7 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
 
 def _find_entries(lines: Sequence[Line]) -> Iterator[_Entry]:
     for place, line in enumerate(lines):
-        *_, dots = [None, *_DOTS.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
+        *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
         pages = _PAGES.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
         if dots and pages:  # pages with Roman numbers come first
             yield place, line.text[: dots.start()].strip(), int(pages[1]) if pages[1].isdecimal() else 0
@@ -360,8 +392,35 @@ def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
         first -= 1
     while last + 1 < len(lines) and _number_of(lines[last + 1]) - most in range(_FURTHER_PAGES):
         last += 1
-    titled = first and lines[first - 1].text.strip(" .:").casefold() in _TITLES
-    return range(first - bool(titled), last + 1)
+    title = _title_of(run, lines)
+    return range(first if title is None else title, last + 1)
+
+
+def _title_of(run: Sequence[_Entry], lines: Sequence[Line]) -> int | None:
+    """Return the place of the title above a table of contents, whose first entries may have no dots."""
+    above = range(run[0][0] - 1, max(run[0][0] - _MOST_BETWEEN, 0) - 1, -1)
+    return next((place for place in above if lines[place].text.strip(" .:").casefold() in _TITLES), None)
+
+
+class _TextBesideEntries:
+    """The text of a document in lines without leaders."""
+
+    def __init__(self, pages: Sequence[PageContent]) -> None:
+        others = [line.text for page in pages for line in page.lines if not LEADER.search(line.text)]
+        self.lines = {letters_of(text) for text in others}
+        self.text = " ".join(others).casefold()
+
+    def repeats(self, run: Sequence[_Entry], kind: str) -> bool:
+        """Return whether half of the entries stand in the text: headings as a line, words anywhere."""
+        names = [name for _, name, _ in run[:_MOST_LOOKED_FOR]]
+        if kind == "index":
+            count = sum(name.casefold() in self.text for name in names)
+        else:
+            count = sum(
+                not self.lines.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name))))
+                for name in names
+            )
+        return 2 * count >= len(names)
 
 
 def _number_of(line: Line) -> int:

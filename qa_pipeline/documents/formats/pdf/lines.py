@@ -3,15 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
-from qa_pipeline.text.lexicon.languages import of_all
+from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
+LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
+"""Dots that lead from one thing to another, in a table of contents, a form or a list of prices."""
 _LONG = 20  # characters: over fewer of them the mean width of letters differs from line to line
 _USUAL_WIDTH = 0.5  # of the type size: the mean width of letters in most fonts
 _LOOSE = 1.12  # of the usual width: justified text is as loose, a line with a wide gap is looser
@@ -106,7 +108,7 @@ def add_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Lin
         limit = 0.0
     return [
         Line(*line[:-1], _read_words(glyphs, line))
-        if (width > limit or line.fixed) and " " in line.text
+        if ((width > limit or line.fixed) and " " in line.text) or LEADER.search(line.text)
         else line
         for width, line in zip(widths, lines, strict=True)
     ]
@@ -124,7 +126,11 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
         return ()
     box = glyphs.box
     words = []
-    for match in _WORD.finditer(glyphs.text, line.start, line.end):
+    dots = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
+    stretches = zip(
+        [line.start, *(end for _, end in dots)], [*(start for start, _ in dots), line.end], strict=True
+    )
+    for match in chain.from_iterable(_WORD.finditer(glyphs.text, *stretch) for stretch in stretches):
         first, end = match.span()
         glyph_box = box(first)
         last = glyph_box if end - first == 1 else box(end - 1)
@@ -142,6 +148,8 @@ def _visible_parts(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> 
     beyond = next((place for place in places if glyphs.box(place)[0] >= glyphs.paper.right), None)
     if beyond is None:
         return (line,)
+    cut = _ADDRESS.search(glyphs.text[max(line.start, beyond - _LOOKED_AT) : beyond])
+    beyond -= len(cut[0]) if cut else 0  # an address without its end leads elsewhere
     outside.append(printed_text(line._replace(text=glyphs.text[beyond : line.end])))
     part = _measure(glyphs, line.start, beyond, line.page)
     return () if part is None else (part,)
@@ -215,6 +223,13 @@ def _join_runs(before: Line, after: Line) -> Line:
     )
 
 
+def without_leaders(line: Line) -> Line:
+    """Return a line with white in place of dots that lead from one thing to another."""
+    if not (line.words and LEADER.search(line.text)):
+        return line
+    return line._replace(text=" ".join(word.text for word in line.words))
+
+
 def part_of(line: Line, words: Sequence[Word]) -> Line:
     """Return some neighbouring words of a line as a line of their own."""
     is_whole = len(words) == len(line.words)
@@ -256,6 +271,7 @@ _SUSPENDED = frozenset(of_all("layout.suspending"))
 _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
+_SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
 _SHORTEST_REST = 3
 """Fewer letters than these are never carried over to a new line."""
 _LETTERS = bytes(
@@ -288,19 +304,25 @@ class Spelling:
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
         first, second = _LAST_WORD.search(tail), _FIRST_WORD.match(following)
-        if stem.endswith("/") and _ADDRESS.search(tail):
+        if stem.endswith("/") and following[:1].isalnum():
             self.joined += 1
             return stem, following
+        if second and second.group().lower() in _SUSPENDED and following[second.end() :][:1] in ("", " "):
+            return f"{stem}- {second.group()}", following[second.end() :]
         if _ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
-        if second.group().lower() in _SUSPENDED and rest[:1] in ("", " "):
-            return f"{stem}- {second.group()}", rest
-        chain = tail[: first.start()].endswith("-") and rest.startswith("-")
+        # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
+        chain = tail[: first.start()].endswith("-") and (
+            rest.startswith("-") or (first.group().islower() and self._is_word(first.group()))
+        )
         if chain or self._is_compound(first.group(), second.group(), hard=hard):
             return f"{stem}-{second.group()}", rest
         self.joined += 1
         return stem + second.group(), rest
+
+    def _is_word(self, text: str) -> bool:
+        return text in _SHORT_WORDS or self._words[text] > 1
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
         before, after = first.lower(), second.lower()
@@ -315,7 +337,8 @@ class Spelling:
         return after in _TAILS or both_are_words
 
 
-_HARD_HYPHEN = re.compile(r"(?:[^\W\d_]|/)-$")
+_HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
+_RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
@@ -338,11 +361,14 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     for before, line in pairwise(lines):
         here = line.text
         last = parts.pop()
-        if before.broken or (last.endswith("-") and here[:1].islower() and _HARD_HYPHEN.search(last[-2:])):
-            joined, here = spelling.rejoin(last, here, hard=not before.broken)
+        if before.broken or _is_broken(last, here):
+            ended = last if before.broken else last.removesuffix("-")
+            is_hard = not before.broken and line.page == page  # PDFium marks breaks within a page alone
+            joined, here = spelling.rejoin(ended, here, hard=is_hard)
             parts.append(joined)
         else:
             glued = (last[-1:] in _MAY_GO_ON or here[:1] in "_/") and _is_glued(last, here)
+            glued = glued or (here[:1].isdigit() and _RANGE.search(last[-2:]) is not None)
             parts.append(last if glued or line.page != page else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
@@ -352,6 +378,13 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         parts.append("-")
     if any(parts):
         yield page, "".join(parts)
+
+
+def _is_broken(text: str, following: str) -> bool:
+    """Return whether a line ends in a printed hyphen after which its last word or number goes on."""
+    if not _HARD_HYPHEN.search(text[-2:]):
+        return False
+    return following[:1].islower() or following[:1].isdigit() or not text[-2:-1].isalpha()
 
 
 def _is_glued(text: str, following: str) -> bool:

@@ -7,7 +7,7 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
-from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
+from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
     FailedPages,
     PageContent,
@@ -32,7 +32,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     read_lines,
     turn_of,
 )
-from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
@@ -45,6 +45,20 @@ _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
 """A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
+_OTHER_LETTERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿ᄀ-ᰀⴀ-\uabff豈-\ufdff\ue000-\uf8ff"  # beside Latin and Greek, and private ones
+_OTHER_SCRIPT = re.compile(f"[{_OTHER_LETTERS}]")
+_MIXED_WORD = re.compile(f"(?<=[A-Za-zÀ-ɏ])[{_OTHER_LETTERS}]|[{_OTHER_LETTERS}](?=[A-Za-zÀ-ɏ])")
+_OWN_SCRIPT = 0.5  # of the text: more letters than these are of the script that it is written in
+_NO_TITLE = re.compile(
+    r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
+    re.IGNORECASE,
+)
+"""What programs state as title: nothing, or the name of a file."""
+_PARTS = frozenset(
+    ("abstract", "introduction", "summary", "preface", "contents", "zusammenfassung", "einleitung", "vorwort",
+     "inhalt", "inhaltsverzeichnis", "sammanfattning", "inledning", "förord", "innehåll")
+)  # fmt: skip
+_SHORTEST_TEXT = 200  # characters: what stands above a title is shorter
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -74,7 +88,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             outline = outline_of(document)
             title = title_of(document)
         notes += count_scans(pages, left_out)
-        notes += _count_broken_letters(pages, left_out)
+        notes += count_broken_letters(pages, left_out)
         blocks = lay_out_pages(remove_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
             for error in failed.errors.values():
@@ -83,10 +97,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
     notes += failed.notes(len(pages))
-    headed = any(block.kind == "heading" for block in blocks)
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if headed else title,
+        title=title_of_blocks(blocks, title),
         left_out=left_out.record(),
         notes=tuple(notes),
     )
@@ -120,19 +133,27 @@ def _read_pages(
     return pages
 
 
-def _count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
     signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
     broken = signs + left_out.pieces["unreadable_character"]
-    printed = sum(map(visible, texts))
-    share = broken / max(printed, 1)
-    if share < _NOTED_SHARE:
-        return []
-    problem = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
-    if share >= _REFUSED_SHARE:
+    printed = max(sum(map(visible, texts)), 1)
+    others = sum(len(_OTHER_SCRIPT.findall(text)) for text in texts if not text.isascii())
+    notes = []
+    if (
+        _NOTED_SHARE <= others / printed < _OWN_SCRIPT
+    ):  # a font with a false Unicode map, or words of a language
+        broken += sum(len(_MIXED_WORD.findall(text)) for text in texts)
+        notes.append(
+            f"{others} of {printed} characters are of other scripts than the rest; a font may name them wrong"
+        )
+    problem = (
+        f"{broken} of {printed} characters ({broken / printed:.1%}) have no Unicode value or a wrong one"
+    )
+    if broken >= _REFUSED_SHARE * printed:
         raise DocumentFailure("unreadable_text", problem)
-    return [f"{problem}; words with them are broken"]
+    return [*notes, f"{problem}; words with them are broken"] if broken >= _NOTED_SHARE * printed else notes
 
 
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
@@ -145,6 +166,8 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
     for text in outside:
         left_out.add("outside_page", text)
+    for mark in glyphs.note_marks:
+        left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
     content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
@@ -187,11 +210,29 @@ def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
 
 
 def title_of(document: "PdfDocument") -> str | None:
-    """Return the title that the file states, if it states a readable one."""
+    """Return the title that the file states, if it is a readable one and not what a program puts there."""
     try:
-        return document.get_metadata_value("Title") or None
+        title = document.get_metadata_value("Title").strip()
     except UnicodeDecodeError:
         return None
+    return title if title and not _NO_TITLE.fullmatch(title) else None
+
+
+def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
+    """Return the stated title, if it is more than a word, or the one above the text; none if unsure."""
+    first_page = [block for block in blocks if block.page == blocks[0].page]
+    if stated and (
+        " " in stated or letters_of(stated) in letters_of("".join(block.text for block in first_page))
+    ):
+        return stated
+    largest = [block for block in blocks if block.kind == "heading" and block.level == 1]
+    if not largest or largest[0] not in first_page:
+        return stated
+    title = largest[0].text
+    above = takewhile(lambda block: block is not largest[0], first_page)
+    is_first = len(largest) == 1 or all(len(block.text) < _SHORTEST_TEXT for block in above)
+    is_part = NUMBER.match(title) or title.strip(" .:").casefold() in _PARTS
+    return title if is_first and not is_part else stated
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:

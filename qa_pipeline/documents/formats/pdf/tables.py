@@ -5,7 +5,7 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
@@ -101,6 +101,8 @@ def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
 
 def _is_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
     names, rest = rows[0], rows[1:]
+    if len(names) > 2 and not names[0] and all(names[1:]) and all(row[0] for row in rest):
+        return True  # years, such as those of a balance sheet
     if any(_NUMBER.match(name) or name.endswith(":") for name in names):
         return False
     numbers = (
@@ -130,13 +132,15 @@ _MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own an
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
 _LARGEST = 1.3  # of the usual type size: larger text between lines is a heading, not a cell
+_WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
+_MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page holds more
 _PADDING = 3.0  # points between the text of a cell and its edge, into which no word is set
 
 
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling
-) -> tuple[list[Table], list[Line]]:
-    """Return tables that ruled lines show, and the lines of the page that belong to none.
+) -> tuple[list[Table], list[list[Line]], list[Line]]:
+    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither.
 
     Args:
         lines: the lines of one page, those between ruled lines with their words.
@@ -144,14 +148,47 @@ def ruled_tables(
         spelling: how the document spells words.
     """
     tables: list[Table] = []
+    framed: list[list[Line]] = []
     remaining = list(lines)
-    for grid in find_grids(drawing):
+    grids = find_grids(drawing)
+    for grid in grids:
+        frames, others = _find_frames(grid, remaining) if _has_frames(grid, grids) else ([], [])
+        if frames:
+            framed, remaining = [*framed, *frames], others
+            continue
         table, remaining = _read_grid(grid, remaining, spelling)
         tables += table
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
         tables += stacked
-    return tables, remaining
+    return tables, framed, remaining
+
+
+def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
+    """Return whether a grid is a row of boxes, or a box beside another, which is no frame of a page."""
+    if len(grid.heights) != 2:
+        return False
+    middle = sum(grid.heights) / 2
+    return len(grid.cells) > 1 or any(
+        other is not grid and len(other.heights) == 2 and other.heights[0] > middle > other.heights[1]
+        for other in grids
+    )
+
+
+def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[Line]]:
+    """Return the text in boxes side by side, if sentences run over its lines, and the lines outside."""
+    outside = fill(grid, lines)
+    frames = [list(cell.lines) for cell in grid.cells if cell.lines]
+    for cell in grid.cells:
+        cell.lines = []
+    several = [frame for frame in frames if len(frame) > 1]
+    return (frames, outside) if several and all(map(_is_running_text, several)) else ([], lines)
+
+
+def _is_running_text(lines: Sequence[Line]) -> bool:
+    words = sum(len(line.text.split()) for line in lines)
+    goes_on = (below.text[:1].islower() and above.text[-1:].isalnum() for above, below in pairwise(lines))
+    return len(lines) <= _MOST_FRAMED and words >= _WORDS_A_LINE * len(lines) and any(goes_on)
 
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
@@ -316,7 +353,7 @@ class _Stack:
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
 
-        With `full`, the first of them must have text in every column.
+        With `full`, the first of them must have text in every column; that of the names may have no head.
         """
         size = _size_of(rows)
         gaps = gaps_between(rows, size)
@@ -328,7 +365,7 @@ class _Stack:
             outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
             if apart or outside or len(remaining) < len(gaps):
                 break
-            if full and not further and not all(strips_of([row], gaps)[0]):
+            if full and not further and not all(strips_of([row], gaps)[0][1:]):
                 break
             gaps, last = remaining, row
             further.append(row)

@@ -50,3 +50,36 @@ def test_lines_beside_a_figure_stay_one_paragraph() -> None:
     at(document, 19, 80, prose("beside", 5), width=80)
     beside = [block.text for block in parse(document).blocks][1:]
     assert [text[:7] for text in beside] == ["beside0"]
+
+
+def test_the_rest_of_a_word_left_of_most_lines_is_no_note_in_the_margin() -> None:
+    document = blank()
+    for number in range(12):
+        document.text(26, 20 + 6 * number, f"Absatz {number} beginnt hier und geht weiter bis an den Rand.")
+    document.text(20, 100, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
+    document.text(20, 105, "bar.")
+    document.text(26, 110, "Das älteste Bestreben ist Hurd.")
+    texts = [block.text for block in parse(document).blocks][-2:]
+    assert texts == [
+        "Derzeit sind die Portierungen noch nicht offiziell verfügbar.", "Das älteste Bestreben ist Hurd.",
+    ]  # fmt: skip
+
+
+def test_a_broken_small_word_does_not_go_on_with_a_capital() -> None:
+    document = blank()
+    document.text(20, 280, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
+    document.add_page()
+    document.text(20, 20, "Das Bestreben ist Hurd.")
+    assert [block.text for block in parse(document).blocks] == [
+        "Derzeit sind die Portierungen noch nicht offiziell verfüg-", "Das Bestreben ist Hurd.",
+    ]  # fmt: skip
+
+
+def test_a_short_line_at_the_end_of_a_page_is_not_joined_to_a_capital_on_the_next() -> None:
+    document = blank()
+    at(document, 19, 15, prose("above", 8), width=170)
+    document.text(20, 280, "The answer of the town")
+    document.add_page()
+    document.text(20, 20, "Bridges are painted in the spring.")
+    texts = [block.text for block in parse(document).blocks][1:]
+    assert texts == ["The answer of the town", "Bridges are painted in the spring."]

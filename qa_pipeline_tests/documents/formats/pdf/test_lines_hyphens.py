@@ -28,6 +28,11 @@ def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> 
         ("https://example.org/future-in", "chemistry", "https://example.org/future-in-chemistry"),
         ("Bedeu", "tung", "Bedeutung"),
         ("kommu", "nernas", "kommunernas"),
+        ("state-of-the", "art pumps", "state-of-the-art pumps"),
+        ("a day-to", "day matter", "a day-to-day matter"),
+        ("E-Mail-Adres", "sen der Stadt", "E-Mail-Adressen der Stadt"),
+        ("GNU/", "Linux ist", "GNU/Linux ist"),
+        ("in 20", "and 30-year plans", "in 20- and 30-year plans"),
     ],
 )
 def test_a_word_broken_at_a_line_end_is_spelt_as_it_would_be_within_one(

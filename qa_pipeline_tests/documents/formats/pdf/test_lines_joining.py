@@ -43,6 +43,11 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
         (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
         (("call plot_", "beam now"), "call plot_beam now"),
+        (("the years 2024-", "2026 were"), "the years 2024-2026 were"),
+        (("the years 2024–", "2026 were"), "the years 2024–2026 were"),
+        (("a 24-", "hour service"), "a 24-hour service"),
+        (("mit 64-", "Bit-Prozessoren"), "mit 64-Bit-Prozessoren"),
+        (("Sentinel-", "5 is"), "Sentinel-5 is"),
         (("either this/", "or that"), "either this/ or that"),
     ],
 )
@@ -94,3 +99,11 @@ def test_no_group_is_lost_among_notes(
     every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
     placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
     assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
+
+
+def test_a_word_that_a_hyphen_breaks_at_the_end_of_a_page_is_whole_on_the_first() -> None:
+    pages = [line("mit Umbruch am Sei-"), line("tenende. Danach", page=2)]
+    assert [text for _, text in texts_by_page(pages, Spelling([]))] == [
+        "mit Umbruch am Seitenende",
+        ". Danach",
+    ]

@@ -1,8 +1,10 @@
 import pytest
 
-from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.assembly import Omissions, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf
+from qa_pipeline.documents.formats.pdf.layout import PageContent
+from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, new_pdf, outline, pdf_bytes, source
@@ -84,7 +86,7 @@ def test_text_in_a_typewriter_font_is_code_with_its_indentation() -> None:
     assert code == ["def area(r):\n    return 3 * r"]
 
 
-def test_heads_and_feet_that_return_on_each_page_are_dropped() -> None:
+def test_heads_and_feet_that_return_on_each_page_stay_once() -> None:
     document = new_pdf()
     for number in range(1, 5):
         document.add_page()
@@ -93,7 +95,7 @@ def test_heads_and_feet_that_return_on_each_page_are_dropped() -> None:
         document.multi_cell(0, 6, f"Part {number} tells this. {PROSE}")
         document.text(100, 285, str(number))
     assembled = assemble(parse(bytes(document.output())).blocks)
-    assert "Annual Report" not in assembled.text
+    assert assembled.text.count("Annual Report") == 1
     assert assembled.text.count("tells this.") == 4
     assert not assembled.text.rstrip().endswith("4")
 
@@ -232,3 +234,61 @@ def test_the_stated_title_is_used_where_no_heading_is_found() -> None:
     document.add_page()
     document.multi_cell(0, 6, PROSE)
     assert parse(bytes(document.output())).title == "Minutes of May"
+
+
+@pytest.mark.parametrize(
+    "stated", ["untitled", "Microsoft Word - draft.docx", "report_v2.tex", "(anonymous)"]
+)
+def test_what_a_program_states_is_no_title(stated: str) -> None:
+    document = new_pdf()
+    document.set_title(stated)
+    document.add_page()
+    document.multi_cell(0, 6, PROSE)
+    assert parse(bytes(document.output())).title is None
+
+
+@pytest.mark.parametrize(
+    ("headings", "stated", "title"),
+    [
+        ([(12, "Institute of Lakes"), (20, "The depth of lakes")], "", "The depth of lakes"),
+        (
+            [(12, "Institute of Lakes"), (20, "The depth of lakes")],
+            "The depth of lakes",
+            "The depth of lakes",
+        ),
+        ([(16, "1 Introduction")], "A study of lakes", "A study of lakes"),
+        ([(16, "Abstract")], "", None),
+    ],
+)
+def test_the_title_is_the_largest_line_above_the_text_or_the_stated_one(
+    headings: list[tuple[int, str]], stated: str, title: str | None
+) -> None:
+    document = new_pdf()
+    document.set_title(stated)
+    document.add_page()
+    for size, text in headings:
+        document.set_font("Helvetica", size=size)
+        document.multi_cell(0, 10, text, new_x="LMARGIN", new_y="NEXT")
+    document.set_font("Helvetica", size=10)
+    document.multi_cell(0, 6, PROSE)
+    assert parse(bytes(document.output())).title == title
+
+
+def test_an_address_that_the_edge_of_the_page_cuts_is_left_out_whole() -> None:
+    document = new_pdf()
+    document.add_page()
+    document.text(150, 50, "see https://example.org/a/very/long/address/that/is/cut here")
+    document.text(20, 100, PROSE[:60])
+    parsed = parse(bytes(document.output()))
+    assert next(block.text for block in parsed.blocks) == "see"
+    assert any(part.what == "outside_page" for part in parsed.left_out)
+
+
+def test_letters_of_another_script_than_the_rest_are_said() -> None:
+    words = "The river \u0431nd the \u0432alley"
+    lines = [Line(f"{words} are seen.", 1, 20, 700, 300, 710, 10.0, bold=False, fixed=False)] * 2
+    notes = pdf.count_broken_letters([PageContent(1, 842.0, lines)], Omissions())
+    assert notes == [
+        "4 of 56 characters are of other scripts than the rest; a font may name them wrong",
+        "4 of 56 characters (7.1%) have no Unicode value or a wrong one; words with them are broken",
+    ]

@@ -261,7 +261,7 @@ def test_a_row_between_two_tables_is_in_one_of_them() -> None:
     lines += printed_row(648, ("Title:", 20, 50), ("Lakes", 200, 230))
     lines += printed_row(636, ("Year:", 20, 50), ("1991", 200, 230))
     drawing = Drawing(across=[Box(15, y, 300, y + 0.5) for y in (713, 683, 663, 631)])
-    tables, left = ruled_tables(lines, drawing, Spelling([]))
+    tables, _, left = ruled_tables(lines, drawing, Spelling([]))
     assert left == []
     assert [row for table in tables for row in table.rows] == [
         "Title: Rivers", "Year: 1990", "Context: Valleys", "Title: Lakes", "Year: 1991",
@@ -378,3 +378,42 @@ def test_a_line_of_a_program_between_two_lines_is_code() -> None:
         document.line(15, y + 3, 195, y + 3)
     parsed = parse(document)
     assert {block.kind for block in parsed.blocks} == {"code"}
+
+
+def test_heads_stay_over_their_columns_where_rules_of_sums_stand_in_these() -> None:
+    document = blank()
+    for x, year in ((120, "2023"), (155, "2024")):
+        document.text(x - document.get_string_width(year), 30, year)
+    table = (
+        ("Net sales", "812", "905"),
+        ("Other income", "14", "9"),
+        ("Total", "826", "914"),
+        ("Tax", "-3", "-9"),
+    )
+    for number, (name, *values) in enumerate(table):
+        document.text(20, 38 + 6 * number, name)
+        for x, value in zip((120, 155), values, strict=True):
+            document.text(x - document.get_string_width(value), 38 + 6 * number, value)
+    for y, first, last in ((32, 20, 160), (46, 105, 122), (46, 140, 157), (60, 20, 160)):
+        document.line(first, y, last, y)
+    assert rows(parse(document))[:3] == [
+        "Net sales | 2023: 812 | 2024: 905",
+        "Other income | 2023: 14 | 2024: 9",
+        "Total | 2023: 826 | 2024: 914",
+    ]
+
+
+@pytest.mark.parametrize("between", [0, 4])
+def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> None:
+    document = blank()
+    boxes = (
+        ("The first box explains how", "the plant is started, which", "takes two hours."),
+        ("The second box is about how", "the plant is cleaned, which", "is done each spring."),
+    )
+    for number, lines in enumerate(boxes):
+        left = 20 + number * (75 + between)
+        document.rect(left, 24, 75, 30)
+        for row, line in enumerate(lines):
+            document.text(left + 2, 30 + 5 * row, line)
+    texts = [(block.kind, block.text) for block in parse(document).blocks]
+    assert texts == [("paragraph", " ".join(lines)) for lines in boxes]

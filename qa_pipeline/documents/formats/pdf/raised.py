@@ -1,0 +1,126 @@
+"""Raised and lowered characters of a PDF page: powers get a caret, marks of notes go.
+
+In the text of a page nothing parts 10 and its exponent, or a word and the mark of its note; only the place of
+the characters on paper does.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence, Set
+
+_TOKEN = re.compile(
+    r"(?<![^\s\ufffe])[^\s\d*∗†‡§¶\ufffe]{0,60}(?:[\d*∗†‡§¶][^\s\ufffe]{0,60}|(?<=\S)(?=[\r\n]))"
+)
+"""What may hold a raised mark: a word with a digit or sign, and the end of a run, as PDFium ends it there."""
+_PROBE = re.compile(r"(?<!\d)\d|\w(?=\W*$)|[*∗†‡§¶]")
+"""The characters of a word that tell whether any is raised: first digits, signs and the last letter."""
+_LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
+_MARK = re.compile(r"[*∗†‡§¶]+|\[?\d{1,3}(?:[,–-] ?\d{1,3})*[\])]?,?|[a-z]")
+_POWER = re.compile(r"[+−–-]\d{1,3}|\d{1,3}[+−–-]?")
+_BASE = re.compile(r"(?:\d[\d.,]{0,30}|[^\W\d_]{1,30}|\S)$")
+_FUNCTIONS = frozenset(("sin", "cos", "tan", "log", "min", "sec", "mol", "rad"))
+_SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
+_LENGTHS = frozenset(("m", "km", "dm", "cm", "mm", "µm", "μm", "nm", "ft", "in", "yd", "mi", "s"))
+"""Units that have squares and cubes."""
+_LABEL = re.compile(r"^(\d{1,3})[.)]?\s?[^\W\d]", re.MULTILINE)
+_YEAR = 4  # digits: the mark of a note stands after a longer number, as after a year, more often than a power
+_ORDINAL = frozenset("eoª")  # single letters raised after a number
+
+
+def mark_raised(
+    text: str, places: Sequence[int], baseline: Callable[[int], tuple[float, float]]
+) -> tuple[str, Sequence[int], list[str]]:
+    """Return the text with powers marked and without marks of notes.
+
+    Args:
+        text: the characters of a page.
+        places: what each is known by.
+        baseline: how high the character of a number stands, and its type size.
+
+    Returns:
+        The text, what each of its characters is known by, and the marks left out.
+    """
+    edits: list[tuple[int, int, str]] = []
+    labels = frozenset(_LABEL.findall(text))
+    for token in _TOKEN.finditer(text):
+        start, end = token.span()
+        before = _printed_before(text, start)
+        if edits and edits[-1][0] <= before < edits[-1][1]:  # a mark of several parts, such as 1, 2
+            before = _printed_before(text, edits[-1][0])
+        edits += _edits_of(text, before, start, end, baseline, labels)
+    notes: list[str] = []
+    parts: list[str] = []
+    remaining: list[int] = []
+    last = 0
+    for start, end, written in edits:
+        parts += (text[last:start], written)
+        remaining += [*places[last:start], *[places[start]] * len(written)]
+        if not written:
+            notes.append(text[start:end])
+        elif written.startswith("^"):
+            remaining[-(end - start) :] = places[start:end]
+        last = end
+    return "".join([*parts, text[last:]]), [*remaining, *places[last:]] if edits else places, notes
+
+
+def _printed_before(text: str, start: int) -> int:
+    """Return the place of the last character before a word in its run; -1 where the run begins with it."""
+    before = len(text[max(start - _LONGEST, 0) : start].rstrip(" ")) + max(start - _LONGEST, 0) - 1
+    return -1 if before < 0 or text[before].isspace() else before
+
+
+def _edits_of(
+    text: str,
+    before: int,
+    start: int,
+    end: int,
+    baseline: Callable[[int], tuple[float, float]],
+    labels: Set[str],
+) -> Iterator[tuple[int, int, str]]:
+    """Yield what stands in place of the raised stretches of a word: where each begins and ends.
+
+    `before` is the place of the character before the word; the word's own where its run begins with it.
+    """
+    before = start if before < 0 else before
+    probes = (start + probe.start() for probe in _PROBE.finditer(text[start:end]))
+    if len({baseline(place)[0] for place in (before, start, *probes)}) == 1:
+        return
+    places = [before, *range(start, end)]
+    levels = [baseline(place) for place in places]
+    base, size = max(levels, key=lambda level: level[1])
+    raised = [height - base > _SHIFT * size for height, _ in levels]
+    place = start
+    while place < end:
+        first = place
+        while place < end and raised[place - start + 1]:
+            place += 1
+        if place > first and not (first == start and before == start):
+            written = _write(text[max(first - _LONGEST, 0) : first], text[first:place], labels)
+            if written != text[first:place]:
+                yield first, place, written
+        elif place > first and place < end:  # a label, such as that of a footnote
+            yield first, place, f"{text[first:place]} "
+        place += place == first
+
+
+def _write(before: str, mark: str, labels: Set[str]) -> str:
+    """Return what is written for raised text: a power with a caret, nothing for the mark of a note."""
+    base = match[0] if (match := _BASE.search(before)) else ""
+    if len(base) == 1 and base.isalpha() and mark.isalpha():
+        return f"^{mark}"
+    if _POWER.fullmatch(mark) and _is_power(base, mark, labels):
+        return f"^{mark}"
+    if mark in _ORDINAL and base[-1:].isdigit():
+        return mark
+    return "" if _MARK.fullmatch(mark) else mark
+
+
+def _is_power(base: str, mark: str, labels: Set[str]) -> bool:
+    if not mark.isdigit() or base == "10":
+        return True
+    if base in _LENGTHS and mark in ("2", "3"):
+        return True
+    if mark == "1" or mark in labels:
+        return False
+    if base.isalpha():
+        return len(base) < 3 or base in _FUNCTIONS
+    return len(base) < _YEAR if base[-1:].isdigit() else base == ")"
