@@ -141,12 +141,14 @@ class Place:
     heading: str
     clause: str
 
-    def quoted(self, phrases: Phrases) -> str:
-        """Name the place in a question; empty when there is nothing to name it by."""
-        if not self.title or not self.heading:
-            return phrases.quoted(self.title) if self.title else ""
-        names = {"heading": phrases.quoted(self.heading), "title": phrases.quoted(self.title)}
-        return phrases.within.format_map(names)
+    def source(self, phrases: Phrases) -> str:
+        """Say whose statement is asked for: "under the Housing Act"; empty where nothing names it."""
+        for law, wording in phrases.laws:
+            if law.fullmatch(self.title):
+                preposition, _, name = law.sub(wording, self.title).rpartition("_")
+                return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
+        name = self.title or self.heading
+        return phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
 
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:
@@ -203,15 +205,17 @@ def points_elsewhere(text: str, phrases: Phrases) -> bool:
 
 def decapitalised(text: str, passage: Passage, phrases: Phrases) -> str:
     """Return a text without the capital that its first word has only as an opening."""
-    first, words = text.split(" ", 1)[0], lexicon(passage.language)
-    if first.lower() not in words.stop_words | phrases.indefinite | phrases.definite and (
-        is_identifier(first)
-        or words.nouns_capitalised
-        or text[1:] != text[1:].lower()
-        or is_named_in(first, passage)
-    ):
+    first, _, rest = text.partition(" ")
+    words = lexicon(passage.language)
+    small = first.lower() + text[len(first) :]
+    if first.lower() in words.stop_words | phrases.indefinite | phrases.definite:
+        return small
+    if is_identifier(first) or is_named_in(first, passage):
         return text
-    return first.lower() + text[len(first) :]
+    if words.nouns_capitalised:
+        return small if rest[:1].isupper() and first.endswith(phrases.adjective_endings) else text
+    is_name = rest != rest.lower() or not (rest or phrases.common.fullmatch(first))
+    return text if is_name and first.lower() not in _WORD.findall(passage.text) else small
 
 
 def is_named_in(word: str, passage: Passage) -> bool:
