@@ -13,7 +13,7 @@ from qa_pipeline.text.sentences import split_sentences
 
 MAX_ANSWER = 600
 """Characters of an answer; longer ones are hard to read and to prove."""
-MAX_NAME = 90
+MAX_NAME = 110
 """Characters of a heading or title that can be quoted in a question."""
 
 _NUMBERING = re.compile(
@@ -153,7 +153,8 @@ class Place:
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:
     """Read the title of a passage and the innermost of its headings that names something."""
-    title, path = heading_name(passage.title, phrases), passage.section_path
+    written, path = passage.title.rstrip("?! "), passage.section_path
+    title = heading_name(written.capitalize() if written.isupper() else written, phrases)
     clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
     if clause:
         chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")

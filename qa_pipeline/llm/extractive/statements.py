@@ -152,8 +152,12 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     ):
         return None
     written = decapitalised(subject, passage, phrases)
-    opens_large = written[0].isupper() and (len(words) > 1 or lexicon(passage.language).nouns_capitalised)
-    return None if opens_large and not _is_mentioned(subject, passage, phrases) else written
+    nouns_capitalised = lexicon(passage.language).nouns_capitalised
+    if not written[0].isupper() or (len(words) == 1 and not nouns_capitalised):
+        return written
+    opener = subject if nouns_capitalised else words[0]
+    is_named = _is_mentioned(opener, passage, phrases) or _headed(subject, passage, phrases)
+    return written if is_named else None
 
 
 def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:

@@ -51,7 +51,9 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     place, read = place_of(passage, phrases), split_into_lines(passage.text)
     named = place.heading or place.title
     if named:
-        yield from _pairs(read, named, passage, phrases)
+        opens_small = named.split(" ", 1)[0].lower() in phrases.definite
+        subject = named[:1].lower() + named[1:] if opens_small else named
+        yield from _pairs(read, subject, passage, phrases)
         yield from _terms(read, place, passage, phrases)
         yield from _cells(read, passage, phrases)
     yield from _lists(read, place, passage, phrases)
@@ -97,7 +99,7 @@ def _attribute(
         or not _answers(value, passage, phrases)
         or not phrases.metadata.isdisjoint(key.lower().split())
         or _CODE.search(value)
-        or value.endswith("?")
+        or value.endswith(("?", "."))
         or phrases.plural.search(key)
     ):
         return

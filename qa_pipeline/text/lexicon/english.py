@@ -99,6 +99,13 @@ _TRANSITIVE = any_of("""
     add, affect, allow, allocate, build, calculate, change, combine, configure, control, create, define, delete, describe,
     determine, display, enable, ensure, execute, generate, handle, implement, indicate, install, manage, measure, mention,
     offer, open, permit, prevent, protect, record, reduce, remove, replace, return, run, send, specify, store, tell""")
+_FITTING = (
+    r"(?:available|useful|necessary|essential|sufficient|ideal|different|independent|visible|valid|identical|similar|relevant|"
+    r"important|similar|typical|characteristic|dependent|famous|known) (?:for|on|from|of|to(?= (?:the|an?) )|with(?= (?:the|an?) ))"
+)
+_ASPECT = any_of("""
+    name, purpose, default, default value, type, location, path, format, result, unit, address, language, author, owner,
+    color, colour, number, size, limit, length, cost, price, fee, role, task, function, meaning, origin, maximum, minimum""")
 _DOING = any_of("""
     Use, Click, Press, Select, Choose, Run, Type, Enter, Open, Set, Add, Edit, Call, Specify, Double-click,
     Right-click, Drag, Check, Go, Enable, Disable, Install, Hold, Tick, Try""")
@@ -543,7 +550,7 @@ ENGLISH = Lexicon(
             states(rf"{SUBJECT} refers to {REST}", _BY + "what does {subject} refer to?"),
             states(rf"{SUBJECT} stands for {REST}", "what does {subject} stand for?"),
             states(rf"{SUBJECT} {_RESTS_ON} {REST}", _BY + "what does {subject} {verb} {prep}?"),
-            states(rf"{SUBJECT} (?P<be>is|are) (?:also |primarily |mainly )?(?P<rest>{_RELATED}) {REST}",
+            states(rf"{SUBJECT} (?P<be>is|are) (?:also |primarily |mainly )?(?P<rest>{_RELATED}|{_FITTING}) {REST}",
                 _BY + "what {be} {subject} {rest}?"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:[a-z]+ly )?[a-z]{{3,}}(?:ed|wn|en|lt|pt) (?:by|with|into|from|for|as|on|"
@@ -551,6 +558,9 @@ ENGLISH = Lexicon(
                 _BY + "what {be} {subject}{not} {rest}?", score=0.6),
             states(rf"{SUBJECT} (?P<be>is|are) (?:designed|intended|meant) to {REST}",
                 _BY + "what {be} {subject} designed to do?"),
+            states(
+                rf"The (?P<rest>(?:[a-z-]+ )?{_ASPECT} (?:of|for) [^,;:()]{{3,60}}?) (?P<be>is|are|was) (?!not|also|then|used|often)"
+                r"[^,;:]{2,}", _BY + "what {be} the {rest}?"),
             states(
                 r"The (?P<rest>(?:main |primary )?(?:difference|advantage|disadvantage|purpose|goal|aim|drawback|benefit|role) "
                 r"(?:of|between|for|with) [^,;:()]{4,60}?) is (?:that|to|the|an?) .{10,}", _BY + "what is the {rest}?"),

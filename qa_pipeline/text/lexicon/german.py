@@ -444,7 +444,9 @@ GERMAN = Lexicon(
         key_value="Was ist bei {place} unter {key} angegeben?",
         term="was ist {key}[ {source}]?",
         action="was macht {key}[ {source}]?",
-        acts=re.compile(rf"(?:{_DOES})\b", re.IGNORECASE),
+        acts=re.compile(
+            rf"(?:{_DOES}|wählt|schaltet|druckt|springt|wechselt|sucht|ersetzt|blendet|schließt|kopiert|verschiebt|sortiert|"
+            r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt an|enthält)\b", re.IGNORECASE),
         instructions="Wie kann man {goal}?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
@@ -456,7 +458,7 @@ GERMAN = Lexicon(
         statements=(
             states(
                 r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n) "
-                r"(?:wollen|möchten|willst|möchtest|will|möchte|müssen), .{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
+                r"(?:wollen|möchten|willst|möchtest|will|möchte|müssen), (?!bevor|nachdem|weil|der |die |das ).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
@@ -475,13 +477,18 @@ GERMAN = Lexicon(
                 r"[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
             states(
-                r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100})\.",
+                r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100} [a-zäöüß]+n)(?:\.|, .+)",
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?:auch )?(?P<goal>[^,;:()]{5,100}), indem .{8,}",
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:weil|da) .{{8,}}",
                 "warum {be} {subject}[ {source}] {rest}?", "reasoning"),
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:um|damit) .{{8,}}",
+                "wozu {be} {subject}[ {source}] {rest}?", "reasoning"),
+            states(
+                rf"(?:Im Jahre? |Im (?:{_MONTH} )|Seit |Ab )?{YEAR} (?P<verb>wurden?|war|waren|begann|entstand|erschien|[a-zäöüß]+te) "
+                r"(?P<rest>[^,;:()]{8,90})(?:\.|, .+)", "wann {verb} {rest}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{0,60}}?) ?(?:innerhalb von|binnen|innerhalb) {_COUNTED} "
                 r"(?P<unit>Tagen|Wochen|Monaten|Jahren|Stunden|Minuten|Werktagen|Arbeitstagen)(?P<tail> [^,;:()]{3,80})\.",
@@ -497,7 +504,7 @@ GERMAN = Lexicon(
                 states(
                     rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+) (?P<verb>[a-zäöüß]+(?:t|en)) "
                     rf"(?P<rest>[^,;:()]{{0,100}}), (?:{conjunctions}) .{{8,}}", asker + " {verb} {subject}[ {source}] {rest}?", "reasoning")
-                for conjunctions, asker in (("weil|da", "warum"), ("wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit", "wann"))
+                for conjunctions, asker in (("weil|da", "warum"), ("damit|um", "wozu"), ("wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit", "wann"))
             ),
             states(
                 rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
@@ -505,17 +512,23 @@ GERMAN = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) [^,;:()]{{3,90}} "
                 r"(?P<rest>gespeichert|abgelegt|installiert|angezeigt|definiert|festgelegt|geregelt|aufgelistet|konfiguriert|"
-                r"eingestellt|gefunden|untergebracht)\.", "wo {be} {subject}[ {source}] {rest}?"),
+                r"eingestellt|gefunden|untergebracht)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             *(
                 states(
                     rf"{SUBJECT} (?P<be>wird|werden|kann|können|wurde|wurden) (?:{prepositions}) [^,;:()]{{3,90}} "
-                    r"(?P<rest>(?!werden|worden)[a-zäöüß]+(?:t|en)(?: werden)?)\.", asker + " {be} {subject}[ {source}] {rest}?", score=0.65)
+                    r"(?P<rest>(?!werden|worden)[a-zäöüß]+(?:t|en)(?: werden)?)(?:\.|, .+)", asker + " {be} {subject}[ {source}] {rest}?", score=0.65)
                 for prepositions, asker in (
                     ("mit|mittels|mithilfe", "womit"), ("durch", "wodurch"), ("für", "wofür"), ("aus", "woraus"), ("zu|zur|zum", "wozu"))
             ),
             states(
                 rf"{SUBJECT} (?P<be>kann|können) (?:von|aus|in|unter) [^,;:()]{{3,90}} (?P<rest>(?:heruntergeladen|gefunden|eingesehen|"
-                r"bezogen|geändert|eingestellt|angezeigt|konfiguriert|abgerufen) werden)\.", "wo {be} {subject}[ {source}] {rest}?"),
+                r"bezogen|geändert|eingestellt|angezeigt|konfiguriert|abgerufen) werden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>wird|werden|kann|können) (?:über|per|via) [^,;:()]{{3,90}} "
+                r"(?P<rest>(?!werden|worden)[a-zäöüß]+(?:t|en)(?: werden)?)(?:\.|, .+)", "wie {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>ist|sind) (?:in|unter|auf|im|am|bei) [^,;:()]{{3,90}} (?P<rest>verfügbar|erhältlich|enthalten|"
+                r"aufgeführt|beschrieben|vorhanden|zu finden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             states(
                 rf"{SUBJECT} (?P<be>kann|können|darf|dürfen|ist|sind|muss|müssen|wird|werden|sollte|sollten) (?P<rest>[^,;:()]{{0,60}}?)"
                 r"(?:(?<= )|^)nicht (?P<tail>(?!nur|mehr|immer|unbedingt)[^,;:()]{5,90})\.", "{be} {subject}[ {source}] {rest} {tail}?"),
@@ -540,12 +553,23 @@ GERMAN = Lexicon(
             states(rf"{SUBJECT} bezeichnet {REST}", "was bezeichnet {subject}[ {source}]?"),
             states(rf"{SUBJECT} steht für {REST}", "wofür steht {subject}?"),
             states(rf"{SUBJECT} besteht aus {REST}", "woraus besteht {subject}[ {source}]?"),
+            *(
+                states(rf"{SUBJECT} (?P<verb>{verbs})(?P<tail>(?: sich)?) (?:\w+ )?{preposition} {REST}",
+                    asker + " {verb}{tail} {subject}[ {source}]?")
+                for verbs, preposition, asker in (
+                    ("basiert|basieren|beruht|beruhen|wirkt|wirken|verweist|verweisen|bezieht|beziehen", "auf", "worauf"),
+                    ("gehört|gehören|führt|führen", "(?:zu|zum|zur)", "wozu"), ("richtet|richten", "nach", "wonach"),
+                    ("eignet|eignen|steht|stehen|sorgt|sorgen", "für", "wofür"), ("verfügt|verfügen|informiert", "über", "worüber"),
+                    ("handelt|profitiert", "(?:von|vom)", "wovon"))
+            ),
+            states(rf"{SUBJECT} (?P<verb>hängt|hängen) (?:\w+ )?(?:von|vom) .{{6,}} ab\.", "wovon {verb} {subject}[ {source}] ab?"),
             states(rf"{SUBJECT} (?P<verb>dient|dienen) {REST}", "wozu {verb} {subject}[ {source}]?"),
             states(
                 rf"Unter (?P<subject>[^,;:()]{{3,60}}?) versteht man {REST}", "was versteht man unter {subject}[ {source}]?", score=0.9),
             states(
                 rf"{SUBJECT} (?P<verb>enthält|umfasst|ermöglicht|unterstützt|benötigt|erfordert|bietet|regelt|betrifft|bewirkt|"
-                rf"verlangt|beschreibt|erlaubt) {REST}", "was {verb} {subject}[ {source}]?"),
+                r"verlangt|beschreibt|erlaubt|enthalten|umfassen|ermöglichen|unterstützen|benötigen|erfordern|bieten|regeln|betreffen|"
+                rf"beschreiben|erlauben|verlangen) {REST}", "was {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
@@ -608,7 +632,7 @@ GERMAN = Lexicon(
             stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""
-            er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
             oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
             damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
             unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so

@@ -134,7 +134,9 @@ def any_of(text: str) -> str:
     return "(?:" + "|".join(re.escape(" ".join(phrase.split())) for phrase in text.split(",")) + ")"
 
 
-SUBJECT = r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \([^()]{1,60}\))?"
+SUBJECT = (
+    r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \((?!and |or |och |eller |und |oder )[^()]{1,60}\))?"
+)
 """The words before the verb, with or without what an abbreviation stands for."""
 REST = r".{15,}"
 NUMBER = r"(?:[^\W\d][\w ]{0,20} )?\d"

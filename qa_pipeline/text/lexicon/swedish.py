@@ -423,7 +423,7 @@ SWEDISH = Lexicon(
         key_value="Vad anges under {key} för {place}?",
         term="vad är {key}[ {source}]?",
         action="vad gör {key}[ {source}]?",
-        acts=re.compile(rf"(?:{_DOES})\b", re.IGNORECASE),
+        acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r)\b", re.IGNORECASE),
         instructions="Hur gör man för att {goal}?",
         how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
         chapters=(r"\d{1,3} ?[a-z]? kap\.", r"Kapitel \d{1,3}\b"),
@@ -459,6 +459,11 @@ SWEDISH = Lexicon(
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till)[^,;:()]{{6,90}}?),? (?:för att|så att) .{{8,}}",
+                "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
+            states(
+                rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
+                r"(?P<rest>[^,;:()]{8,90})(?:\.|,? (?:och|men|som|när|av) .+)", "när {verb} {rest}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?) inom {_COUNTED} "
                 r"(?P<unit>dagar|veckor|månader|år|timmar|minuter|arbetsdagar)\b.*",
@@ -511,17 +516,20 @@ SWEDISH = Lexicon(
                 r"(?P<prep>hos|till) .{6,}", "{prep} vem {be} {subject} {rest}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<verb>gäller|upphör|börjar|sker|fungerar|visas|används|krävs|behövs|betalas|beviljas|lämnas|avgörs|"
-                r"utgår|tillämpas|prövas|startar|öppnas|aktiveras|uppstår|inträffar|löper) (?P<rest>[^,;:()]{0,60}?),? ?(?:när|sedan|"
+                r"utgår|tillämpas|prövas|startar|öppnas|aktiveras|uppstår|inträffar|löper) (?P<rest>(?:[^,;:()]{1,60} )??)(?:när|sedan|"
                 rf"innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}", "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
             states(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>(?:hitta|ändra|ställa in|se|visa|redigera|hämta|justera|ange|läsa|få) "
                 r"[^,;:()]{4,60}?) (?:i|på|under|från) .{6,}", "var kan man {goal}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>kallas|benämns|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
             states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
             states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
             states(rf"{SUBJECT} används (?:för|till|som|när) {REST}", "vad används {subject} till[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<verb>ansvarar|svarar|består|handlar|beror|gäller|skyddar) (?P<prep>för|av|om|på|mot) {REST}",
+                rf"{SUBJECT} (?P<verb>ansvarar|svarar|består|handlar|beror|skyddar|kännetecknas|styrs|orsakas|påverkas|skyddas|bildas|drivs|"
+                r"leder|hör|syftar|bygger|grundas|baseras|omfattas|regleras|framgår|räknas|betraktas|delas in|skiljer sig|"
+                rf"utgörs|rör sig) (?P<prep>för|av|om|på|mot|till|i|som|från|vid) {REST}",
                 "vad {verb} {subject} {prep}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<verb>innehåller|omfattar|kräver|stöder|medför|avser|erbjuder|förutsätter|motsvarar) (?!inte){REST}",
