@@ -480,6 +480,19 @@ GERMAN = Lexicon(
                 r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100} [a-zäöüß]+n)(?:\.|, .+)",
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(
+                r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:mit|über|mittels|durch|per|via|"
+                r"mithilfe) [^,;:()]{3,70} (?P<tail>[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
+            states(
+                r"(?P<verb>Verwenden|Wählen|Benutzen|Nutzen|Aktivieren|Deaktivieren|Installieren|Prüfen|Starten|Löschen|Entfernen|Ändern|"
+                r"Setzen) Sie (?P<rest>(?!dann|nun|hier|anschließend|sich)[^,;:()]{6,80}), (?:wenn|falls|sofern|sobald) .{8,}",
+                "wann sollte man[ {source}] {rest} {verb}?", "reasoning"),
+            states(rf"Es gibt (?P<rest>{_COUNTED} (?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?: [^,;:()]{{3,40}})?): .{{10,}}",
+                "welche {rest} gibt es[ {source}]?"),
+            states(
+                r"(?P<when>Der|Die|Das) (?P<rest>(?:Standardwert|Voreinstellung|Name|Zweck|Typ|Größe|Anzahl|Länge|Höhe|Pfad|Adresse|"
+                r"Unterschied|Vorteil|Nachteil|Ziel|Aufgabe|Preis|Rolle|Bedeutung) (?:für|von|des|der|zwischen|eines|einer) [^,;:()]{3,60}?) "
+                r"(?P<be>ist|sind|besteht darin|liegt darin) (?!nicht|auch|daher|jedoch).{6,}", "was ist {when} {rest}[ {source}]?"),
+            states(
                 r"(?:Sie können|Man kann|Du kannst) (?:auch )?(?P<goal>[^,;:()]{5,100}), indem .{8,}",
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:weil|da) .{{8,}}",

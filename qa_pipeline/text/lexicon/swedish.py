@@ -522,6 +522,12 @@ SWEDISH = Lexicon(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>(?:hitta|ändra|ställa in|se|visa|redigera|hämta|justera|ange|läsa|få) "
                 r"[^,;:()]{4,60}?) (?:i|på|under|från) .{6,}", "var kan man {goal}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>kallas|benämns|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
+            states(rf"Det finns (?P<rest>{_COUNTED} (?:olika )?[a-zåäö]+(?:ar|er|or|n)(?: [^,;:()]{{3,40}})?): .{{10,}}",
+                "vilka {rest} finns[ {source}]?"),
+            states(
+                r"(?P<when>Standardvärdet|Syftet|Skillnaden|Fördelen|Nackdelen|Avgiften|Storleken|Antalet|Målet|Namnet|Uppgiften|Rollen|"
+                r"Betydelsen) (?P<rest>(?:för|av|på|mellan|med|hos) [^,;:()]{3,60}?) är (?!inte|också|därför).{6,}",
+                "vad är {when} {rest}[ {source}]?"),
             states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
             states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
             states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
