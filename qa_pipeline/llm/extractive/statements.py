@@ -3,7 +3,8 @@
 The kinds of sentences are rows of each language; what the parts of a question must be is here.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from qa_pipeline.llm.extractive.passages import (
     Candidate,
@@ -20,7 +21,7 @@ from qa_pipeline.llm.extractive.passages import (
     stems,
 )
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, Statement, fill
 
 MIN_SENTENCE, MAX_SENTENCE = 30, 420
@@ -34,6 +35,7 @@ SURE = 0.7
 TERM = 0.9
 """Score from which a subject is a term that is being defined, and may be a single word."""
 _CLAUSES = ("goal", "condition", "rest", "tail")
+_NAMING = {"subject", "goal", "condition"}
 _WHOLE = ("goal", "condition")
 _TELLING = ("{rest}", "{verb}", "{unit}", "{done}")
 _SMALL = ("when", "verb")
@@ -74,6 +76,8 @@ def _question(
     fewest = FEWEST_WORDS + sentence.in_list
     if (
         any(leans(clause, passage, phrases) for clause in clauses)
+        or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
+        or ("{rest}" in statement.template and _is_broken(groups, passage))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
         or not phrases.idle.isdisjoint(groups.get("condition", "").split())
     ):
@@ -113,6 +117,14 @@ def leans(clause: str, passage: Passage, phrases: Phrases) -> bool:
     return not deictic.isdisjoint(word.lower() for word in words)
 
 
+def _is_broken(groups: Mapping[str, str], passage: Passage) -> bool:
+    """Return whether what is asked of a subject is only little words, or holds the verb of a second one."""
+    language, rest = lexicon(passage.language), groups["rest"]
+    says_little = rest.strip() and "verb" not in groups and not _content(rest, passage)
+    second = language.verb_second and re.search(rf"\b{language.and_word} [{SMALL}]+[ts]\b", rest)
+    return bool(says_little or second)
+
+
 def _content(clause: str, passage: Passage) -> list[str]:
     stop_words = lexicon(passage.language).stop_words
     return [word for word in clause.split() if word.lower() not in stop_words]
@@ -130,6 +142,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
         and "\ufffd" not in text
         and not points_elsewhere(text, phrases)
         and in_language(text, passage.language)
+        and phrases.dangling.search(text) is None
     )
 
 
@@ -137,22 +150,23 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     """Return the subject as it is in a question; None where it is no name of a thing."""
     words = subject.split()
     first = words[0].lower()
-    articles = phrases.indefinite | phrases.definite | lexicon(passage.language).universal
+    language = lexicon(passage.language)
+    articles = phrases.indefinite | phrases.definite | language.universal
     inner = words[1:] if first in articles else words
-    outer = lexicon(passage.language).stop_words | phrases.abstract
+    outer = language.stop_words | phrases.abstract
     if (
         not inner
         or len(words) > MAX_SUBJECT
         or leans_on_context(" ".join(inner), phrases)
-        or first in phrases.leaning - articles
+        or first in (phrases.leaning | language.prepositions) - articles
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
         or not phrases.weak.isdisjoint(word.lower() for word in inner)
-        or not any(character.isalpha() for character in subject)
+        or not (any(character.isalpha() for character in subject) and subject[-1].isalnum())
         or any(mark in subject for mark in '"“”„«»[]{}<>=|*')
     ):
         return None
     written = decapitalised(subject, passage, phrases)
-    nouns_capitalised = lexicon(passage.language).nouns_capitalised
+    nouns_capitalised = language.nouns_capitalised
     if not written[0].isupper() or (len(words) == 1 and not nouns_capitalised):
         return written
     opener = subject if nouns_capitalised else words[0]

@@ -107,6 +107,8 @@ def _attribute(
     name = key if keeps_capital else key[:1].lower() + key[1:]
     endings = sorted(phrases.definite_forms, key=len, reverse=True)
     form = next((phrases.definite_forms[end] for end in endings if key.lower().endswith(end)), "")
+    if " " in key and "" not in phrases.definite_forms:
+        return  # an adjective before the noun would have another ending behind the article
     for row in phrases.attributes:
         if not row.key.fullmatch(key) or not row.value.match(value) or ("{key}" in row.question and not form):
             continue
@@ -143,8 +145,9 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
                 phrases.action if does else phrases.term, {"key": shown, "source": source}, placed=True
             )
             end = start + len(value)
+            answer = f"{key} {value[:1].lower()}{value[1:]}" if does else value
             yield Candidate(
-                question, "fact_single", value, line.text[:end], line.start, line.start + end, 0.65
+                question, "fact_single", answer, line.text[:end], line.start, line.start + end, 0.65
             )
 
 
@@ -280,7 +283,7 @@ def _nameable(name: str, passage: Passage, phrases: Phrases) -> bool:
     """Return whether a key, a column or a term can be quoted in a question and names what is asked for."""
     return (
         0 < len(name.split()) <= 5
-        and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=')
+        and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=&/+')
         and (phrases.leaning | phrases.abstract).isdisjoint(name.lower().split()[:1])
         and in_language(name, passage.language)
     )

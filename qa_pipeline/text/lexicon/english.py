@@ -106,9 +106,7 @@ _FITTING = (
 _ASPECT = any_of("""
     name, purpose, default, default value, type, location, path, format, result, unit, address, language, author, owner,
     color, colour, number, size, limit, length, cost, price, fee, role, task, function, meaning, origin, maximum, minimum""")
-_DOING = any_of("""
-    Use, Click, Press, Select, Choose, Run, Type, Enter, Open, Set, Add, Edit, Call, Specify, Double-click,
-    Right-click, Drag, Check, Go, Enable, Disable, Install, Hold, Tick, Try""")
+_DOING = any_of("Use, Click, Press, Run, Double-click, Right-click, Drag, Hold, Tick")
 _MODEL = r"ai|llm|large language model|language model|ai model|ai assistant|chatbot|gpt|gemini|claude"
 _CHECKER = rf"{_MODEL}|checker|verifier|validator|grader|evaluator|fact[- ]checker|judging model|auto-?grader"
 _CLAIMS = r"claims?|answers?|statements?|assertions?|responses?|question-answer pairs?|qa pairs?"
@@ -518,7 +516,7 @@ ENGLISH = Lexicon(
                 r"(?!possible|necessary|any|not|so|you (?:want|like|wish|prefer))[^;:]{8,}",
                 _BY + "when {be} you{not} {rest}?", "reasoning"),
             states(
-                rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}) {_WHEN} "
+                rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}(?<!see)(?<!check)(?<!consider)(?<!determine)(?<!decide)(?<!verify)) {_WHEN} "
                 r"(?!possible|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} (?P<verb>{_VERB})s (?P<rest>[^,;:()]{{4,80}}?),? (?:if|when|whenever|as soon as|unless) (?!possible|"
@@ -593,7 +591,7 @@ ENGLISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>must|shall|should|may not|must not) (?P<rest>(?!be |have |not )[a-z]+ .{{12,}})",
                 _BY + "what {be} {subject} do?", score=0.6),
-            states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
+            states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
             states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
             states(
                 rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
@@ -649,12 +647,15 @@ ENGLISH = Lexicon(
             contact e-mail email size"""),
         superlative=re.compile(r"[a-z]{3,}(?<!requ)(?<!inter)est"),
         leaning=words("""
-            that it its he she they them their his her this these those such above below following previous
+            usually nobody somebody anybody everybody someone anyone one that it its he she they them their his her this these those such above below following previous
             latter former here there i we our us my another other others otherwise however therefore instead
             also both first second third last next same then thus so but and or"""),
         pointing=words("section chapter skip following below above previous preceding see here figure aforementioned earlier"),
         addressing=words("you your yours yourself"),
-        idle=words("know sure curious interested familiar already comparing prefer wondering reading doubt"),
+        dangling=re.compile(
+            r"\b(?:(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such)"),
+        idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
             more simple reason result following case right wrong different easy hard better prime important
@@ -665,7 +666,7 @@ ENGLISH = Lexicon(
             motivation option point possibility problem purpose question reason result rule solution thing way
             workaround concern aim challenge one part rest difficulty note remember all each every some any no
             many most several few if when while since whether because only notes warning tip caution important
-            hint remark"""),
+            hint remark list overview information documentation"""),
     ),
     letter_tokens=0.04,
     object_cases=(),

@@ -54,14 +54,14 @@ _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle"
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
 _RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können)\b"
 _MAIN = (
-    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als)\b|"
+    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
 _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwölf, vierzehn, dreißig")
 _COUNTED = rf"(?:{_COUNT}|\d[\d.,]*)"
 _MODAL = "muss|müssen|darf|dürfen|soll|sollen|sollte|sollten|kann|können"
 _FINITE = rf"{_MODAL}|ist|sind|wird|werden|hat|haben|war|waren|wurde|wurden"
-_YOU = rf"(?:so |dann )?(?:(?:{_MODAL}) (?:Sie|man|du)|\w+en Sie|\w+e? (?:man|du))"
+_YOU = rf"(?:so |dann )?(?:(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
 _BODY = (
     r"(?:Der|Die|Das) [A-ZÄÖÜ][\w-]*(?:vorstand|leitung|behörde|amt|rat|versammlung|ausschuss|minister|präsident|leiter|"
     r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
@@ -458,7 +458,7 @@ GERMAN = Lexicon(
         statements=(
             states(
                 r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n) "
-                r"(?:wollen|möchten|willst|möchtest|will|möchte|müssen), (?!bevor|nachdem|weil|der |die |das ).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
+                r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das ).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
@@ -645,7 +645,7 @@ GERMAN = Lexicon(
             stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""
-            beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
             oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
             damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
             unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so
@@ -654,7 +654,9 @@ GERMAN = Lexicon(
             folgende folgenden folgender folgendes folgendem oben unten nachfolgend nachfolgende abschnitt
             nachfolgenden siehe obige obigen obiger hier vorigen vorherigen folgt abbildung"""),
         addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
-        idle=words("weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
+        dangling=re.compile(r"\b(?:dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
+            r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben)"),
+        idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
@@ -665,7 +667,7 @@ GERMAN = Lexicon(
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil
             unterschied ursache voraussetzung vorteil weg weise ziel zweck folge ansatz aspekt beispielsweise
             alle jeder jede jedes einige viele mehrere manche wenn falls hinweis anmerkung achtung warnung
-            tipp wichtig merke siehe"""),
+            tipp wichtig merke siehe liste übersicht information informationen dokumentation"""),
     ),
     letter_tokens=0.085,
     object_cases=("en", "em"),

@@ -78,6 +78,7 @@ class Phrases:
     headings, keys and columns that name nothing by themselves, `metadata` those that describe the document,
     `leaning` are words that stand for something said before, `pointing` ones that send the reader elsewhere,
     `addressing` ones that mean whoever reads, `idle` ones of what is on the mind of whoever reads,
+    `dangling` a pattern of words by which a sentence speaks of what another one names,
     `weak` words and forms of `superlative` make a predicate no definition, `abstract` are nouns that only
     their context tells apart. `chapters` and `clauses` are patterns of numbered parts of a law;
     `adjective_endings` those of a word that no infinitive has.
@@ -110,6 +111,7 @@ class Phrases:
     pointing: frozenset[str]
     addressing: frozenset[str]
     idle: frozenset[str]
+    dangling: re.Pattern[str]
     weak: frozenset[str]
     abstract: frozenset[str]
     chapters: tuple[str, ...]

@@ -534,7 +534,7 @@ SWEDISH = Lexicon(
             states(rf"{SUBJECT} används (?:för|till|som|när) {REST}", "vad används {subject} till[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<verb>ansvarar|svarar|består|handlar|beror|skyddar|kännetecknas|styrs|orsakas|påverkas|skyddas|bildas|drivs|"
-                r"leder|hör|syftar|bygger|grundas|baseras|omfattas|regleras|framgår|räknas|betraktas|delas in|skiljer sig|"
+                r"leder|hör|syftar|bygger|grundas|baseras|omfattas|regleras|framgår|räknas|betraktas|delas in|"
                 rf"utgörs|rör sig) (?P<prep>för|av|om|på|mot|till|i|som|från|vid) {REST}",
                 "vad {verb} {subject} {prep}[ {source}]?"),
             states(
@@ -601,12 +601,14 @@ SWEDISH = Lexicon(
             uppdaterad utgåva departement utfärdad sfs utgivare kontakt e-post storlek redaktör översättare"""),
         superlative=re.compile(r"[a-zåäö]{3,}(?:aste|sta)"),
         leaning=words("""
-            övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
+            annars därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
+            troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
             ovanstående följande föregående här där därför därmed dock också även andra annan annat jag vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("se här avsnitt avsnittet kapitel följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        idle=words("vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
+        dangling=re.compile(r"\b(?:detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma)\b"),
+        idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
             annorlunda viktig viktigt vanlig vanligt stor stort följande ytterligare ny nytt som att"""),
@@ -614,7 +616,7 @@ SWEDISH = Lexicon(
             alternativ exempel fall fråga följd idé lösning metod möjlighet nackdel fördel orsak problem regel
             resultat sak skillnad skäl sätt syfte undantag uppgift del anledning mål tanke alla varje några
             vissa många flera ingen inget om när medan eftersom obs notera observera anmärkning tips varning
-            viktigt se"""),
+            viktigt se lista översikt information dokumentation"""),
     ),
     letter_tokens=0.17,
     object_cases=(),

@@ -119,7 +119,7 @@ def test_the_terms_of_a_list_are_asked_for_by_what_is_said_of_them() -> None:
     )
     assert answers_of(text, "A Guide", "Options") == {
         "According to “A Guide”, what is max_age?": "The longest time an entry is kept.",
-        "According to “A Guide”, what does --force do?": "Deletes all of the files on the disk.",
+        "According to “A Guide”, what does --force do?": "--force deletes all of the files on the disk.",
     }
 
 
