@@ -77,7 +77,7 @@ def _question(
     if (
         any(leans(clause, passage, phrases) for clause in clauses)
         or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
-        or ("{rest}" in statement.template and _is_broken(groups, passage))
+        or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
         or not phrases.idle.isdisjoint(groups.get("condition", "").split())
     ):
@@ -117,12 +117,17 @@ def leans(clause: str, passage: Passage, phrases: Phrases) -> bool:
     return not deictic.isdisjoint(word.lower() for word in words)
 
 
-def _is_broken(groups: Mapping[str, str], passage: Passage) -> bool:
-    """Return whether what is asked of a subject is only little words, or holds the verb of a second one."""
+def _is_broken(groups: Mapping[str, str], passage: Passage, phrases: Phrases) -> bool:
+    """Return whether what is asked of a subject is only little words or another clause.
+
+    A pronoun behind the verb is the subject where verbs come second, and what stands before it is none.
+    """
     language, rest = lexicon(passage.language), groups["rest"]
+    pronouns = language.deictic | {word.lower() for word in phrases.addressing}
+    turned = language.verb_second and rest.lower().split()[:1] and rest.lower().split()[0] in pronouns
     says_little = rest.strip() and "verb" not in groups and not _content(rest, passage)
     second = language.verb_second and re.search(rf"\b{language.and_word} [{SMALL}]+[ts]\b", rest)
-    return bool(says_little or second)
+    return bool(says_little or second or ("subject" in groups and turned))
 
 
 def _content(clause: str, passage: Passage) -> list[str]:

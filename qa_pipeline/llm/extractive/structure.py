@@ -27,7 +27,7 @@ from qa_pipeline.text.lexicon.phrases import Phrases, fill
 
 MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
-MAX_WORDS = 12
+MAX_WORDS = 8
 """Words of a value that completes "The fee is …"; more are a sentence."""
 MIN_LEAD, MAX_LEAD = 60, 600
 """Characters of a section's first paragraph that answers for the section."""
@@ -95,7 +95,8 @@ def _attribute(
 ) -> Iterator[Candidate]:
     """Ask for the value of a key in the words for its kind; nothing where no row of the language fits."""
     if (
-        not _nameable(key, passage, phrases)
+        is_identifier(key)  # what is set to a value, and no property of something
+        or not _nameable(key, passage, phrases)
         or not _answers(value, passage, phrases)
         or not phrases.metadata.isdisjoint(key.lower().split())
         or _CODE.search(value)

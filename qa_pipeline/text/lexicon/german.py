@@ -645,7 +645,7 @@ GERMAN = Lexicon(
             stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""
-            stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            abhängig je entsprechend stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
             oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
             damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
             unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so

@@ -455,11 +455,11 @@ SWEDISH = Lexicon(
             states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(
-                r"(?:Du|Man) kan (?:också |även )?(?P<goal>[a-zåäö]+ [^,;:()]{4,80}?),? (?:genom att|med hjälp av|från|via|i menyn) .{6,}",
+                r"(?:Du|Man) kan (?:också |även )?(?P<goal>[a-zåäö]+ [^,;:()]{4,80}?),? (?:genom att|med hjälp av|via) .{6,}",
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till)[^,;:()]{{6,90}}?),? (?:för att|så att) .{{8,}}",
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till)[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
