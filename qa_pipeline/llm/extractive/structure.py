@@ -53,7 +53,8 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     if named:
         opens_small = named.split(" ", 1)[0].lower() in phrases.definite
         subject = named[:1].lower() + named[1:] if opens_small else named
-        yield from _pairs(read, subject, passage, phrases)
+        if named == place.title or any(map(is_identifier, named.split())):
+            yield from _pairs(read, subject, passage, phrases)
         yield from _terms(read, place, passage, phrases)
         yield from _cells(read, passage, phrases)
     yield from _lists(read, place, passage, phrases)
@@ -95,7 +96,7 @@ def _attribute(
 ) -> Iterator[Candidate]:
     """Ask for the value of a key in the words for its kind; nothing where no row of the language fits."""
     if (
-        is_identifier(key)  # what is set to a value, and no property of something
+        any(map(is_identifier, key.split()))  # what is set to a value, and no property of something
         or not _nameable(key, passage, phrases)
         or not _answers(value, passage, phrases)
         or not phrases.metadata.isdisjoint(key.lower().split())

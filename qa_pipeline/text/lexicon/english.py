@@ -43,7 +43,7 @@ _QUANTITY = any_of("""
     pressure, area, population, volume, power, voltage, deadline, value""")
 _ACTS = any_of("""
     activates, adds, allows, automates, builds, calculates, checks, computes, configures, controls,
-    converts, copies, creates, defines, deletes, describes, determines, disables, displays, enables, ensures,
+    converts, copies, creates, defines, deletes, describes, determines, disables, enables, ensures,
     executes, generates, handles, implements, indicates, installs, lets, manages,
     opens, prevents, prints, protects, provides, reads, removes, represents, returns, runs, sends, sets,
     shows, specifies, starts, stores, supports, tells, writes""")
@@ -97,7 +97,7 @@ _KINDS = any_of("""
     action, account, user, group, protocol, library, plugin, service, format, page, view, policy, mode""")
 _TRANSITIVE = any_of("""
     add, affect, allow, allocate, build, calculate, change, combine, configure, control, create, define, delete, describe,
-    determine, display, enable, ensure, execute, generate, handle, implement, indicate, install, manage, measure, mention,
+    determine, enable, ensure, execute, generate, handle, implement, indicate, install, manage, measure, mention,
     offer, open, permit, prevent, protect, record, reduce, remove, replace, return, run, send, specify, store, tell""")
 _FITTING = (
     r"(?:available|useful|necessary|essential|sufficient|ideal|different|independent|visible|valid|identical|similar|relevant|"
@@ -522,7 +522,7 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<verb>{_VERB})s (?P<rest>[^,;:()]{{4,80}}?),? (?:if|when|whenever|as soon as|unless) (?!possible|"
                 r"necessary|any|not|so)[^;:]{8,}", _BY + "when does {subject} {verb} {rest}?", "reasoning"),
             states(
-                rf"{SUBJECT} (?P<be>can|may|must|should|is|are|will)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
+                rf"{SUBJECT} (?P<be>can|may|should|is|are|will)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
                 r"able|been)[^,;:()]{8,110})\.", _BY + "{be} {subject} {rest}?"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^,;:()]{{2,80}}?) within {_COUNTED} (?P<unit>{_UNITS})\b.*",
@@ -551,7 +551,7 @@ ENGLISH = Lexicon(
             states(rf"{SUBJECT} (?P<be>is|are) (?:also |primarily |mainly )?(?P<rest>{_RELATED}|{_FITTING}) {REST}",
                 _BY + "what {be} {subject} {rest}?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:[a-z]+ly )?[a-z]{{3,}}(?:ed|wn|en|lt|pt) (?:by|with|into|from|for|as|on|"
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:[a-z]+ly )?[a-z]{{3,}}(?:ed|wn|en|lt|pt) (?:with|into|from|for|as|on|"
                 r"through|of|to(?= (?:the|an?|[A-Z]))))(?! (?:the (?:same|following)|this|that|default|[a-z]+ing|first [a-z]+ing))(?<!used to) {REST}".replace("{REST}", REST),
                 _BY + "what {be} {subject}{not} {rest}?", score=0.6),
             states(rf"{SUBJECT} (?P<be>is|are) (?:designed|intended|meant) to {REST}",
@@ -654,7 +654,7 @@ ENGLISH = Lexicon(
         addressing=words("you your yours yourself"),
         dangling=re.compile(
             r"\b(?:(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
-            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such)"),
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise)\b"),
         idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very

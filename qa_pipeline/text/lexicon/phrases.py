@@ -128,7 +128,7 @@ def fill(template: str, names: Mapping[str, str], *, placed: bool) -> str:
     wording = _OPTIONAL.sub(r"\1" if placed else "", template)
     question = " ".join(wording.format_map(dict(names)).split())
     question = question[:1].upper() + question[1:]
-    return question.replace(" ?", "?").replace(" ,", ",")
+    return question.replace(" ?", "?").replace(" ,", ",").replace(",?", "?")
 
 
 def any_of(text: str) -> str:

@@ -76,7 +76,7 @@ _BODY = (
 _DECIDES = r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|avgör)"
 _OBJECT_OF = any_of("""
     verka för, svara för, ansvara för, besluta om, bestå av, bidra till, främja, innehålla, omfatta, ange, redovisa,
-    samordna, tillhandahålla, säkerställa, upprätta, bedriva, betala, ersätta, ansöka om, medge, pröva, anmäla,
+    samordna, tillhandahålla, säkerställa, upprätta, bedriva, betala, ersätta, ansöka om, medge, pröva,
     sträva efter, följa, fastställa, avse, bistå med, meddela, föreskriva, visa, bekosta, utföra, använda""")
 _PASTAENDEN = r"påståenden?|påståendena|påståendet|svar|svaret|svaren|utsagor(?:na)?|utsagan?"
 
@@ -450,7 +450,7 @@ SWEDISH = Lexicon(
             states(rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör) .{{8,}}",
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
             states(
-                rf"För att (?P<goal>[^,;:()]{{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
+                rf"För att (?P<goal>[^,;:()]{{5,100}})(?<!måste)(?<!ska)(?<!kan),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
@@ -459,7 +459,7 @@ SWEDISH = Lexicon(
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till)[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas)[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
@@ -549,7 +549,7 @@ SWEDISH = Lexicon(
                 rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?P<not>(?: inte)?) (?:också |även |särskilt )?"
-                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?!att\b|till\b|i\b|på\b|om\b|"
+                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!att\b|till\b|i\b|på\b|om\b|"
                 rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b){REST}",
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
             states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
@@ -607,7 +607,7 @@ SWEDISH = Lexicon(
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("se här avsnitt avsnittet kapitel följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma)\b"),
+        dangling=re.compile(r"\b(?:detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat

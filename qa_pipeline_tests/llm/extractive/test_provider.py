@@ -14,7 +14,7 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, QuestionsReply, Role
 from qa_pipeline_tests.llm.requests import Decision
 
-GUIDE = """## Timeout Directive
+GUIDE = """## KeepAliveTimeout
 
 Description: Amount of time the server will wait for certain events
 Syntax: Timeout seconds
@@ -39,7 +39,7 @@ TEXTS = st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=120).map(" ".j
 LANGUAGES = st.sampled_from(["en", "sv", "de", "xx"])
 
 
-def passage(text: str, *, path: tuple[str, ...] = ("Timeout Directive",), language: str = "en") -> Passage:
+def passage(text: str, *, path: tuple[str, ...] = ("KeepAliveTimeout",), language: str = "en") -> Passage:
     return Passage("chunk", "Server Guide for Everyone", path, text, language)
 
 
@@ -108,7 +108,7 @@ def test_no_more_questions_than_asked_for_and_the_best_come_first() -> None:
 
 def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
     other = passage("Nothing to see here.", path=("Other",))
-    question = "What is the default of Timeout Directive?"
+    question = "What is the default of KeepAliveTimeout?"
     reply = answer(question, other, passage(GUIDE))
     assert reply.used_chunks == [2]
     assert reply.citations[0].passage == 2
