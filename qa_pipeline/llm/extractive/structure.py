@@ -102,6 +102,7 @@ def _attribute(
         or not phrases.metadata.isdisjoint(key.lower().split())
         or _CODE.search(value)
         or value.endswith(("?", "."))
+        or phrases.acts.match(value)
         or phrases.plural.search(key)
     ):
         return

@@ -77,11 +77,12 @@ _IMPERATIVE = any_of("""
     just, read, look, remember, note, keep, wait, leave, tell, ask, put, pass, log, reboot, double-click, right-click, hit,
     enter, have, begin, proceed, continue, follow, boot, repeat, answer, give, never, always, be, take, let""")
 _YOU = rf"(?:then )?(?:you (?:can|must|need|should|have|may|will|might)|{_VERB}|{_IMPERATIVE})"
+_HOLDS = r"(?=[^,;:()]*\b(?:is|are|has|have|does?|don't|doesn't|can|cannot|must|should|will|you|there|[a-z]{3,}s)\b)"
 _MAIN = (
     r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and ))"
     r".{12,}"
 )
-_WHEN = "(?:if|when|whenever|until|before|after|as soon as|as long as|unless)"
+_WHEN = "(?:if|when|whenever|before|after|as soon as|as long as|unless)"
 _HAS = r"(?P<verb>contain|include|require|support|provide|need|accept|represent|use|cover|produce|receive)"
 _RESTS_ON = (
     r"(?P<verb>depend|belong|consist|lead|result|differ|correspond|contribute|come|listen|respond)s "
@@ -486,7 +487,7 @@ ENGLISH = Lexicon(
                 _BY + "what should you do {when} {condition}?", "procedure"),
             states(r"For (?P<condition>[^,;:()]{8,80}), (?:you (?:can|should) )?(?:use|install|choose|try|select) .{8,}",
                 _BY + "what should you use for {condition}?"),
-            states(rf"(?P<when>If|When|Whenever|As soon as|After|Once|In case of) (?P<condition>(?!\d|many |some |several |a few |all ){CLAUSE}), {_MAIN}",
+            states(rf"(?P<when>If|When|Whenever|As soon as|After|Once) {_HOLDS}(?P<condition>(?!\d|many |some |several |a few |all ){CLAUSE}), {_MAIN}",
                 _BY + "what happens {when} {condition}?", "reasoning"),
             states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
@@ -589,8 +590,8 @@ ENGLISH = Lexicon(
             states(rf"There are (?P<rest>{_COUNT} (?:basic |main |different )?[a-z]+s (?:of|to|in|for) [^,;:()]{{3,60}}): {REST}",
                 _BY + "which {rest} are there?"),
             states(
-                rf"{SUBJECT} (?P<be>must|shall|should|may not|must not) (?P<rest>(?!be |have |not )[a-z]+ .{{12,}})",
-                _BY + "what {be} {subject} do?", score=0.6),
+                rf"{SUBJECT} (?P<be>must|shall|should|may(?= not))(?P<not>(?: not)?) (?P<rest>(?!be |have |not )[a-z]+ .{{12,}})",
+                _BY + "what {be} {subject}{not} do?", score=0.6),
             states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
             states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
             states(

@@ -54,7 +54,7 @@ _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle"
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
 _RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können)\b"
 _MAIN = (
-    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne)\b|"
+    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
 _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwölf, vierzehn, dreißig")

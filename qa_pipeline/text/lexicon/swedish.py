@@ -550,7 +550,7 @@ SWEDISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?P<not>(?: inte)?) (?:också |även |särskilt )?"
                 rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!att\b|till\b|i\b|på\b|om\b|"
-                rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b){REST}",
+                rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b|ner\b|ned\b|fram\b|bort\b|tillbaka\b|kvar\b|ihop\b){REST}",
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
             states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
             states(
