@@ -154,7 +154,9 @@ class Place:
 def place_of(passage: Passage, phrases: Phrases) -> Place:
     """Read the title of a passage and the innermost of its headings that names something."""
     written, path = passage.title.rstrip("?! "), passage.section_path
+    is_file_name = "_" in written and " " not in written
     title = heading_name(written.capitalize() if written.isupper() else written, phrases)
+    title = "" if is_file_name else title
     clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
     if clause:
         chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")

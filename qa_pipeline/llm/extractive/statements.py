@@ -35,8 +35,9 @@ SURE = 0.7
 TERM = 0.9
 """Score from which a subject is a term that is being defined, and may be a single word."""
 _CLAUSES = ("goal", "condition", "rest", "tail")
+_TORN_WORD = re.compile(rf"[{SMALL}]- (?!and|or|to|och|eller|till|und|oder|bis)[{SMALL}]")
+"""A word that was parted at the end of a line, unless it waits for the second part of a compound."""
 _NAMING = {"subject", "goal", "condition"}
-_EXPLAINING = {"goal", "condition"}
 _WHOLE = ("goal", "condition")
 _TELLING = ("{rest}", "{verb}", "{unit}", "{done}")
 _SMALL = ("when", "verb")
@@ -77,7 +78,6 @@ def _question(
     fewest = FEWEST_WORDS + sentence.in_list
     if (
         any(leans(clause, passage, phrases) for clause in clauses)
-        or (groups.keys().isdisjoint(_EXPLAINING) and _points(sentence.text, passage))
         or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
         or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
@@ -110,12 +110,6 @@ def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:
     return is_telling or statement.score >= TERM or len(_content(subject, passage)) >= FEWEST_WORDS
 
 
-def _points(text: str, passage: Passage) -> bool:
-    """Return whether a sentence points at what another one names: "when this happens"."""
-    demonstratives = lexicon(passage.language).pronouns.demonstratives
-    return not demonstratives.isdisjoint(word.strip(".,;:()").lower() for word in text.split())
-
-
 def leans(clause: str, passage: Passage, phrases: Phrases) -> bool:
     """Return whether a clause has a word that its surroundings explain: "its", "these", "above"."""
     language = lexicon(passage.language)
@@ -131,12 +125,16 @@ def _is_broken(groups: Mapping[str, str], passage: Passage, phrases: Phrases) ->
     A pronoun behind the verb is the subject where verbs come second, and what stands before it is none.
     """
     language, rest = lexicon(passage.language), groups["rest"]
-    pronouns = language.deictic | {word.lower() for word in phrases.addressing}
-    turned = language.verb_second and rest.lower().split()[:1] and rest.lower().split()[0] in pronouns
-    says_little = rest.strip() and "verb" not in groups and not _content(rest, passage)
-    asks = not language.question_openers.isdisjoint(rest.lower().split())
-    second = language.verb_second and re.search(rf"\b{language.and_word} [{SMALL}]+[ts]\b", rest)
-    return bool(says_little or asks or second or ("subject" in groups and turned))
+    words, pronouns = rest.lower().split(), language.deictic | {word.lower() for word in phrases.addressing}
+    if (words and "verb" not in groups and not _content(rest, passage)) or not (
+        language.question_openers.isdisjoint(words)
+    ):
+        return True
+    if not language.verb_second:
+        return False
+    is_turned = not pronouns.isdisjoint(words[:1]) or not language.finite_verbs.isdisjoint(words[:-1])
+    has_second_verb = re.search(rf"\b{language.and_word} [{SMALL}]+[ts]\b", rest) is not None
+    return has_second_verb or ("subject" in groups and is_turned)
 
 
 def _content(clause: str, passage: Passage) -> list[str]:
@@ -157,6 +155,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
         and not points_elsewhere(text, phrases)
         and in_language(text, passage.language)
         and phrases.dangling.search(text) is None
+        and _TORN_WORD.search(text) is None
     )
 
 
@@ -171,6 +170,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     if (
         not inner
         or len(words) > MAX_SUBJECT
+        or " - " in subject
         or not language.dependent_openers.isdisjoint(word.lower() for word in inner)
         or leans_on_context(" ".join(inner), phrases)
         or first in (phrases.leaning | language.prepositions) - articles

@@ -592,12 +592,12 @@ ENGLISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>must|shall|should|may(?= not))(?P<not>(?: not)?) (?P<rest>(?!be |have |not )[a-z]+ .{{12,}})",
                 _BY + "what {be} {subject}{not} do?", score=0.6),
-            states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
+            states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b|no\b|not\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
             states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
             states(
                 rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
             states(
-                rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b){REST}",
+                rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b){REST}",
                 _BY + "what does {subject} {verb}?", score=0.6),
         ),
         leads=(
@@ -654,7 +654,7 @@ ENGLISH = Lexicon(
         pointing=words("section chapter skip following below above previous preceding see here figure aforementioned earlier"),
         addressing=words("you your yours yourself"),
         dangling=re.compile(
-            r"\b(?:(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
+            r"\b(?:this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
             r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise)\b"),
         idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""

@@ -59,7 +59,7 @@ _FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"
 _VERB, _INFINITIVE = "|".join(sorted(_FORMS)), "|".join(sorted(_VERBS))
 _CLAUSE = r"(?:(?! så )[^,;:()?!]){8,120}"
 _THEN = r"(?:, så|,| så(?= (?:kan|ska|skall|måste|får|bör|har|blir|kommer|visas|går|behöver|finns|gäller)\b))"
-_RULES = r"(?:ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
+_RULES = r"(?:må|äger|skola|böra|ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
 _MAIN = r"(?!(?:eller|och|men|som|att|där|vilket|till|om|när|för|i|på|samt|det vill)\b|[\w-]+(?:,| eller | och ))[a-zåäö]{2,} .{10,}"
 _COUNT = any_of("två, tre, fyra, fem, sex, sju, åtta, nio, tio, tolv, fjorton, trettio")
 _COUNTED = rf"(?:{_COUNT}|\d[\d ,.]*)"
@@ -450,7 +450,7 @@ SWEDISH = Lexicon(
             states(rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör) .{{8,}}",
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
             states(
-                rf"För att (?P<goal>[^,;:()]{{5,100}})(?<!måste)(?<!ska)(?<!kan),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
+                rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver)\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
@@ -487,11 +487,11 @@ SWEDISH = Lexicon(
                 rf"{SUBJECT} (?P<be>ska|skall|får|kan|måste) (?P<rest>[a-zåäö]+s) (?:skriftligen|skriftligt|elektroniskt|"
                 r"muntligen|digitalt|genom|via|med hjälp av)\b.*", "hur {be} {subject} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?),? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS})"
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa),? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS})"
                 r" .{8,}", "när {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
-                rf"(?P<verb>Är|Har|Kan|Ska|Skall|Får|Finns|Blir|Avser|Gäller|Uppkommer|Begär|Saknas) (?P<tail>(?:en|ett|någon|något) "
-                r"[a-zåäö-]+|[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: inte)?) (?P<condition>[^,;:()]{4,100}), "
+                rf"(?P<verb>Är|Har|Kan|Ska|Skall|Får|Finns|Blir|Avser|Gäller|Uppkommer|Begär|Saknas) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|"
+                r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: inte)?) (?P<condition>[^,;:()]{4,100}), "
                 rf"(?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?", "reasoning"),
             states(
                 rf"{SUBJECT} (?P<be>får|kan|ska|skall|behöver|är|måste|bör) (?:inte|ej) (?P<rest>(?!bara|heller|längre|alltid)"
@@ -520,7 +520,7 @@ SWEDISH = Lexicon(
                 rf"innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}", "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
             states(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>(?:hitta|ändra|ställa in|se|visa|redigera|hämta|justera|ange|läsa|få) "
-                r"[^,;:()]{4,60}?) (?:i|på|under|från) .{6,}", "var kan man {goal}[ {source}]?"),
+                r"[^,;:()]{4,60}?) (?:i|på|under) (?:menyn|dialogrutan|fönstret|filen|fliken|panelen|[A-ZÅÄÖ]).{4,}", "var kan man {goal}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>kallas|benämns|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
             states(rf"Det finns (?P<rest>{_COUNTED} (?:olika )?[a-zåäö]+(?:ar|er|or|n)(?: [^,;:()]{{3,40}})?): .{{10,}}",
                 "vilka {rest} finns[ {source}]?"),
@@ -607,7 +607,7 @@ SWEDISH = Lexicon(
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("se här avsnitt avsnittet kapitel följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
+        dangling=re.compile(r"\b(?:denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
