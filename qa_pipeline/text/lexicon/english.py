@@ -642,7 +642,7 @@ ENGLISH = Lexicon(
             descriptions installation license specification steps procedure data settings terminology
             documentation"""),
         metadata=words("""
-            context override description syntax status language version author authors last-modified modified created module identifier licence
+            manual context override description syntax status language version author authors last-modified modified created module identifier licence
             license copyright keywords popcon revision post-history content-type python-version topic compatibility sponsor
             resolution replaces source file id uuid date updated maintainer editor translator url link
             contact e-mail email size"""),

@@ -458,7 +458,7 @@ GERMAN = Lexicon(
         statements=(
             states(
                 r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n) "
-                r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das ).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
+                r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das |werden|wird).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
@@ -654,7 +654,7 @@ GERMAN = Lexicon(
             folgende folgenden folgender folgendes folgendem oben unten nachfolgend nachfolgende abschnitt
             nachfolgenden siehe obige obigen obiger hier vorigen vorherigen folgt abbildung"""),
         addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
-        dangling=re.compile(r"\b(?:dies\w*|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
+        dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
             r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|beispielsweise|ebenfalls|ebenso|"
             r"somit|allerdings)\b"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),

@@ -431,7 +431,7 @@ SWEDISH = Lexicon(
         infinitives=_FORMS,
         references=re.compile(r"(?i:se även|se också|referenser|källor|litteratur|länkar|relaterade .*)"),
         statements=(
-            states(rf"Om (?:du|man) (?:vill|önskar) (?P<goal>(?:(?! (?:så|kan|ska|måste) )[^,;:()]){{5,90}}){_THEN}? {_YOU}\b.*",
+            states(rf"Om (?:du|man) (?:vill|önskar) (?=[a-zåäö]+a |få |gå |se |ge |ta )(?P<goal>(?:(?! (?:så|kan|ska|måste) )[^,;:()]){{5,90}}){_THEN}? {_YOU}\b.*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(rf"(?P<when>Om|När) (?P<condition>{_CLAUSE}){_THEN} {_YOU}\b.*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
@@ -459,7 +459,7 @@ SWEDISH = Lexicon(
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas)[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
