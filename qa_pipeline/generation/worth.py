@@ -4,6 +4,7 @@ A row can be proved and teach nothing: "Status: Final". Each feature that is mis
 the words for it are stored beside the reason, so that every rejection can be read.
 """
 
+import functools
 from collections.abc import Iterator
 
 from qa_pipeline.text.language import QUOTED
@@ -34,7 +35,10 @@ def lacking(question: str, answer: str, headings: str, language: str) -> tuple[f
 def _costs(question: Reading, answer: Reading, headings: Reading) -> Iterator[tuple[str, float]]:
     """Yield what a question lacks, and how much of its worth that takes."""
     language, vocabulary = question.language, lexicon(question.language)
-    asked = read(QUOTED.sub(" ", question.text), language)
+    titles = {line.casefold() for line in headings.text.split("\n")}
+    places = [match[0] for match in QUOTED.finditer(question.text) if match[0][1:-1].casefold() in titles]
+    unplaced = functools.reduce(lambda text, place: text.replace(place, " "), places, question.text)
+    asked = read(unplaced, language)
     plain = vocabulary.question_words | vocabulary.question_openers
     subjects = {word.stem for word in asked.words if word.content and word.folded not in plain}
     named = bool(subjects) or any(char.isdecimal() for char in question.text)
@@ -48,7 +52,7 @@ def _costs(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
     is_condition = any(word.folded in vocabulary.conditional_words for word in asked.words)
     if keys and not is_condition and subjects <= keys.keys() | set(headings.stems) and len(new) <= _LABEL:
         yield f'it asks for data of the document: "{min(keys.values())}"', 0.6
-    quoted = {stem for match in QUOTED.finditer(question.text) for stem in read(match[0], language).stems}
+    quoted = {stem for place in places for stem in read(place, language).stems}
     stated = {word.stem for word in answer.words if word.content and word.stem not in asked.stems}
     if stated and not tells and stated <= quoted:
         yield "the name of its place answers it", 0.6

@@ -12,13 +12,9 @@ GUIDE = "Pump guide\nStatus"
     [
         ("en", "What is the status of the guide?", "The status is Final.", "data of the document"),
         ("sv", "Vad är språk för guide?", "Språk för guide är svenska.", "data of the document"),
-        ("en", "According to “Pump guide”, what is “Green”?", "The pump is new.", "names no subject"),
-        (
-            "en",
-            "According to “Brass pumps of Oslo”, what is a pump?",
-            "A pump of brass.",
-            "its place answers",
-        ),
+        ("en", "According to “Pump guide”, what is it?", "It is a valve of brass.", "names no subject"),
+        ("en", "According to “Pump guide”, what is “Green”?", "A new pump of brass is green.", ""),
+        ("en", "According to “Pump guide”, what is a valve?", "A valve of a pump.", "its place answers"),
         ("en", "Which pump needs a filter?", "The pump needs a filter.", ""),
         ("en", "How much does the valve cost?", "The valve costs 5 euros.", ""),
         ("en", "Can the same valve be used twice?", "The same valve cannot be used twice.", ""),

@@ -52,7 +52,7 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     named = place.heading or place.title
     if named:
         opens_small = named.split(" ", 1)[0].lower() in phrases.definite
-        subject = named[:1].lower() + named[1:] if opens_small else named
+        subject = phrases.kinds.sub("", named[:1].lower() + named[1:] if opens_small else named)
         if named == place.title or any(map(is_identifier, named.split())):
             yield from _pairs(read, subject, passage, phrases)
         yield from _terms(read, place, passage, phrases)

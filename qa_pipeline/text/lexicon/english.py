@@ -626,6 +626,7 @@ ENGLISH = Lexicon(
         definite_forms={"": "the {}"},
         relations=("of", "for"),
         plural=re.compile(r"(?<!s)s$"),
+        kinds=re.compile(r"(?i:,? (?:data ?sheets?|guide|manual|handbook|documentation|reference|overview|specifications?|user guide|installation guide|service manual))$"),
         common=re.compile(r".*(?:s|ing|tion|ment|ness|ity|ance)"),
         indefinite=words("a an"),
         definite=words("the"),
@@ -651,10 +652,10 @@ ENGLISH = Lexicon(
             usually nobody somebody anybody everybody someone anyone one that it its he she they them their his her this these those such above below following previous
             latter former here there i we our us my another other others otherwise however therefore instead
             also both first second third last next same then thus so but and or"""),
-        pointing=words("section chapter skip following below above previous preceding see here figure aforementioned earlier"),
+        pointing=words("following below above previous preceding see here figure aforementioned earlier"),
         addressing=words("you your yours yourself"),
         dangling=re.compile(
-            r"\b(?:this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
+            r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
             r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise)\b"),
         idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""

@@ -628,6 +628,7 @@ GERMAN = Lexicon(
         },
         relations=("von", "für"),
         plural=re.compile(r"(?:ungen|heiten|keiten|ionen|en)$"),
+        kinds=re.compile(r"(?i:,? (?:Datenblatt|Handbuch|Anleitung|Dokumentation|Übersicht|Spezifikation|Referenz))$"),
         common=re.compile(r".*"),
         indefinite=words("ein eine"),
         definite=words("der die das"),

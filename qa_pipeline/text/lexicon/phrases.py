@@ -44,7 +44,7 @@ def states(
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """How a key with such a value is asked for, and the sentence that answers.
+    """Ask for a key with such a value, and answer in a sentence.
 
     `key` and `value` are patterns of all of the key and of the beginning of the value. In the templates `{key}`
     is the key with its article, `{of}` a relation, `{subject}` what has it, `{value}` what it
@@ -73,7 +73,8 @@ class Phrases:
     `attributes` keys with a value, of which the first that fits is asked; `definite_forms` gives, by the end
     of a key, how it is written with its article ("{}" is the key), `relations` what joins a key to the thing
     that a heading names, and to the row of a table, `plural` the end of
-    keys that are many things, `common` a lone word that is no name. `key_value` asks what is stated under a key: no question of these rules, but of pairs of old.
+    keys that are many things, `common` a lone word that is no name,
+    `kinds` the end of a title that says what kind of document it is: "Fjell 8 data sheet". `key_value` asks what is stated under a key: no question of these rules, but of pairs of old.
     `definite` and `indefinite` are articles. `empty` are
     headings, keys and columns that name nothing by themselves, `metadata` those that describe the document,
     `leaning` are words that stand for something said before, `pointing` ones that send the reader elsewhere,
@@ -101,6 +102,7 @@ class Phrases:
     definite_forms: Mapping[str, str]
     relations: tuple[str, str]
     plural: re.Pattern[str]
+    kinds: re.Pattern[str]
     common: re.Pattern[str]
     indefinite: frozenset[str]
     definite: frozenset[str]

@@ -584,6 +584,7 @@ SWEDISH = Lexicon(
         },
         relations=("för", "för"),
         plural=re.compile(r"(?:ar|er|or|arna|erna|orna)$"),
+        kinds=re.compile(r"(?i:,? (?:datablad|handbok|manual|anvisning|dokumentation|översikt|specifikation))$"),
         common=re.compile(r".*"),
         indefinite=words("en ett"),
         definite=words("den det de"),
@@ -605,9 +606,9 @@ SWEDISH = Lexicon(
             troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
             ovanstående följande föregående här där därför därmed dock också även andra annan annat jag vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
-        pointing=words("se här avsnitt avsnittet kapitel följande nedan ovan ovanstående nedanstående föregående figur"),
+        pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
+        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
