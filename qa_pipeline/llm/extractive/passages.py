@@ -21,7 +21,6 @@ _NUMBERING = re.compile(
 )
 _CLAUSE_WORDS = any_of_all("wording.clauses")
 _CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_CLAUSE_WORDS} \d{{1,4}}")
-_CHAPTER = re.compile(any_of_all("wording.chapters"))
 _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
@@ -135,11 +134,10 @@ def _paragraphs(text: str) -> list[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A document's title, a passage's innermost heading and its paragraph of a law; "" for none."""
+    """A document's title and a passage's innermost heading; "" for none."""
 
     title: str
     heading: str
-    clause: str
 
     def source(self, phrases: Phrases) -> str:
         """Say whose statement is asked for: "under the Housing Act"; empty where nothing names it."""
@@ -157,16 +155,14 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
     is_file_name = "_" in written and " " not in written
     title = heading_name(written.capitalize() if written.isupper() else written, phrases)
     title = "" if is_file_name else title
-    clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
-    if clause:
-        chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")
-        return Place(title, "", f"{chapter} {clause[0]}".strip())
+    if path and _CLAUSE.fullmatch(path[-1].strip()):
+        return Place(title, "")  # the number of a paragraph names nothing
     heading = next(filter(None, (heading_name(part, phrases) for part in reversed(path))), "")
     if heading.lower() in title.lower():
         heading = ""
     elif title.lower() in heading.lower():
         title, heading = heading if title else "", ""
-    return Place(title, heading, "")
+    return Place(title, heading)
 
 
 def heading_name(heading: str, phrases: Phrases) -> str:

@@ -476,7 +476,6 @@ ENGLISH = Lexicon(
         acts=re.compile(rf"(?:{_ACTS}|(?:{_VERB})s)\b(?! of)", re.IGNORECASE),
         instructions="How do you {goal}?",
         how_to=re.compile(r"(?:How to )?(?P<goal>[A-Z]?[a-z]+ [^:?!.;,]{3,80})"),
-        chapters=(r"Chapter \d{1,3}\b",),
         clauses=("Article",),
         infinitives=_FORMS,
         references=re.compile(r"(?i:see also|references?|bibliography|links|further reading|related \w+)"),

@@ -450,7 +450,6 @@ GERMAN = Lexicon(
         instructions="Wie kann man {goal}?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
-        chapters=(r"Kapitel \d{1,3}\b",),
         clauses=(r"Art\.", "Artikel"),
         infinitives={},
         adjective_endings=("e", "en", "es", "er"),

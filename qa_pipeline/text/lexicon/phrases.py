@@ -81,7 +81,7 @@ class Phrases:
     `addressing` ones that mean whoever reads, `idle` ones of what is on the mind of whoever reads,
     `dangling` a pattern of words by which a sentence speaks of what another one names,
     `weak` words and forms of `superlative` make a predicate no definition, `abstract` are nouns that only
-    their context tells apart. `chapters` and `clauses` are patterns of numbered parts of a law;
+    their context tells apart. `clauses` are words before the number of a part of a law;
     `adjective_endings` those of a word that no infinitive has.
     """
 
@@ -116,7 +116,6 @@ class Phrases:
     dangling: re.Pattern[str]
     weak: frozenset[str]
     abstract: frozenset[str]
-    chapters: tuple[str, ...]
     clauses: tuple[str, ...]
     adjective_endings: tuple[str, ...] = ()
 

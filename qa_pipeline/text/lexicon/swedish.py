@@ -426,7 +426,6 @@ SWEDISH = Lexicon(
         acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r)\b", re.IGNORECASE),
         instructions="Hur gör man för att {goal}?",
         how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
-        chapters=(r"\d{1,3} ?[a-z]? kap\.", r"Kapitel \d{1,3}\b"),
         clauses=("Artikel",),
         infinitives=_FORMS,
         references=re.compile(r"(?i:se även|se också|referenser|källor|litteratur|länkar|relaterade .*)"),
