@@ -40,6 +40,7 @@ RowFlaw = Literal[
     "fragment",
     "dangling_reference",
     "repeats_question",
+    "not_worth_asking",
 ]
 """The reasons for which a pair is rejected before anything proves it."""
 

@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "dangling_reference": "the answer speaks of something that its question does not name",
     "lead_in_only": "the answer announces what it does not give",
     "repeats_question": "the answer says no more than its question",
+    "not_worth_asking": "the row is proved and teaches next to nothing",
     "unclear_question": "it is not clear what the question asks",
     "cited_document_without_text": "it cites a document that could not be read",
     "conflicting_answers": "one question has different accepted answers",

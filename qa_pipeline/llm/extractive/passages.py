@@ -13,15 +13,14 @@ from qa_pipeline.text.sentences import split_sentences
 
 MAX_ANSWER = 600
 """Characters of an answer; longer ones are hard to read and to prove."""
-MAX_NAME = 90
+MAX_NAME = 110
 """Characters of a heading or title that can be quoted in a question."""
 
 _NUMBERING = re.compile(
-    r"^(?:(?:[^\W\d_]{1,10}\s)?\d{1,3}(?:\.\d{1,3}){0,5}[.:)]|\d{1,3}(?:\.\d{1,3}){1,5})\s+(?=\S)"
+    r"^(?:(?:[^\W\d_]{1,10}\s)?\d{1,3}(?:\.\d{1,3}){0,5}(?:[.:)]| [-–—])|\d{1,3}(?:\.\d{1,3}){1,5})\s+(?=\S)"
 )
 _CLAUSE_WORDS = any_of_all("wording.clauses")
 _CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_CLAUSE_WORDS} \d{{1,4}}")
-_CHAPTER = re.compile(any_of_all("wording.chapters"))
 _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
@@ -135,33 +134,35 @@ def _paragraphs(text: str) -> list[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A document's title, a passage's innermost heading and its paragraph of a law; "" for none."""
+    """A document's title and a passage's innermost heading; "" for none."""
 
     title: str
     heading: str
-    clause: str
 
-    def quoted(self, phrases: Phrases) -> str:
-        """Name the place in a question; empty when there is nothing to name it by."""
-        if not self.title or not self.heading:
-            return phrases.quoted(self.title) if self.title else ""
-        names = {"heading": phrases.quoted(self.heading), "title": phrases.quoted(self.title)}
-        return phrases.within.format_map(names)
+    def source(self, phrases: Phrases) -> str:
+        """Say whose statement is asked for: "under the Housing Act"; empty where nothing names it."""
+        for law, wording in phrases.laws:
+            if law.fullmatch(self.title):
+                preposition, _, name = law.sub(wording, self.title).rpartition("_")
+                return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
+        name = self.title or self.heading
+        return phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
 
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:
     """Read the title of a passage and the innermost of its headings that names something."""
-    title, path = heading_name(passage.title, phrases), passage.section_path
-    clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
-    if clause:
-        chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")
-        return Place(title, "", f"{chapter} {clause[0]}".strip())
+    written, path = passage.title.rstrip("?! "), passage.section_path
+    is_file_name = "_" in written and " " not in written
+    title = heading_name(written.capitalize() if written.isupper() else written, phrases)
+    title = "" if is_file_name else title
+    if path and _CLAUSE.fullmatch(path[-1].strip()):
+        return Place(title, "")  # the number of a paragraph names nothing
     heading = next(filter(None, (heading_name(part, phrases) for part in reversed(path))), "")
     if heading.lower() in title.lower():
         heading = ""
     elif title.lower() in heading.lower():
         title, heading = heading if title else "", ""
-    return Place(title, heading, "")
+    return Place(title, heading)
 
 
 def heading_name(heading: str, phrases: Phrases) -> str:
@@ -203,15 +204,17 @@ def points_elsewhere(text: str, phrases: Phrases) -> bool:
 
 def decapitalised(text: str, passage: Passage, phrases: Phrases) -> str:
     """Return a text without the capital that its first word has only as an opening."""
-    first, words = text.split(" ", 1)[0], lexicon(passage.language)
-    if first.lower() not in words.stop_words | phrases.indefinite | phrases.definite and (
-        is_identifier(first)
-        or words.nouns_capitalised
-        or text[1:] != text[1:].lower()
-        or is_named_in(first, passage)
-    ):
+    first, _, rest = text.partition(" ")
+    words = lexicon(passage.language)
+    small = first.lower() + text[len(first) :]
+    if first.lower() in words.stop_words | phrases.indefinite | phrases.definite:
+        return small
+    if is_identifier(first) or is_named_in(first, passage):
         return text
-    return first.lower() + text[len(first) :]
+    if words.nouns_capitalised:
+        return small if rest[:1].isupper() and first.endswith(phrases.adjective_endings) else text
+    is_name = rest != rest.lower() or not (rest or phrases.common.fullmatch(first))
+    return text if is_name and first.lower() not in _WORD.findall(passage.text) else small
 
 
 def is_named_in(word: str, passage: Passage) -> bool:

@@ -1,9 +1,10 @@
-"""Questions about what a sentence states: what a term is or does, a figure, a date, how to reach a goal.
+"""Questions about what a sentence states: a term, a figure, a date, a condition, a duty, a cause, a way.
 
-The kinds of sentences are rows of each language; what a subject must be to be asked for is here.
+The kinds of sentences are rows of each language; what the parts of a question must be is here.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from qa_pipeline.llm.extractive.passages import (
     Candidate,
@@ -20,13 +21,26 @@ from qa_pipeline.llm.extractive.passages import (
     stems,
 )
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, Statement, fill
 
 MIN_SENTENCE, MAX_SENTENCE = 30, 420
 """Characters of a sentence that can be an answer; a shorter one is a fragment."""
-MAX_SUBJECT = 6
+MAX_SUBJECT = 7
 """Words; a longer subject mostly holds a clause."""
+FEWEST_WORDS = 2
+"""Words of a goal or condition beside the little words of the language: fewer say too little."""
+SURE = 0.7
+"""Score from which a kind of sentence says enough of any subject, also of "the server"."""
+TERM = 0.9
+"""Score from which a subject is a term that is being defined, and may be a single word."""
+_CLAUSES = ("goal", "condition", "rest", "tail")
+_TORN_WORD = re.compile(rf"[{SMALL}]- (?!and|or|to|och|eller|till|und|oder|bis)[{SMALL}]")
+"""A word that was parted at the end of a line, unless it waits for the second part of a compound."""
+_NAMING = {"subject", "goal", "condition"}
+_WHOLE = ("goal", "condition")
+_TELLING = ("{rest}", "{verb}", "{unit}", "{done}")
+_SMALL = ("when", "verb")
 
 
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
@@ -35,15 +49,22 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     for sentence in split_into_sentences(passage):
         if not _readable(sentence, passage, phrases):
             continue
-        for statement in phrases.statements:
-            question = _question(statement, sentence, place, passage, phrases)
-            if question:
-                span = (sentence.start, sentence.end)
-                quote = passage.text[slice(*span)]
-                yield Candidate(
-                    question, statement.question_type, sentence.text, quote, *span, statement.score
-                )
-                break
+        statement, question = question_of(sentence, phrases.statements, place, passage, phrases)
+        if statement and question:
+            span = (sentence.start, sentence.end)
+            quote = passage.text[slice(*span)]
+            yield Candidate(question, statement.question_type, sentence.text, quote, *span, statement.score)
+
+
+def question_of(
+    sentence: Sentence, statements: Sequence[Statement], place: Place, passage: Passage, phrases: Phrases
+) -> tuple[Statement | None, str]:
+    """Return the first kind of sentence that a sentence is and the question it answers."""
+    for statement in statements:
+        question = _question(statement, sentence, place, passage, phrases)
+        if question:
+            return statement, question
+    return None, ""
 
 
 def _question(
@@ -53,22 +74,72 @@ def _question(
     if match is None or (statement.opening and (sentence.in_list or not sentence.first)):
         return None
     groups = {name: value or "" for name, value in match.groupdict().items()}
-    placed = False
+    clauses = [groups[name] for name in _CLAUSES if f"{{{name}}}" in statement.template]
+    fewest = FEWEST_WORDS + sentence.in_list
+    if (
+        any(leans(clause, passage, phrases) for clause in clauses)
+        or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
+        or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
+        or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
+        or not phrases.idle.isdisjoint(groups.get("condition", "").split())
+    ):
+        return None
+    named = any(is_identifier(word) for clause in clauses for word in clause.split())
     if "subject" in groups:
         subject = _subject(groups["subject"], passage, phrases)
-        headed = not statement.opening or _headed(groups["subject"], passage, phrases)
-        if subject is None or not headed or _weak(groups.get("rest", ""), phrases):
+        mentioned = _is_mentioned(groups["subject"], passage, phrases)
+        defines = "{rest}" not in statement.template
+        if (
+            subject is None
+            or (statement.opening and not mentioned)
+            or (defines and _weak(groups.get("rest", ""), phrases))
+            or not (mentioned or _says_enough(statement, subject, passage))
+        ):
             return None
-        placed = not _is_mentioned(groups["subject"], passage, phrases)
-        groups["subject"] = subject
-    if "goal" in groups:
-        if leans_on_context(groups["goal"], phrases) or len(groups["goal"].split()) < 2:
-            return None
-        placed = not any(is_identifier(word) for word in groups["goal"].split())
-    where = place.quoted(phrases) if place.heading or len(groups.get("subject", "").split()) > 2 else ""
-    if placed and not (where and "{place}" in statement.template):
+        groups["subject"], named = subject, named or mentioned
+    source = place.source(phrases)
+    if not named and not (source and "{source}" in statement.template):
         return None
-    return fill(statement.template, {**groups, "place": where}, placed=placed)
+    groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
+    return fill(statement.template, {**groups, "source": source}, placed=not named)
+
+
+def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:
+    """Return whether a question about a subject that only its document explains says more than "the file"."""
+    is_telling = statement.score >= SURE and any(part in statement.template for part in _TELLING)
+    return is_telling or statement.score >= TERM or len(_content(subject, passage)) >= FEWEST_WORDS
+
+
+def leans(clause: str, passage: Passage, phrases: Phrases) -> bool:
+    """Return whether a clause has a word that its surroundings explain: "its", "these", "above"."""
+    language = lexicon(passage.language)
+    free = language.joiners | language.relatives | language.ordinals.keys()
+    deictic = language.deictic | language.fillers | phrases.pointing | (phrases.leaning - free)
+    words = {word.strip("“”„\"'.,") for word in clause.split()} - phrases.addressing
+    return not deictic.isdisjoint(word.lower() for word in words)
+
+
+def _is_broken(groups: Mapping[str, str], passage: Passage, phrases: Phrases) -> bool:
+    """Return whether what is asked of a subject is only little words or another clause.
+
+    A pronoun behind the verb is the subject where verbs come second, and what stands before it is none.
+    """
+    language, rest = lexicon(passage.language), groups["rest"]
+    words, pronouns = rest.lower().split(), language.deictic | {word.lower() for word in phrases.addressing}
+    if (words and "verb" not in groups and not _content(rest, passage)) or not (
+        language.question_openers.isdisjoint(words)
+    ):
+        return True
+    if not language.verb_second:
+        return False
+    is_turned = not pronouns.isdisjoint(words[:1]) or not language.finite_verbs.isdisjoint(words[:-1])
+    has_second_verb = re.search(rf"\b{language.and_word} [{SMALL}]+[ts]\b", rest) is not None
+    return has_second_verb or ("subject" in groups and is_turned)
+
+
+def _content(clause: str, passage: Passage) -> list[str]:
+    stop_words = lexicon(passage.language).stop_words
+    return [word for word in clause.split() if word.lower() not in stop_words]
 
 
 def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
@@ -83,6 +154,8 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
         and "\ufffd" not in text
         and not points_elsewhere(text, phrases)
         and in_language(text, passage.language)
+        and phrases.dangling.search(text) is None
+        and _TORN_WORD.search(text) is None
     )
 
 
@@ -90,20 +163,30 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     """Return the subject as it is in a question; None where it is no name of a thing."""
     words = subject.split()
     first = words[0].lower()
-    inner = words[1:] if first in phrases.indefinite | phrases.definite else words
-    outer = lexicon(passage.language).stop_words | phrases.abstract
+    language = lexicon(passage.language)
+    articles = phrases.indefinite | phrases.definite | language.universal
+    inner = words[1:] if first in articles else words
+    outer = language.stop_words | phrases.abstract
     if (
         not inner
         or len(words) > MAX_SUBJECT
+        or " - " in subject
+        or not language.dependent_openers.isdisjoint(word.lower() for word in inner)
         or leans_on_context(" ".join(inner), phrases)
-        or first in phrases.leaning - phrases.definite - phrases.indefinite
+        or first in (phrases.leaning | language.prepositions) - articles
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
         or not phrases.weak.isdisjoint(word.lower() for word in inner)
-        or not any(character.isalpha() for character in subject)
+        or not (any(character.isalpha() for character in subject) and subject[-1].isalnum())
         or any(mark in subject for mark in '"“”„«»[]{}<>=|*')
     ):
         return None
-    return decapitalised(subject, passage, phrases)
+    written = decapitalised(subject, passage, phrases)
+    nouns_capitalised = language.nouns_capitalised
+    if not written[0].isupper() or (len(words) == 1 and not nouns_capitalised):
+        return written
+    opener = subject if nouns_capitalised else words[0]
+    is_named = _is_mentioned(opener, passage, phrases) or _headed(subject, passage, phrases)
+    return written if is_named else None
 
 
 def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:

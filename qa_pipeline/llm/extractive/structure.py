@@ -2,28 +2,34 @@
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from qa_pipeline.llm.extractive.passages import (
     MAX_ANSWER,
     Candidate,
     Line,
+    Place,
+    Sentence,
     decapitalised,
     heading_name,
     in_language,
+    is_identifier,
     leans_on_context,
     place_of,
     points_elsewhere,
     split_into_lines,
     split_into_sentences,
-    stems,
 )
+from qa_pipeline.llm.extractive.statements import leans, question_of
 from qa_pipeline.records import Passage, QuestionType
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, fill
 
 MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
-MIN_LEAD, MAX_LEAD = 60, 420
+MAX_WORDS = 8
+"""Words of a value that completes "The fee is …"; more are a sentence."""
+MIN_LEAD, MAX_LEAD = 60, 600
 """Characters of a section's first paragraph that answers for the section."""
 MIN_SENTENCE, MAX_OPEN = 25, 400
 """A shorter sentence is a mere note; the list at the end of a longer passage may go on in the next."""
@@ -36,49 +42,119 @@ _ITEM = re.compile(r"(?![(\d\"“„])([^:!?|\n]{2,50}?)(?:: | [–—-] )(\S.{1
 _CELL = re.compile(r"([^\W\d_][^:|\n]{1,38}): (\S.{0,300})")
 _ROW_NAME = re.compile(r"(?!\+)(?=[^\n]*[^\W\d_])[^\n|:;?!]{1,48}")
 _MARKS = re.compile(r"\*\*|`|[\"“”„»«]")
+_CODE = re.compile(r"[<>{}=|\\]|\w\(")
 _NOTHING = re.compile(r"[\W_]*|[Nn]/?[Aa]|TBD|TODO")
 
 
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask for what the shape of the passage's text says."""
-    where = place_of(passage, phrases).quoted(phrases)
-    read = split_into_lines(passage.text)
-    if where:
-        yield from _pairs(read, _KEY_VALUE, "prose", where, passage, phrases)
-        yield from _pairs(read, _ITEM, "list_item", where, passage, phrases)
-        yield from _cells(read, where, passage, phrases)
+    place, read = place_of(passage, phrases), split_into_lines(passage.text)
+    named = place.heading or place.title
+    if named:
+        opens_small = named.split(" ", 1)[0].lower() in phrases.definite
+        subject = phrases.kinds.sub("", named[:1].lower() + named[1:] if opens_small else named)
+        if named == place.title or any(map(is_identifier, named.split())):
+            yield from _pairs(read, subject, passage, phrases)
+        yield from _terms(read, place, passage, phrases)
+        yield from _cells(read, passage, phrases)
+    yield from _lists(read, place, passage, phrases)
     if passage.section_path and len(read) > 1 and read[0].kind == "heading" != read[1].kind:
-        yield from _under_heading(read[1:], where, passage, phrases)
+        yield from _under_heading(read[1:], passage, phrases)
 
 
-def _pairs(
-    read: list[Line], shape: re.Pattern[str], kind: str, where: str, passage: Passage, phrases: Phrases
-) -> Iterator[Candidate]:
-    """Ask for the values of neighbouring lines of keys or terms; one alone may be a sentence with a colon."""
-    listed = kind == "list_item"
-    for is_match, group in groupby(read, lambda line: line.kind == kind and not line.number):
+def _blocks(read: list[Line], shape: re.Pattern[str], kinds: tuple[str, ...]) -> Iterator[tuple[Line, Cell]]:
+    """Yield keys and values of neighbouring lines; one alone may be a sentence with a colon."""
+    for is_match, group in groupby(read, lambda line: line.kind in kinds and not line.number):
         block = list(group) if is_match else []
         matches = [(line, match) for line in block if (match := shape.fullmatch(line.text))]
         keys = [_MARKS.sub("", match[1]).strip() for _, match in matches]
         if len(matches) < 2 or 2 * len(matches) < len(block):
             continue
         for key, (line, match) in zip(keys, matches, strict=True):
-            value, quoted = match[2], phrases.quoted(key)
-            fits = len(value.split()) > 3 and not value.endswith(",") if listed else key[0].isupper()
-            if (
-                fits
-                and keys.count(key) == 1
-                and quoted not in where
-                and _nameable(key, passage, phrases, empty=not listed)
-                and _answers(value, passage, phrases)
-            ):
-                template = phrases.item if listed else phrases.key_value
-                question = fill(template, {"place": where, "key": quoted}, placed=True)
-                cell = (key, value, match.start(2))
-                yield _value(question, "fact_single", line, cell, 0, 0.65)
+            if keys.count(key) == 1:
+                yield line, (key, match[2], match.start(2))
 
 
-def _cells(read: list[Line], where: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+def _pairs(read: list[Line], subject: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask for the values of keys that are a short name: "Refrigerant: R290"."""
+    for line, (key, value, start) in _blocks(read, _KEY_VALUE, ("prose", "list_item")):
+        if key[0].isupper() and key.lower() not in subject.lower() and len(value.split()) <= MAX_WORDS:
+            quote = line.text[: start + len(value)]
+            yield from _attribute(key, value, subject, 0, passage, phrases, line.start, quote, "fact_single")
+
+
+def _attribute(
+    key: str,
+    value: str,
+    subject: str,
+    relation: int,
+    passage: Passage,
+    phrases: Phrases,
+    start: int,
+    quote: str,
+    kind: QuestionType,
+) -> Iterator[Candidate]:
+    """Ask for the value of a key in the words for its kind; nothing where no row of the language fits."""
+    if (
+        any(map(is_identifier, key.split()))  # what is set to a value, and no property of something
+        or not _nameable(key, passage, phrases)
+        or not _answers(value, passage, phrases)
+        or not phrases.metadata.isdisjoint(key.lower().split())
+        or _CODE.search(value)
+        or value.endswith(("?", "."))
+        or phrases.acts.match(value)
+        or phrases.plural.search(key)
+    ):
+        return
+    keeps_capital = lexicon(passage.language).nouns_capitalised or is_identifier(key.split()[0])
+    name = key if keeps_capital else key[:1].lower() + key[1:]
+    endings = sorted(phrases.definite_forms, key=len, reverse=True)
+    form = next((phrases.definite_forms[end] for end in endings if key.lower().endswith(end)), "")
+    if " " in key and "" not in phrases.definite_forms:
+        return  # an adjective before the noun would have another ending behind the article
+    for row in phrases.attributes:
+        if not row.key.fullmatch(key) or not row.value.match(value) or ("{key}" in row.question and not form):
+            continue
+        parts = {
+            "key": form.format(name),
+            "of": phrases.relations[relation],
+            "subject": subject,
+        }
+        question = fill(row.question, parts, placed=False)
+        answer = fill(row.answer, {**parts, "value": value.rstrip(".")}, placed=False)
+        yield Candidate(question, kind, answer, quote, start, start + len(quote), 0.75)
+        return
+
+
+def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask what the terms of a list are, or do where a verb in the language's list opens what is said."""
+    for line, (key, value, start) in _blocks(read, _ITEM, ("list_item",)):
+        if (
+            len(value.split()) > 3
+            and value.endswith((".", "!"))
+            and (is_identifier(key) or key.lower() not in place.title.lower())
+            and (len(key) < 3 or heading_name(key, phrases))
+            and _nameable(key, passage, phrases)
+            and _answers(value, passage, phrases)
+            and not leans(value, passage, phrases)
+        ):
+            does = phrases.acts.match(value) is not None
+            defines = value.split()[0].lower() in phrases.indefinite | phrases.definite
+            source = place.source(phrases)
+            if not (does or defines) or not source:
+                continue
+            shown = key if is_identifier(key) else phrases.quoted(key)
+            question = fill(
+                phrases.action if does else phrases.term, {"key": shown, "source": source}, placed=True
+            )
+            end = start + len(value)
+            answer = f"{key} {value[:1].lower()}{value[1:]}" if does else value
+            yield Candidate(
+                question, "fact_single", answer, line.text[:end], line.start, line.start + end, 0.65
+            )
+
+
+def _cells(read: list[Line], passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask for the cells of tables whose first column names each row."""
     rows = [(line, cells) for line in read if line.kind == "table_row" and (cells := _row(line))]
     for columns, group in groupby(rows, lambda row: [column for column, _, _ in row[1]]):
@@ -89,11 +165,13 @@ def _cells(read: list[Line], where: str, passage: Passage, phrases: Phrases) -> 
         for name, (line, cells) in zip(names, table, strict=True):
             if names.count(name) > 1 or not _ROW_NAME.fullmatch(name) or len(name.split()) > 5:
                 continue
-            for cell in cells[1:]:
-                if _nameable(cell[0], passage, phrases, empty=True) and _answers(cell[1], passage, phrases):
-                    quoted = {"row": phrases.quoted(name), "column": phrases.quoted(cell[0]), "place": where}
-                    question = fill(phrases.cell, quoted, placed=True)
-                    yield _value(question, "table", line, cell, cell[2] - len(cell[0]) - 2, 0.6)
+            for column, value, at in cells[1:]:
+                if len(value.split()) <= MAX_WORDS and any(map(str.isdecimal, value)):
+                    subject, start = decapitalised(name, passage, phrases), at - len(column) - 2
+                    quote = line.text[start : at + len(value)]
+                    yield from _attribute(
+                        column, value, subject, 1, passage, phrases, line.start + start, quote, "table"
+                    )
 
 
 def _row(line: Line) -> list[Cell]:
@@ -109,9 +187,27 @@ def _row(line: Line) -> list[Cell]:
     return cells if len(cells) > 1 else []
 
 
-def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
-    """Ask what the heading above the passage's text promises: an answer, instructions or a subject."""
-    place = place_of(passage, phrases)
+def _lists(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask for the members of a list under the sentence that announces them, and answer with both."""
+    for at, lead in enumerate(read[:-2]):
+        items = list(takewhile(lambda line: line.kind == "list_item", read[at + 1 :]))
+        if lead.kind != "prose" or not lead.text.endswith(":") or len(items) < 2:
+            continue
+        start = passage.text.rfind(". ", lead.start, lead.end) + 2 or lead.start
+        start = max(start, lead.start)
+        span = (start, items[-1].end)
+        if (items[-1] is read[-1] and len(passage.text) > MAX_OPEN) or span[1] - span[0] > MAX_ANSWER:
+            continue
+        text = " ".join(passage.text[start : lead.end - 1].split())
+        sentence = Sentence(text, *span, in_list=False, first=True)
+        statement, question = question_of(sentence, phrases.leads, place, passage, phrases)
+        quote = passage.text[slice(*span)]
+        if statement and not points_elsewhere(quote[lead.end - start :], phrases):
+            yield Candidate(question, statement.question_type, quote, quote, *span, 0.9)
+
+
+def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask what the heading above the passage's text promises: an answer or instructions."""
     written = " ".join(passage.section_path[-1].replace("`", "").split()).rstrip(" ¶#")
     heading = heading_name(written.rstrip("?"), phrases)
     lead, steps = _lead(body, passage, phrases), _steps(body, passage)
@@ -120,30 +216,15 @@ def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phra
             yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
-    if steps and goal:
-        yield _passage(
-            fill(phrases.instructions, {"goal": goal}, placed=False), "procedure", steps, passage, 0.9
-        )
-    elif steps and where and heading:
-        yield _passage(fill(phrases.steps, {"place": where}, placed=True), "procedure", steps, passage, 0.4)
-    if not lead or not place.title:
-        return
-    names = {"title": phrases.quoted(place.title), "heading": place.clause or phrases.quoted(heading)}
-    is_whole = body[-1].end <= lead[1]
-    if place.clause and is_whole:
-        yield _passage(phrases.clause.format_map(names), "summary", lead, passage, 0.5)
-    elif (
-        place.heading
-        and place.heading == heading
-        and (is_whole or _shares(heading, passage.text[slice(*lead)]))
-    ):
-        yield _passage(phrases.section.format_map(names), "summary", lead, passage, 0.3)
+    if goal and steps:
+        question = fill(phrases.instructions, {"goal": goal}, placed=False)
+        yield _passage(question, "procedure", steps, passage, 0.9)
 
 
 def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
     """Turn "Adding a filter" or "Add a filter" into "add a filter"; empty when it is no instruction."""
     match = phrases.how_to.fullmatch(heading)
-    if match is None or leans_on_context(heading, phrases):
+    if match is None or leans_on_context(heading, phrases) or " - " in heading:
         return ""
     first, _, rest = match["goal"].partition(" ")
     if phrases.infinitives:
@@ -152,12 +233,6 @@ def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
     if rest[:1].isupper() and first.endswith(phrases.adjective_endings):
         return heading[:1].lower() + heading[1:]
     return decapitalised(heading, passage, phrases)
-
-
-def _shares(heading: str, text: str) -> bool:
-    """Return whether a paragraph speaks of at least half of its heading's words."""
-    promised = stems(heading)
-    return bool(promised) and 2 * len(promised & stems(text)) >= len(promised)
 
 
 def _steps(body: list[Line], passage: Passage) -> Span | None:
@@ -207,24 +282,11 @@ def _passage(question: str, kind: QuestionType, span: Span, passage: Passage, sc
     return Candidate(question, kind, answer, quote, *span, score)
 
 
-def _value(
-    question: str, kind: QuestionType, line: Line, cell: Cell, remaining: int, score: float
-) -> Candidate:
-    """Quote a key with its value; answer with the value, or with both where the value alone is bare."""
-    _, value, start = cell
-    quote = line.text[remaining : start + len(value)]
-    answer = quote if len(value.split()) < 3 else value
-    return Candidate(
-        question, kind, answer, quote, line.start + remaining, line.start + remaining + len(quote), score
-    )
-
-
-def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = False) -> bool:
+def _nameable(name: str, passage: Passage, phrases: Phrases) -> bool:
     """Return whether a key, a column or a term can be quoted in a question and names what is asked for."""
     return (
         0 < len(name.split()) <= 5
-        and (empty or len(name) < 3 or bool(heading_name(name, phrases)))
-        and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=')
+        and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=&/+')
         and (phrases.leaning | phrases.abstract).isdisjoint(name.lower().split()[:1])
         and in_language(name, passage.language)
     )

@@ -22,7 +22,17 @@ from qa_pipeline.text.lexicon.base import (
     phrases,
     words,
 )
-from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+from qa_pipeline.text.lexicon.phrases import (
+    CLAUSE,
+    NUMBER,
+    REST,
+    SUBJECT,
+    YEAR,
+    Phrases,
+    any_of,
+    attribute,
+    states,
+)
 
 _MONTH = any_of("""
     January, February, March, April, May, June, July, August, September, October, November, December""")
@@ -32,11 +42,11 @@ _QUANTITY = any_of("""
     rate, temperature, duration, period, age, distance, speed, cost, capacity, amount, interval, port,
     pressure, area, population, volume, power, voltage, deadline, value""")
 _ACTS = any_of("""
-    activates, adds, allows, automates, builds, calculates, changes, checks, computes, configures, controls,
-    converts, copies, creates, defines, deletes, describes, determines, disables, displays, enables, ensures,
-    executes, generates, handles, implements, indicates, installs, lets, lists, loads, manages, measures,
+    activates, adds, allows, automates, builds, calculates, checks, computes, configures, controls,
+    converts, copies, creates, defines, deletes, describes, determines, disables, enables, ensures,
+    executes, generates, handles, implements, indicates, installs, lets, manages,
     opens, prevents, prints, protects, provides, reads, removes, represents, returns, runs, sends, sets,
-    shows, specifies, starts, stores, supports, tells, updates, writes""")
+    shows, specifies, starts, stores, supports, tells, writes""")
 _DOUBLED = words("cut drag drop get map plug put run set stop swap tag trim")
 _VERBS = words("""
     access activate add adjust allow apply assign avoid build calculate call cancel change check choose clean
@@ -52,7 +62,52 @@ _VERBS = words("""
 _FORMS = {form: verb for verb in _VERBS for form in (verb, f"{verb.removesuffix('e')}ing")}
 _FORMS |= {f"{verb}{verb[-1]}ing": verb for verb in _DOUBLED}
 _VERB = "|".join(sorted(_VERBS))
-_BY = "[according to {place}, ]"
+_BY = "[{source}, ]"
+_COUNT = any_of("two, three, four, five, six, seven, eight, nine, ten, twelve, fourteen, thirty")
+_COUNTED = rf"(?:{_COUNT}|\d[\d,.]*)"
+_UNITS = any_of(
+    "business days, working days, calendar days, days, hours, minutes, months, seconds, weeks, years"
+)
+_MODAL = "must|shall|should|may|can|will"
+_AUXILIARY = rf"(?P<be>{_MODAL}|is|are|was|were)(?P<not>(?: not)?)"
+_LIMIT = "(?P<bound>at least|at most|no more than|no fewer than)"
+_DONE = r"(?:(?:also|usually|normally|automatically) )?[a-z]+(?:ed|en|wn|un|ut|ept|eld|ound|ought|ent|ored)"
+_IMPERATIVE = any_of("""
+    click, press, type, go, drag, hold, see, make, consider, compare, do, don't, try, ensure, contact, refer, please, simply,
+    just, read, look, remember, note, keep, wait, leave, tell, ask, put, pass, log, reboot, double-click, right-click, hit,
+    enter, have, begin, proceed, continue, follow, boot, repeat, answer, give, never, always, be, take, let""")
+_YOU = rf"(?:then )?(?:you (?:can|must|need|should|have|may|will|might)|{_VERB}|{_IMPERATIVE})"
+_HOLDS = r"(?=[^,;:()]*\b(?:is|are|has|have|does?|don't|doesn't|can|cannot|must|should|will|you|there|[a-z]{3,}s)\b)"
+_MAIN = (
+    r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and ))"
+    r".{12,}"
+)
+_WHEN = "(?:if|when|whenever|before|after|as soon as|as long as|unless)"
+_HAS = r"(?P<verb>contain|include|require|support|provide|need|accept|represent|use|cover|produce|receive)"
+_RESTS_ON = (
+    r"(?P<verb>depend|belong|consist|lead|result|differ|correspond|contribute|come|listen|respond)s "
+    r"(?P<prep>on|to|of|in|from)"
+)
+_RELATED = any_of("""
+    responsible for, limited to, based on, part of, equivalent to, required for, suitable for, derived from, made of,
+    made up of, composed of, written in, subject to, divided into, organized into, associated with, replaced by,
+    compatible with, protected by, sorted by, enabled by, disabled by, caused by, followed by, supported by""")
+_KINDS = any_of("""
+    directive, command, option, function, module, package, method, parameter, dialog, button, menu, key, tool, filter,
+    attribute, class, program, script, field, setting, flag, variable, macro, tab, window, section, act, type, report,
+    action, account, user, group, protocol, library, plugin, service, format, page, view, policy, mode""")
+_TRANSITIVE = any_of("""
+    add, affect, allow, allocate, build, calculate, change, combine, configure, control, create, define, delete, describe,
+    determine, enable, ensure, execute, generate, handle, implement, indicate, install, manage, measure, mention,
+    offer, open, permit, prevent, protect, record, reduce, remove, replace, return, run, send, specify, store, tell""")
+_FITTING = (
+    r"(?:available|useful|necessary|essential|sufficient|ideal|different|independent|visible|valid|identical|similar|relevant|"
+    r"important|similar|typical|characteristic|dependent|famous|known) (?:for|on|from|of|to(?= (?:the|an?) )|with(?= (?:the|an?) ))"
+)
+_ASPECT = any_of("""
+    name, purpose, default, default value, type, location, path, format, result, unit, address, language, author, owner,
+    color, colour, number, size, limit, length, cost, price, fee, role, task, function, meaning, origin, maximum, minimum""")
+_DOING = any_of("Use, Click, Press, Run, Double-click, Right-click, Drag, Hold, Tick")
 _MODEL = r"ai|llm|large language model|language model|ai model|ai assistant|chatbot|gpt|gemini|claude"
 _CHECKER = rf"{_MODEL}|checker|verifier|validator|grader|evaluator|fact[- ]checker|judging model|auto-?grader"
 _CLAIMS = r"claims?|answers?|statements?|assertions?|responses?|question-answer pairs?|qa pairs?"
@@ -412,30 +467,103 @@ ENGLISH = Lexicon(
     ),
     wording=Phrases(
         quotes=("“", "”"),
-        within="{heading} in {title}",
+        source="according to {title}",
+        laws=((re.compile(r"(?:The )?(.{3,80}\b(?:Act|Regulations?|Rules|Ordinance|Policy|Terms|By-?laws))"),
+            r"under the \1"),),
         key_value="What does {place} state under {key}?",
-        item="How does {place} explain {key}?",
-        cell="What does the table in {place} give as {column} for {row}?",
-        steps="What are the steps under {place}?",
-        section="What does {title} say about {heading}?",
-        clause="What does {heading} of {title} provide?",
+        term="[{source}, ]what is {key}?",
+        action="[{source}, ]what does {key} do?",
+        acts=re.compile(rf"(?:{_ACTS}|(?:{_VERB})s)\b(?! of)", re.IGNORECASE),
         instructions="How do you {goal}?",
         how_to=re.compile(r"(?:How to )?(?P<goal>[A-Z]?[a-z]+ [^:?!.;,]{3,80})"),
-        chapters=(r"Chapter \d{1,3}\b",),
         clauses=("Article",),
         infinitives=_FORMS,
         references=re.compile(r"(?i:see also|references?|bibliography|links|further reading|related \w+)"),
         statements=(
-            states(rf"{SUBJECT} (?P<be>is|are) (?:also |simply )?(?P<rest>(?:an?|the|one of the) {REST})",
-                "what {be} {subject}?"),
-            states(rf"{SUBJECT} means {REST}", "what does {subject} mean?"),
-            states(rf"{SUBJECT} refers to {REST}", "what does {subject} refer to?"),
-            states(rf"{SUBJECT} stands for {REST}", "what does {subject} stand for?"),
-            states(rf"{SUBJECT} consists of {REST}", "what does {subject} consist of?"),
-            states(rf"{SUBJECT} (?P<be>is|are) (?:\w+ly )?used (?:to|for|as|by|when) {REST}",
-                "what {be} {subject} used for?"),
+            states(rf"(?:If|When) you (?:want|wish|need|would like) to (?P<goal>{CLAUSE}), {_MAIN}",
+                _BY + "how do you {goal}?", "procedure"),
+            states(rf"(?P<when>If|When|After|Before|Once) (?P<condition>{CLAUSE}), {_YOU}\b.*",
+                _BY + "what should you do {when} {condition}?", "procedure"),
+            states(r"For (?P<condition>[^,;:()]{8,80}), (?:you (?:can|should) )?(?:use|install|choose|try|select) .{8,}",
+                _BY + "what should you use for {condition}?"),
+            states(rf"(?P<when>If|When|Whenever|As soon as|After|Once) {_HOLDS}(?P<condition>(?!\d|many |some |several |a few |all ){CLAUSE}), {_MAIN}",
+                _BY + "what happens {when} {condition}?", "reasoning"),
             states(
-                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
+                r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
+                rf"{_YOU}\b .*", _BY + "how do you {goal}?", "procedure"),
+            states(rf"(?:{_DOING}) (?:(?! to )[^;:()]){{3,140}} (?:in order )?to (?P<goal>(?!return|use)(?:{_VERB}) [^,;:()]{{4,80}})\.",
+                _BY + "how do you {goal}?", "procedure"),
+            states(
+                r"You can (?:also )?(?P<goal>(?:find|change|set|see|view|edit|configure|download|adjust|access|obtain|check|manage) "
+                r"[^,;:()]{4,60}?) (?:in|at|on|from|under) (?!order|addition|this|that|these|your own|any)[^;:]{4,}",
+                _BY + "where can you {goal}?"),
+            states(
+                r"You (?:can|may) (?:also |then )?(?P<goal>[a-z]+ [^,;:()]{4,80}?),? (?:by [a-z]+ing|using|via) .*", _BY + "how can you {goal}?", "procedure"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? because (?!of\b).{{8,}}",
+                _BY + "why {be} {subject}{not} {rest}?", "reasoning"),
+            states(
+                rf"{SUBJECT} (?P<be>does|do|did) not (?P<rest>[^;:()]{{3,110}}?),? because (?!of\b).{{8,}}",
+                _BY + "why {be} {subject} not {rest}?", "reasoning"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!be used|used|able)[^;:()]{{3,110}}?) (?:so that|in order to|to (?:ensure|avoid|prevent|allow|make "
+                r"sure|protect|improve|reduce|keep|help)) .{8,}", _BY + "why {be} {subject}{not} {rest}?", "reasoning"),
+            states(
+                r"You (?:can|may|should|must) (?:also )?use [^,;:()]{2,60} to (?P<goal>(?!do\b|use\b)[a-z]+ [^,;:()]{6,90})\.",
+                _BY + "how can you {goal}?", "procedure"),
+            states(
+                rf"You (?P<be>can|should|must|may)(?P<not>(?: not)?) (?P<rest>(?!be |also )[^,;:()]{{8,90}}?),? {_WHEN} "
+                r"(?!possible|necessary|any|not|so|you (?:want|like|wish|prefer))[^;:]{8,}",
+                _BY + "when {be} you{not} {rest}?", "reasoning"),
+            states(
+                rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}(?<!see)(?<!check)(?<!consider)(?<!determine)(?<!decide)(?<!verify)) {_WHEN} "
+                r"(?!possible|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
+            states(
+                rf"{SUBJECT} (?P<verb>{_VERB})s (?P<rest>[^,;:()]{{4,80}}?),? (?:if|when|whenever|as soon as|unless) (?!possible|"
+                r"necessary|any|not|so)[^;:]{8,}", _BY + "when does {subject} {verb} {rest}?", "reasoning"),
+            states(
+                rf"{SUBJECT} (?P<be>can|may|should|is|are|will)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
+                r"able|been)[^,;:()]{8,110})\.", _BY + "{be} {subject} {rest}?"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^,;:()]{{2,80}}?) within {_COUNTED} (?P<unit>{_UNITS})\b.*",
+                _BY + "within how many {unit} {be} {subject}{not} {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>(?!be )[^,;:()]{{2,50}}?) {_LIMIT} {_COUNTED} "
+                r"(?P<unit>[a-z]+s)(?P<tail>(?: [^,;:()]{2,60})?)\.",
+                _BY + "how many {unit} {be} {subject} {rest} {bound}{tail}?"),
+            states(
+                rf"{SUBJECT} (?P<be>must|should) be {_LIMIT} {_COUNTED} (?P<unit>[a-z]+s) "
+                r"(?P<tail>long|old|wide|high|tall|deep)\b.*", _BY + "how {tail} {be} {subject} be?"),
+            states(
+                rf"{SUBJECT} (?P<be>is|are|was) (?P<rest>called|named|known as) .{{3,}}",
+                _BY + "what {be} {subject} {rest}?"),
+            states(rf"{SUBJECT} (?P<be>is|are) (?:also |simply )?(?P<rest>(?:an?|the|one of the) {REST})",
+                _BY + "what {be} {subject}?"),
+            states(
+                rf"The [\w<>.“”\"-]{{2,40}} (?P<kind>{_KINDS}) (?:also )?(?P<rest>(?:(?:{_VERB})s|{_ACTS}|lets|allows|enables) "
+                r"(?!you to use)[^,;:()]{20,110})\.", _BY + "which {kind} {rest}?"),
+            states(
+                r"[^,;:()]{3,60} (?P<rest>(?:can|may|should|must) be used to [^,;:()]{15,110})\.", _BY + "what {rest}?"),
+            states(rf"{SUBJECT} means {REST}", _BY + "what does {subject} mean?"),
+            states(rf"{SUBJECT} refers to {REST}", _BY + "what does {subject} refer to?"),
+            states(rf"{SUBJECT} stands for {REST}", "what does {subject} stand for?"),
+            states(rf"{SUBJECT} {_RESTS_ON} {REST}", _BY + "what does {subject} {verb} {prep}?"),
+            states(rf"{SUBJECT} (?P<be>is|are) (?:also |primarily |mainly )?(?P<rest>{_RELATED}|{_FITTING}) {REST}",
+                _BY + "what {be} {subject} {rest}?"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:[a-z]+ly )?[a-z]{{3,}}(?:ed|wn|en|lt|pt) (?:with|into|from|for|as|on|"
+                r"through|of|to(?= (?:the|an?|[A-Z]))))(?! (?:the (?:same|following)|this|that|default|[a-z]+ing|first [a-z]+ing))(?<!used to) {REST}".replace("{REST}", REST),
+                _BY + "what {be} {subject}{not} {rest}?", score=0.6),
+            states(rf"{SUBJECT} (?P<be>is|are) (?:designed|intended|meant) to {REST}",
+                _BY + "what {be} {subject} designed to do?"),
+            states(
+                rf"The (?P<rest>(?:[a-z-]+ )?{_ASPECT} (?:of|for) [^,;:()]{{3,60}}?) (?P<be>is|are|was) (?!not|also|then|used|often)"
+                r"[^,;:]{2,}", _BY + "what {be} the {rest}?"),
+            states(
+                r"The (?P<rest>(?:main |primary )?(?:difference|advantage|disadvantage|purpose|goal|aim|drawback|benefit|role) "
+                r"(?:of|between|for|with) [^,;:()]{4,60}?) is (?:that|to|the|an?) .{10,}", _BY + "what is the {rest}?"),
+            states(rf"{SUBJECT} (?P<be>is|are|can be) (?:\w+ly )?used (?:to|for|as) {REST}",
+                _BY + "what {be} {subject} used for?"),
             states(
                 rf"(?P<subject>The (?:[\w-]+ ){{0,3}}{_QUANTITY}(?: (?:of|for|between) [^,;:()]{{3,50}}?)?) "
                 rf"(?P<be>is|are|was) {NUMBER}.*", _BY + "what {be} {subject}?"),
@@ -446,10 +574,59 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
                 rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?"),
             states(
-                r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), (?:then )?"
-                rf"(?:you (?:can|must|need|should|have|may)|{_VERB}|click|press|type|go|drag|hold)\b .*",
-                _BY + "how do you {goal}?", "procedure"),
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} (?!possible|necessary|any|not|so)[^;:]{{8,}}",
+                _BY + "when {be} {subject}{not} {rest}?", "reasoning"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?{_DONE}) (?:by (?:[a-z]+ )?[a-z]+ing|using|by means of|through the|via|with "
+                r"the (?:help|use)) .{6,}", _BY + "how {be} {subject}{not} {rest}?", "procedure"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:stored|located|placed|installed|saved|found|kept|defined|"
+                r"specified|displayed|recorded|available)) (?:in|at|under|on|from) (?!order|this|case).{4,}",
+                _BY + "where {be} {subject}{not} {rest}?"),
+            states(
+                rf"{SUBJECT} (?:lets|allows|enables) (?:you|users) (?:to )?{REST}",
+                _BY + "what does {subject} let you do?"),
+            states(rf"There are (?P<rest>{_COUNT} (?:basic |main |different )?[a-z]+s (?:of|to|in|for) [^,;:()]{{3,60}}): {REST}",
+                _BY + "which {rest} are there?"),
+            states(
+                rf"{SUBJECT} (?P<be>must|shall|should|may(?= not))(?P<not>(?: not)?) (?P<rest>(?!be |have |not )[a-z]+ .{{12,}})",
+                _BY + "what {be} {subject}{not} do?", score=0.6),
+            states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b|no\b|not\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
+            states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
+            states(
+                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
+            states(
+                rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b){REST}",
+                _BY + "what does {subject} {verb}?", score=0.6),
         ),
+        leads=(
+            states(r"(?:In order to|To) (?P<goal>[a-z]+ [^,;:()]{5,90})(?:, .{3,80})?", _BY + "how do you {goal}?", "procedure"),
+            states(rf"{SUBJECT} (?P<be>must|shall|should|may)", _BY + "what {be} {subject} do?"),
+            states(
+                rf"{SUBJECT}(?<![^s]s) {_HAS}s(?: (?:the )?following(?: [\w-]+){{0,3}}| these(?: [\w-]+){{0,3}})?",
+                _BY + "what does {subject} {verb}?"),
+            states(rf"{SUBJECT} consists of(?: the following(?: \w+)?)?", _BY + "what does {subject} consist of?"),
+            states(
+                r"The following (?P<rest>[^,;:()]{3,60} (?:are|can be|may be|must be) [^,;:()]{3,60})",
+                _BY + "which {rest}?"),
+            states(r"There are (?P<rest>[a-z]+ (?:[\w-]+ )?[a-z]+s (?:of|to|in|for|that) [^,;:()]{3,60})",
+                _BY + "which {rest} are there?"),
+            states(rf"(?P<when>If|When) (?P<condition>{CLAUSE}), {_YOU}\b.*",
+                _BY + "what should you do {when} {condition}?", "procedure"),
+        ),
+        attributes=(
+            attribute(r"[€$£]|\d[\d.,]* ?(?:€|euros?|dollars?|pounds?|EUR|USD|GBP)\b",
+                "how much is {key} {of} {subject}?", "{key} {of} {subject} is {value}.", key=".*(?:fee|fine|rent|charge|deposit|tax)s?"),
+            attribute(r"\d+ (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b",
+                "how long is {key} {of} {subject}?", "{key} {of} {subject} is {value}.",
+                key=".*(?:period|time|duration|term|interval|warranty|delay)"),
+            attribute(r"\S", "what is {key} {of} {subject}?", "{key} {of} {subject} is {value}."),
+        ),
+        definite_forms={"": "the {}"},
+        relations=("of", "for"),
+        plural=re.compile(r"(?<!s)s$"),
+        kinds=re.compile(r"(?i:,? (?:data ?sheets?|guide|manual|handbook|documentation|reference|overview|specifications?|user guide|installation guide|service manual))$"),
+        common=re.compile(r".*(?:s|ing|tion|ment|ness|ity|ance)"),
         indefinite=words("a an"),
         definite=words("the"),
         empty=words("""
@@ -464,12 +641,22 @@ ENGLISH = Lexicon(
             version warning warnings abstract acknowledgements acknowledgments also copyright date default
             descriptions installation license specification steps procedure data settings terminology
             documentation"""),
+        metadata=words("""
+            manual context override description syntax status language version author authors last-modified modified created module identifier licence
+            license copyright keywords popcon revision post-history content-type python-version topic compatibility sponsor
+            resolution replaces source file id uuid date updated maintainer editor translator url link
+            contact e-mail email size"""),
         superlative=re.compile(r"[a-z]{3,}(?<!requ)(?<!inter)est"),
         leaning=words("""
-            that it its he she they them their his her this these those such above below following previous
+            usually nobody somebody anybody everybody someone anyone one that it its he she they them their his her this these those such above below following previous
             latter former here there i we our us my another other others otherwise however therefore instead
             also both first second third last next same then thus so but and or"""),
         pointing=words("following below above previous preceding see here figure aforementioned earlier"),
+        addressing=words("you your yours yourself"),
+        dangling=re.compile(
+            r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise)\b"),
+        idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
             more simple reason result following case right wrong different easy hard better prime important
@@ -480,7 +667,7 @@ ENGLISH = Lexicon(
             motivation option point possibility problem purpose question reason result rule solution thing way
             workaround concern aim challenge one part rest difficulty note remember all each every some any no
             many most several few if when while since whether because only notes warning tip caution important
-            hint remark"""),
+            hint remark list overview information documentation"""),
     ),
     letter_tokens=0.04,
     object_cases=(),

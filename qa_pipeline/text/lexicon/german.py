@@ -26,7 +26,17 @@ from qa_pipeline.text.lexicon.base import (
     phrases,
     words,
 )
-from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+from qa_pipeline.text.lexicon.phrases import (
+    CLAUSE,
+    NUMBER,
+    REST,
+    SUBJECT,
+    YEAR,
+    Phrases,
+    any_of,
+    attribute,
+    states,
+)
 
 _MONTH = any_of("""
     Januar, Februar, März, April, Mai, Juni, Juli, August, September, Oktober, November, Dezember""")
@@ -41,6 +51,22 @@ _NO_INFINITIVE = any_of("""
     werden, worden, wurden, sein, haben, hatten, können, sollen, sollten, müssen, dürfen, waren, oben, unten,
     neuen, eigenen, gegen, neben, zwischen""")
 _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle")
+_CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
+_RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können)\b"
+_MAIN = (
+    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
+    r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
+)
+_COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwölf, vierzehn, dreißig")
+_COUNTED = rf"(?:{_COUNT}|\d[\d.,]*)"
+_MODAL = "muss|müssen|darf|dürfen|soll|sollen|sollte|sollten|kann|können"
+_FINITE = rf"{_MODAL}|ist|sind|wird|werden|hat|haben|war|waren|wurde|wurden"
+_YOU = rf"(?:so |dann )?(?:(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
+_BODY = (
+    r"(?:Der|Die|Das) [A-ZÄÖÜ][\w-]*(?:vorstand|leitung|behörde|amt|rat|versammlung|ausschuss|minister|präsident|leiter|"
+    r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
+    r"Kommission|Gericht|inhaber|betreiber|Betreiber|direktion|Direktion)"
+)
 _AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
 
 GERMAN = Lexicon(
@@ -185,7 +211,7 @@ GERMAN = Lexicon(
         angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet definiert definition laut
         dokument text beschreibt beschrieben erklärt verwendet schritt schritte regelt bestimmt stehen
         wofür woraus wozu macht wonach wogegen worin womit worauf woran wodurch wovon worum worüber wobei
-        wohin zeit frist tag art"""),
+        wohin passiert geschieht zeit frist tag art"""),
     interrogatives=tuple(map(words, ("wann", "wo wohin woher", "warum wieso weshalb", "wer wen wem wessen", "wie"))),
     row_glue=words("""
         beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und der die
@@ -412,43 +438,199 @@ GERMAN = Lexicon(
     ),
     wording=Phrases(
         quotes=("„", "“"),
-        within="{heading} in {title}",
+        source="laut {title}",
+        laws=(
+            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+(?:gesetz|Gesetz|statut))"), r"nach dem \1"),
+            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|verordnung|richtlinie))"), r"nach der \1"),
+        ),
         key_value="Was ist bei {place} unter {key} angegeben?",
-        item="Wie wird {key} in {place} erklärt?",
-        cell="Was gibt die Tabelle in {place} als {column} für {row} an?",
-        steps="Welche Schritte stehen unter {place}?",
-        section="Was steht in {title} zu {heading}?",
-        clause="Was regelt {heading} in {title}?",
+        term="was ist {key}[ {source}]?",
+        action="was macht {key}[ {source}]?",
+        acts=re.compile(
+            rf"(?:{_DOES}|wählt|schaltet|druckt|springt|wechselt|sucht|ersetzt|blendet|schließt|kopiert|verschiebt|sortiert|"
+            r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt an|enthält)\b", re.IGNORECASE),
         instructions="Wie kann man {goal}?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
-        chapters=(r"Kapitel \d{1,3}\b",),
         clauses=(r"Art\.", "Artikel"),
         infinitives={},
         adjective_endings=("e", "en", "es", "er"),
         references=re.compile(r"(?i:siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*)"),
         statements=(
-            states(rf"{SUBJECT} (?P<be>ist|sind) {_ALSO}(?P<rest>(?:eine?|der|die|das|eine[rs] der) {REST})",
-                "was {be} {subject}?"),
-            states(rf"{SUBJECT} bedeutet {REST}", "was bedeutet {subject}?"),
-            states(rf"{SUBJECT} bezeichnet {REST}", "was bezeichnet {subject}?"),
-            states(rf"{SUBJECT} steht für {REST}", "wofür steht {subject}?"),
-            states(rf"{SUBJECT} besteht aus {REST}", "woraus besteht {subject}?"),
-            states(rf"{SUBJECT} (?P<verb>dient|dienen) {REST}", "wozu {verb} {subject}?"),
             states(
-                rf"Unter (?P<subject>[^,;:()]{{3,60}}?) versteht man {REST}", "was versteht man unter {subject}?"),
-            states(rf"{SUBJECT} (?P<verb>enthält|umfasst) {REST}", "was {verb} {subject}?", opening=True),
+                r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n) "
+                r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das |werden|wird).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
+            states(
+                r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
+                "procedure"),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b.*",
+                "wie geht man[ {source}] vor, {when} {condition}?", "procedure"),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), (?={_RULES}){_MAIN}",
+                "was gilt[ {source}], {when} {condition}?", "reasoning"),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
+                "was passiert[ {source}], {when} {condition}?", "reasoning"),
+            states(
+                rf"(?P<verb>Ist|Sind|Wird|Werden|Hat|Haben|Kann|Können|Soll|Sollen) (?P<condition>{CLAUSE}), {_MAIN}",
+                "was gilt[ {source}], wenn {condition} {verb}?", "reasoning"),
+            states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:\w+ )?\w+ (?:Sie|du|man)\b.*",
+                "wie geht man[ {source}] vor, um {goal}?", "procedure"),
+            states(
+                r"[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
+                "wie geht man[ {source}] vor, um {goal}?", "procedure"),
+            states(
+                r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100} [a-zäöüß]+n)(?:\.|, .+)",
+                "wie kann man[ {source}] {goal}?", "procedure"),
+            states(
+                r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:mit|über|mittels|durch|per|via|"
+                r"mithilfe) [^,;:()]{3,70} (?P<tail>[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
+            states(
+                r"(?P<verb>Verwenden|Wählen|Benutzen|Nutzen|Aktivieren|Deaktivieren|Installieren|Prüfen|Starten|Löschen|Entfernen|Ändern|"
+                r"Setzen) Sie (?P<rest>(?!dann|nun|hier|anschließend|sich)[^,;:()]{6,80}), (?:wenn|falls|sofern|sobald) .{8,}",
+                "wann sollte man[ {source}] {rest} {verb}?", "reasoning"),
+            states(rf"Es gibt (?P<rest>{_COUNTED} (?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?: [^,;:()]{{3,40}})?): .{{10,}}",
+                "welche {rest} gibt es[ {source}]?"),
+            states(
+                r"(?P<when>Der|Die|Das) (?P<rest>(?:Standardwert|Voreinstellung|Name|Zweck|Typ|Größe|Anzahl|Länge|Höhe|Pfad|Adresse|"
+                r"Unterschied|Vorteil|Nachteil|Ziel|Aufgabe|Preis|Rolle|Bedeutung) (?:für|von|des|der|zwischen|eines|einer) [^,;:()]{3,60}?) "
+                r"(?P<be>ist|sind|besteht darin|liegt darin) (?!nicht|auch|daher|jedoch).{6,}", "was ist {when} {rest}[ {source}]?"),
+            states(
+                r"(?:Sie können|Man kann|Du kannst) (?:auch )?(?P<goal>[^,;:()]{5,100}), indem .{8,}",
+                "wie kann man[ {source}] {goal}?", "procedure"),
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:weil|da) .{{8,}}",
+                "warum {be} {subject}[ {source}] {rest}?", "reasoning"),
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:um|damit) .{{8,}}",
+                "wozu {be} {subject}[ {source}] {rest}?", "reasoning"),
+            states(
+                rf"(?:Im Jahre? |Im (?:{_MONTH} )|Seit |Ab )?{YEAR} (?P<verb>wurden?|war|waren|begann|entstand|erschien|[a-zäöüß]+te) "
+                r"(?P<rest>[^,;:()]{8,90})(?:\.|, .+)", "wann {verb} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{0,60}}?) ?(?:innerhalb von|binnen|innerhalb) {_COUNTED} "
+                r"(?P<unit>Tagen|Wochen|Monaten|Jahren|Stunden|Minuten|Werktagen|Arbeitstagen)(?P<tail> [^,;:()]{3,80})\.",
+                "innerhalb von wie vielen {unit} {be} {subject}[ {source}] {rest}{tail}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{0,50}}?) ?(?P<bound>mindestens|höchstens|maximal) {_COUNTED} "
+                r"(?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: [^,;:()]{2,80})?)\.",
+                "wie viele {unit} {be} {subject}[ {source}] {rest} {bound}{tail}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>(?:(?<!ist )(?<!sind )|(?!eine? |der |die |das ))[^,;:()]{{3,110}}), (?:wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit) .{{8,}}",
+                "wann {be} {subject}[ {source}] {rest}?", "reasoning"),
+            *(
+                states(
+                    rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+) (?P<verb>[a-zäöüß]+(?:t|en)) "
+                    rf"(?P<rest>[^,;:()]{{0,100}}), (?:{conjunctions}) .{{8,}}", asker + " {verb} {subject}[ {source}] {rest}?", "reasoning")
+                for conjunctions, asker in (("weil|da", "warum"), ("damit|um", "wozu"), ("wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit", "wann"))
+            ),
+            states(
+                rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
+                r"erlässt|kann|darf|ist) [^;:()]{8,110})\.", "wer {rest}[ {source}]?", score=0.7),
+            states(
+                rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) [^,;:()]{{3,90}} "
+                r"(?P<rest>gespeichert|abgelegt|installiert|angezeigt|definiert|festgelegt|geregelt|aufgelistet|konfiguriert|"
+                r"eingestellt|gefunden|untergebracht)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
+            *(
+                states(
+                    rf"{SUBJECT} (?P<be>wird|werden|kann|können|wurde|wurden) (?:{prepositions}) [^,;:()]{{3,90}} "
+                    r"(?P<rest>(?!werden|worden)[a-zäöüß]+(?:t|en)(?: werden)?)(?:\.|, .+)", asker + " {be} {subject}[ {source}] {rest}?", score=0.65)
+                for prepositions, asker in (
+                    ("mit|mittels|mithilfe", "womit"), ("durch", "wodurch"), ("für", "wofür"), ("aus", "woraus"), ("zu|zur|zum", "wozu"))
+            ),
+            states(
+                rf"{SUBJECT} (?P<be>kann|können) (?:von|aus|in|unter) [^,;:()]{{3,90}} (?P<rest>(?:heruntergeladen|gefunden|eingesehen|"
+                r"bezogen|geändert|eingestellt|angezeigt|konfiguriert|abgerufen) werden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>wird|werden|kann|können) (?:über|per|via) [^,;:()]{{3,90}} "
+                r"(?P<rest>(?!werden|worden)[a-zäöüß]+(?:t|en)(?: werden)?)(?:\.|, .+)", "wie {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>ist|sind) (?:in|unter|auf|im|am|bei) [^,;:()]{{3,90}} (?P<rest>verfügbar|erhältlich|enthalten|"
+                r"aufgeführt|beschrieben|vorhanden|zu finden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>kann|können|darf|dürfen|ist|sind|muss|müssen|wird|werden|sollte|sollten) (?P<rest>[^,;:()]{{0,60}}?)"
+                r"(?:(?<= )|^)nicht (?P<tail>(?!nur|mehr|immer|unbedingt)[^,;:()]{5,90})\.", "{be} {subject}[ {source}] {rest} {tail}?"),
+            states(
+                rf"{SUBJECT} (?P<be>ist|sind) für (?P<middle>[^,;:()]{{4,90}}) (?P<rest>zuständig|verantwortlich|gedacht|geeignet|"
+                r"vorgesehen|erforderlich|bestimmt)\.", "wofür {be} {subject}[ {source}] {rest}?"),
+            states(
+                r"(?P<verb>[A-ZÄÖÜ][a-zäöüß]+t) (?P<condition>(?:der|die|das|ein|eine|Ihr|Ihre|kein|keine) [^,;:()]{6,100}), "
+                rf"(?={_RULES}){_MAIN}", "was gilt[ {source}], wenn {condition} {verb}?", "reasoning"),
+            states(rf"{SUBJECT} (?P<be>ist|sind) {_ALSO}(?P<rest>(?:eine?|der|die|das|eine[rs] der) {REST})",
+                "was {be} {subject}[ {source}]?"),
+            states(
+                rf"Der (?P<kind>[A-ZÄÖÜ][a-zäöüß]{{3,}}) [\w<>.„“-]*[\w<>“] (?P<rest>{_DOES} [^,;:()]{{15,110}})\.",
+                "welcher {kind} {rest}[ {source}]?"),
+            states(
+                rf"Die (?P<kind>[A-ZÄÖÜ][a-zäöüß]{{3,}}) [\w<>.„“-]*[\w<>“] (?P<rest>{_DOES} [^,;:()]{{15,110}})\.",
+                "welche {kind} {rest}[ {source}]?"),
+            states(
+                rf"Das (?P<kind>[A-ZÄÖÜ][a-zäöüß]{{3,}}) [\w<>.„“-]*[\w<>“] (?P<rest>{_DOES} [^,;:()]{{15,110}})\.",
+                "welches {kind} {rest}[ {source}]?"),
+            states(rf"{SUBJECT} bedeutet {REST}", "was bedeutet {subject}[ {source}]?"),
+            states(rf"{SUBJECT} bezeichnet {REST}", "was bezeichnet {subject}[ {source}]?"),
+            states(rf"{SUBJECT} steht für {REST}", "wofür steht {subject}?"),
+            states(rf"{SUBJECT} besteht aus {REST}", "woraus besteht {subject}[ {source}]?"),
+            *(
+                states(rf"{SUBJECT} (?P<verb>{verbs})(?P<tail>(?: sich)?) (?:\w+ )?{preposition} {REST}",
+                    asker + " {verb}{tail} {subject}[ {source}]?")
+                for verbs, preposition, asker in (
+                    ("basiert|basieren|beruht|beruhen|wirkt|wirken|verweist|verweisen|bezieht|beziehen", "auf", "worauf"),
+                    ("gehört|gehören|führt|führen", "(?:zu|zum|zur)", "wozu"), ("richtet|richten", "nach", "wonach"),
+                    ("eignet|eignen|steht|stehen|sorgt|sorgen", "für", "wofür"), ("verfügt|verfügen|informiert", "über", "worüber"),
+                    ("handelt|profitiert", "(?:von|vom)", "wovon"))
+            ),
+            states(rf"{SUBJECT} (?P<verb>hängt|hängen) (?:\w+ )?(?:von|vom) .{{6,}} ab\.", "wovon {verb} {subject}[ {source}] ab?"),
+            states(rf"{SUBJECT} (?P<verb>dient|dienen) {REST}", "wozu {verb} {subject}[ {source}]?"),
+            states(
+                rf"Unter (?P<subject>[^,;:()]{{3,60}}?) versteht man {REST}", "was versteht man unter {subject}[ {source}]?", score=0.9),
+            states(
+                rf"{SUBJECT} (?P<verb>enthält|umfasst|ermöglicht|unterstützt|benötigt|erfordert|bietet|regelt|betrifft|bewirkt|"
+                r"verlangt|beschreibt|erlaubt|enthalten|umfassen|ermöglichen|unterstützen|benötigen|erfordern|bieten|regeln|betreffen|"
+                rf"beschreiben|erlauben|verlangen) {REST}", "was {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
+            states(
+                rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
+                rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"
+                r"hat) (?!keine?|nicht|sich|auf|an|in|zu|mit|für|aus|dazu|Ihnen|einen? (?:eigene|neue))[^,;:()]{15,120}(?<! an)(?<! ab)(?<! zu)(?<! um)(?<! ein)(?<! auf)(?<! aus)(?<! fest)(?<! her)(?<! dar)(?<! vor)\.",
+                "was {verb} {subject}[ {source}]?", score=0.6),
             states(rf"{SUBJECT} (?P<verb>kostet|wiegt|beträgt) {NUMBER} .*",
-                "wie viel {verb} {subject}[ laut {place}]?"),
+                "wie viel {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>dauert|gilt) {NUMBER} .*",
-                "wie lange {verb} {subject}[ laut {place}]?"),
+                "wie lange {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<be>wurden?) (?:erst |bereits |schon |erstmals )?{_DATE} "
                 r"(?P<done>(?:[^\s,;:()]{1,30} ){0,4}?[a-zäöüß]{3,}(?:t|en))(?:[,.]| und ).*",
-                "wann {be} {subject}[ laut {place}] {done}?"),
-            states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:\w+ )?\w+ (?:Sie|du|man)\b.*",
-                "wie geht man[ laut {place}] vor, um {goal}?", "procedure"),
+                "wann {be} {subject}[ {source}] {done}?"),
         ),
+        leads=(
+            states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))(?:, .{3,80})?",
+                "wie geht man[ {source}] vor, um {goal}?", "procedure"),
+            states(
+                rf"{SUBJECT} (?P<verb>enthält|umfasst|ermöglicht|unterstützt|benötigt|erfordert|bietet|regelt)(?: die)?(?: folgende[ns]?(?: \w+)?)?",
+                "was {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} besteht aus(?: den)?(?: folgenden(?: \w+)?)?", "woraus besteht {subject}[ {source}]?"),
+            states(rf"Folgende (?P<rest>[A-ZÄÖÜ][^,;:()]{{3,50}} (?:{_FINITE}|stehen|gelten|gehören)\b[^,;:()]{{0,60}})",
+                "welche {rest}[ {source}]?"),
+            states(rf"(?P<when>Wenn|Falls) (?P<condition>{CLAUSE}), {_YOU}\b.*",
+                "wie geht man[ {source}] vor, {when} {condition}?", "procedure"),
+        ),
+        attributes=(
+            attribute(r"\d+ (?:Sekunden|Minuten|Stunden|Tage|Wochen|Monate|Jahre)\b", "wie lang ist {key} {of} {subject}?",
+                "{key} {of} {subject} beträgt {value}.", key=".*(?:frist|dauer|zeit|zeitraum)"),
+            attribute(r"[€$£]|\d[\d., ]*[^\W\d]*", "wie hoch ist {key} {of} {subject}?", "{key} {of} {subject} beträgt {value}.",
+                key=".*(?:gebühr|preis|betrag|beitrag|miete|pegel|druck|leistung|temperatur|spannung|geschwindigkeit|gewicht|"
+                "kosten|steuer|zins|anteil|verbrauch|höhe)"),
+            attribute(r"\S", "was ist {key} {of} {subject}?", "{key} {of} {subject} ist {value}."),
+        ),
+        definite_forms={
+            **dict.fromkeys(words("""
+                ung heit keit schaft ion tät frist zeit dauer größe höhe breite länge tiefe menge anzahl nummer gebühr rate steuer
+                miete temperatur leistung frequenz adresse farbe stärke fläche zahl klasse"""), "die {}"),
+            **dict.fromkeys(words("""
+                preis betrag beitrag druck pegel anteil zins verbrauch zeitraum ort wert abstand
+                durchmesser schlüssel anschluss"""), "der {}"),
+            **dict.fromkeys(words("mittel gewicht datum format volumen material jahr alter ziel verfahren gerät"), "das {}"),
+        },
+        relations=("von", "für"),
+        plural=re.compile(r"(?:ungen|heiten|keiten|ionen|en)$"),
+        kinds=re.compile(r"(?i:,? (?:Datenblatt|Handbuch|Anleitung|Dokumentation|Übersicht|Spezifikation|Referenz))$"),
+        common=re.compile(r".*"),
         indefinite=words("ein eine"),
         definite=words("der die das"),
         empty=words("""
@@ -460,9 +642,12 @@ GERMAN = Lexicon(
             übersicht und verwandte verwendung version voraussetzungen vorwort warnung wert werte wichtig
             zusammenfassung zweck auch themen weitere grundlagen installation konfiguration definition
             begriffe standard vorgabe kommentar technische daten funktionen hintergrund symbol schritte"""),
+        metadata=words("""
+            beschreibung syntax status sprache version autor autoren geändert modul lizenz copyright schlüsselwörter revision quelle datei id datum
+            stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""
-            er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            ihn ihnen abhängig je entsprechend stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
             oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
             damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
             unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so
@@ -470,6 +655,11 @@ GERMAN = Lexicon(
         pointing=words("""
             folgende folgenden folgender folgendes folgendem oben unten nachfolgend nachfolgende abschnitt
             nachfolgenden siehe obige obigen obiger hier vorigen vorherigen folgt abbildung"""),
+        addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
+        dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
+            r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|beispielsweise|ebenfalls|ebenso|"
+            r"somit|allerdings)\b"),
+        idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
@@ -480,7 +670,7 @@ GERMAN = Lexicon(
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil
             unterschied ursache voraussetzung vorteil weg weise ziel zweck folge ansatz aspekt beispielsweise
             alle jeder jede jedes einige viele mehrere manche wenn falls hinweis anmerkung achtung warnung
-            tipp wichtig merke siehe"""),
+            tipp wichtig merke siehe liste übersicht information informationen dokumentation"""),
     ),
     letter_tokens=0.085,
     object_cases=("en", "em"),

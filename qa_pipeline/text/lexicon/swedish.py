@@ -22,7 +22,17 @@ from qa_pipeline.text.lexicon.base import (
     phrases,
     words,
 )
-from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+from qa_pipeline.text.lexicon.phrases import (
+    CLAUSE,
+    NUMBER,
+    REST,
+    SUBJECT,
+    YEAR,
+    Phrases,
+    any_of,
+    attribute,
+    states,
+)
 
 _MONTH = any_of("""
     januari, februari, mars, april, maj, juni, juli, augusti, september, oktober, november, december""")
@@ -46,7 +56,28 @@ _VERBS = words("""
     snabba sortera spara spela spärra stanna starta ställa stänga stoppa söka ta testa tillämpa uppdatera
     utföra visa välja växla återställa ändra öka öppna översätta""")
 _FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"))}
-_VERB = "|".join(sorted(_FORMS))
+_VERB, _INFINITIVE = "|".join(sorted(_FORMS)), "|".join(sorted(_VERBS))
+_CLAUSE = r"(?:(?! så )[^,;:()?!]){8,120}"
+_THEN = r"(?:, så|,| så(?= (?:kan|ska|skall|måste|får|bör|har|blir|kommer|visas|går|behöver|finns|gäller)\b))"
+_RULES = r"(?:må|äger|skola|böra|ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
+_MAIN = r"(?!(?:eller|och|men|som|att|där|vilket|till|om|när|för|i|på|samt|det vill)\b|[\w-]+(?:,| eller | och ))[a-zåäö]{2,} .{10,}"
+_COUNT = any_of("två, tre, fyra, fem, sex, sju, åtta, nio, tio, tolv, fjorton, trettio")
+_COUNTED = rf"(?:{_COUNT}|\d[\d ,.]*)"
+_MODAL = "ska|skall|får|kan|måste|bör|behöver"
+_AUXILIARY = rf"(?P<be>{_MODAL}|är|har|blir|var)(?P<not>(?: inte)?)"
+_YOU = rf"(?:så )?(?:{_VERB}|(?:{_MODAL}) (?:du|man))"
+_DEFINITE = r"(?:[a-zåäö-]{2,}(?:en|et|na|n|t)|det|den|man|du|någon|något|de)"
+_HOLDS = rf"(?:{_DEFINITE}|[a-zåäö-]{{3,}}) (?:inte )?(?:är|har|kan|ska|får|måste|finns|blir|inte|vill|[a-zåäö]{{2,}}(?:ar|er|år|as|es|ds|ns|ts))\b"
+_BODY = (
+    r"(?:(?:Den|Det) )?(?:[\w-]+ ){0,3}?[\w-]*(?i:myndigheten|nämnden|styrelsen|domstolen|regeringen|direktören|chefen|"
+    r"kommunen|verket|inspektionen|rådet|ledningen|utskottet|föreningen|länsstyrelsen|rätten|regionen|riksdagen|"
+    r"delegationen|kommittén|byrån|institutet|banken|stämman|ordföranden)"
+)
+_DECIDES = r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|avgör)"
+_OBJECT_OF = any_of("""
+    verka för, svara för, ansvara för, besluta om, bestå av, bidra till, främja, innehålla, omfatta, ange, redovisa,
+    samordna, tillhandahålla, säkerställa, upprätta, bedriva, betala, ersätta, ansöka om, medge, pröva,
+    sträva efter, följa, fastställa, avse, bistå med, meddela, föreskriva, visa, bekosta, utföra, använda""")
 _PASTAENDEN = r"påståenden?|påståendena|påståendet|svar|svaret|svaren|utsagor(?:na)?|utsagan?"
 
 SWEDISH = Lexicon(
@@ -176,7 +207,7 @@ SWEDISH = Lexicon(
         mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen kolumn kolumnen
         rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder innebär definieras definition
         enligt dokument dokumentet text texten beskrivs förklara förklaras används steg föreskriver avses menas
-        gör tid dag sort slag"""),
+        gör händer tid dag sort slag"""),
     interrogatives=tuple(map(words, ("när", "var vart varifrån", "varför", "vem vems", "hur"))),
     row_glue=words("är var har hade i på av för till med och den det de en ett uppgår"),
     adding_relatives=words("vilket"),
@@ -384,43 +415,178 @@ SWEDISH = Lexicon(
     ),
     wording=Phrases(
         quotes=("”", "”"),
-        within="{heading} i {title}",
+        source="enligt {title}",
+        laws=(
+            (re.compile(r"Kungörelse(?: \([\d: ]+\))? ((?:om|med|angående|för) [^()]{3,90})"), r"enligt kungörelsen \1"),
+            (re.compile(r"(?:Lag|lag)(?: \([\d: ]+\))? ((?:om|med|angående|mot|för) .{3,90})"), r"enligt lagen \1"),
+            (re.compile(r"Förordning(?: \([\d: ]+\))? ((?:om|med|angående|för) .{3,90})"), r"enligt förordningen \1"),
+            (re.compile(r"([A-ZÅÄÖ][a-zåäö]+)(lag|förordning|balk)(?: \([\d: ]+\))?"), r"enligt_\1\2en"),
+        ),
         key_value="Vad anges under {key} för {place}?",
-        item="Hur förklaras {key} i {place}?",
-        cell="Vad anger tabellen i {place} som {column} för {row}?",
-        steps="Vilka steg beskrivs under {place}?",
-        section="Vad står det i {title} om {heading}?",
-        clause="Vad föreskriver {heading} i {title}?",
+        term="vad är {key}[ {source}]?",
+        action="vad gör {key}[ {source}]?",
+        acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r)\b", re.IGNORECASE),
         instructions="Hur gör man för att {goal}?",
         how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
-        chapters=(r"\d{1,3} ?[a-z]? kap\.", r"Kapitel \d{1,3}\b"),
         clauses=("Artikel",),
         infinitives=_FORMS,
         references=re.compile(r"(?i:se även|se också|referenser|källor|litteratur|länkar|relaterade .*)"),
         statements=(
+            states(rf"Om (?:du|man) (?:vill|önskar) (?=[a-zåäö]+a |få |gå |se |ge |ta )(?P<goal>(?:(?! (?:så|kan|ska|måste) )[^,;:()]){{5,90}}){_THEN}? {_YOU}\b.*",
+                "hur gör man[ {source}] för att {goal}?", "procedure"),
+            states(rf"(?P<when>Om|När) (?P<condition>{_CLAUSE}){_THEN} {_YOU}\b.*",
+                "vad gör du[ {source}] {when} {condition}?", "procedure"),
+            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) (?:kan|måste|ska|behöver|bör) du\b.*",
+                "vad gör du[ {source}] {when} {condition}?", "procedure"),
+            states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?={_RULES}\b){_MAIN}",
+                "vad gäller[ {source}] {when} {condition}?", "reasoning"),
+            states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b){_MAIN}",
+                "vad händer[ {source}] {when} {condition}?", "reasoning"),
+            states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} {_MAIN}",
+                "vad gör du[ {source}] {when} {condition}?", "procedure"),
+            states(
+                r"Om (?P<condition>[^,;:()]{8,100} (?:[a-zåäö]{2,}(?:r|s|t|ts|de|des|it|its)|nytt|kraft|annat|skäl|fall|avtal))"
+                r" (?:ska|skall|får|måste|bör|gäller|döms|kan) .{12,}",
+                "vad gäller[ {source}] om {condition}?", "reasoning"),
+            states(rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör) .{{8,}}",
+                "vad gäller[ {source}] för den som {condition}?", "reasoning"),
+            states(
+                rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver)\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
+                "hur gör man[ {source}] för att {goal}?", "procedure"),
+            states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
+                "hur gör man[ {source}] för att {goal}?", "procedure"),
+            states(
+                r"(?:Du|Man) kan (?:också |även )?(?P<goal>[a-zåäö]+ [^,;:()]{4,80}?),? (?:genom att|med hjälp av|via) .{6,}",
+                "hur kan man {goal}[ {source}]?", "procedure"),
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
+                "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
+                "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
+            states(
+                rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
+                r"(?P<rest>[^,;:()]{8,90})(?:\.|,? (?:och|men|som|när|av) .+)", "när {verb} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?) inom {_COUNTED} "
+                r"(?P<unit>dagar|veckor|månader|år|timmar|minuter|arbetsdagar)\b.*",
+                "inom hur många {unit} {be} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?) (?:senast|före) (?:den )?\d.*",
+                "när {be} {subject} senast {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,50}}?) (?P<bound>högst|minst) {_COUNTED} "
+                r"(?P<unit>(?:andra )?[a-zåäö]+(?:ar|er|or|år|n|dagar))(?P<tail>(?: [^,;:()]{2,60})?)\.",
+                "hur många {unit} {be} {subject} {bound} {rest}{tail}[ {source}]?"),
+            states(
+                rf"{SUBJECT} består av (?:högst |minst )?{_COUNTED} (?P<unit>(?:andra )?[a-zåäö]+(?:ar|er|or|n))\b.*",
+                "hur många {unit} består {subject} av[ {source}]?"),
+            states(rf"{_BODY} (?P<rest>(?:får|ska|kan) (?:meddela|besluta om|medge|pröva|föreskriva|utse|bevilja) [^;:()]{{8,110}})\.",
+                "vem {rest}[ {source}]?"),
+            states(rf"{_BODY} (?P<rest>{_DECIDES} [^;:()]{{8,110}})\.", "vem {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>[a-zåäö]{{4,}}s) av (?i:{_BODY})\b.*", "av vem {verb} {subject}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>ska|skall|får|kan|måste) (?P<rest>[a-zåäö]+s) (?:skriftligen|skriftligt|elektroniskt|"
+                r"muntligen|digitalt|genom|via|med hjälp av)\b.*", "hur {be} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa),? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS})"
+                r" .{8,}", "när {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
+            states(
+                rf"(?P<verb>Är|Har|Kan|Ska|Skall|Får|Finns|Blir|Avser|Gäller|Uppkommer|Begär|Saknas) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|"
+                r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: inte)?) (?P<condition>[^,;:()]{4,100}), "
+                rf"(?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?", "reasoning"),
+            states(
+                rf"{SUBJECT} (?P<be>får|kan|ska|skall|behöver|är|måste|bör) (?:inte|ej) (?P<rest>(?!bara|heller|längre|alltid)"
+                r"[^,;:()]{8,110})\.", "{be} {subject} {rest}[ {source}]?"),
+            states(
+                r"(?:Kommandot|Programmet|Verktyget|Alternativet|Fönstret|Läget|Filtret|Fältet) [\w<>.”-]{2,40} (?P<rest>"
+                rf"{_DOES} [^,;:()]{{15,110}})\.", "vad {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>sparas|lagras|visas|finns|förvaras|placeras|installeras|anges|registreras|förs) "
+                r"(?:automatiskt |normalt |alltid )?(?:i|på|under|hos|vid) .{6,}", "var {verb} {subject}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>har|är) (?P<prep>rätt till|tillgång till|ansvar för|rätt att [a-zåäö]+a|beroende av|avsedd för|"
+                r"avsett för|avsedda för|skyldig att [a-zåäö]+a|berättigad till|ansvarig för|ansvariga för|indelad i|indelat i) "
+                rf"{REST}", "vad {verb} {subject} {prep}[ {source}]?"),
+            states(rf"Med (?P<subject>[^,;:()]{{3,60}}?) (?:avses|förstås|menas)(?: i denna \w+)? {REST}",
+                "vad avses med {subject}[ {source}]?", score=0.9),
             states(
                 rf"{SUBJECT} är (?:också |även |alltså |helt enkelt )?(?P<rest>(?:en|ett|den|det|de) {REST})",
-                "vad är {subject}?"),
-            states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}?"),
-            states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}?"),
+                "vad är {subject}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>får|kan|ska|skall) (?P<rest>överklagas|lämnas|lämnas in|ges in|anmälas|skickas|ställas|betalas) "
+                r"(?P<prep>hos|till) .{6,}", "{prep} vem {be} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>gäller|upphör|börjar|sker|fungerar|visas|används|krävs|behövs|betalas|beviljas|lämnas|avgörs|"
+                r"utgår|tillämpas|prövas|startar|öppnas|aktiveras|uppstår|inträffar|löper) (?P<rest>(?:[^,;:()]{1,60} )??)(?:när|sedan|"
+                rf"innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}", "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
+            states(
+                r"(?:Du|Man) kan (?:också |även )?(?P<goal>(?:hitta|ändra|ställa in|se|visa|redigera|hämta|justera|ange|läsa|få) "
+                r"[^,;:()]{4,60}?) (?:i|på|under) (?:menyn|dialogrutan|fönstret|filen|fliken|panelen|[A-ZÅÄÖ]).{4,}", "var kan man {goal}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>kallas|benämns|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
+            states(rf"Det finns (?P<rest>{_COUNTED} (?:olika )?[a-zåäö]+(?:ar|er|or|n)(?: [^,;:()]{{3,40}})?): .{{10,}}",
+                "vilka {rest} finns[ {source}]?"),
+            states(
+                r"(?P<when>Standardvärdet|Syftet|Skillnaden|Fördelen|Nackdelen|Avgiften|Storleken|Antalet|Målet|Namnet|Uppgiften|Rollen|"
+                r"Betydelsen) (?P<rest>(?:för|av|på|mellan|med|hos) [^,;:()]{3,60}?) är (?!inte|också|därför).{6,}",
+                "vad är {when} {rest}[ {source}]?"),
+            states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
+            states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
             states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
-            states(rf"{SUBJECT} består av {REST}", "vad består {subject} av?"),
-            states(rf"{SUBJECT} används (?:för|till|som|när) {REST}", "vad används {subject} till?"),
-            states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
-            states(rf"Med (?P<subject>[^,;:()]{{3,60}}?) (?:avses|förstås|menas) {REST}",
-                "vad avses med {subject}[ enligt {place}]?"),
-            states(rf"{SUBJECT} (?P<verb>väger|kostar) {NUMBER} .*",
-                "hur mycket {verb} {subject}[ enligt {place}]?"),
-            states(rf"{SUBJECT} uppgår till {NUMBER}.*", "vad uppgår {subject} till[ enligt {place}]?"),
+            states(rf"{SUBJECT} används (?:för|till|som|när) {REST}", "vad används {subject} till[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>ansvarar|svarar|består|handlar|beror|skyddar|kännetecknas|styrs|orsakas|påverkas|skyddas|bildas|drivs|"
+                r"leder|hör|syftar|bygger|grundas|baseras|omfattas|regleras|framgår|räknas|betraktas|delas in|"
+                rf"utgörs|rör sig) (?P<prep>för|av|om|på|mot|till|i|som|från|vid) {REST}",
+                "vad {verb} {subject} {prep}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>innehåller|omfattar|kräver|stöder|medför|avser|erbjuder|förutsätter|motsvarar) (?!inte){REST}",
+                "vad {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>väger|kostar) {NUMBER} .*", "hur mycket {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} uppgår till {NUMBER}.*", "vad uppgår {subject} till[ {source}]?"),
             states(
                 rf"(?P<subject>(?:(?:Den|Det) [\w-]+ )?(?i:{_QUANTITY})(?: (?:för|av|på|i) [^,;:()]{{3,50}}?)?) "
-                rf"är {NUMBER}.*", "vad är {subject}[ enligt {place}]?"),
+                rf"är {NUMBER}.*", "vad är {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>träder|trädde|upphör|upphörde|togs|tas|[a-zåäö]{{3,}}[dt]es) "
-                rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}?"),
+                rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}[ {source}]?"),
             states(
-                rf"För att (?P<goal>[^,;:()]{{5,100}}), (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
-                "hur gör man[ enligt {place}] för att {goal}?", "procedure"),
+                rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?P<not>(?: inte)?) (?:också |även |särskilt )?"
+                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!att\b|till\b|i\b|på\b|om\b|"
+                rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b|ner\b|ned\b|fram\b|bort\b|tillbaka\b|kvar\b|ihop\b){REST}",
+                "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
+            states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
+            states(
+                rf"{SUBJECT} (?P<verb>{_DOES}|använder|påverkar|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
+                rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),
         ),
+        leads=(
+            states(r"(?:Så här gör du )?(?i:för att) (?P<goal>[^,;:()]{5,90})(?:, .{3,80})?", "hur gör man[ {source}] för att {goal}?",
+                "procedure"),
+            states(rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?: särskilt| också| även)? (?P<rest>{_OBJECT_OF})(?: följande| uppgift om| uppgifter om)?",
+                "vad {be} {subject} {rest}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>innehåller|omfattar|kräver|stöder|erbjuder)(?: följande(?: \w+)?)?",
+                "vad {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} består av(?: följande(?: \w+)?)?", "vad består {subject} av[ {source}]?"),
+            states(r"Följande (?P<rest>[^,;:()]{3,60} (?:är|kan|får|ska|finns|gäller|krävs|behövs)\b[^,;:()]{0,60})",
+                "vilka {rest}[ {source}]?"),
+        ),
+        attributes=(
+            attribute(r"\d+ (?:sekund|minut|timm|dag|veck|månad|år)", "hur lång är {key} {of} {subject}?",
+                "{key} {of} {subject} är {value}.", key=".*(?:tid|frist|period)"),
+            attribute(r"\d", "vad är {key} {of} {subject}?", "{key} {of} {subject} är {value}."),
+            attribute(r"\S", "vad är {key} {of} {subject}?", "{key} {of} {subject} är {value}."),
+        ),
+        definite_forms={
+            **dict.fromkeys(
+                words("""ning het tion tid avgift kostnad nivå vikt längd bredd höjd mängd frist ränta port effekt spänning
+                    frekvens hastighet storlek volym yta temperatur adress plats ort gräns summa form typ kod"""), "{}en"),
+            **dict.fromkeys(words("ränta yta summa gata"), "{}n"),
+            **dict.fromkeys(words("pris belopp antal tryck djup avstånd format språk mått mål krav namn"), "{}et"),
+            "nummer": "{}t", "datum": "{}et", "vikt": "{}en",
+        },
+        relations=("för", "för"),
+        plural=re.compile(r"(?:ar|er|or|arna|erna|orna)$"),
+        kinds=re.compile(r"(?i:,? (?:datablad|handbok|manual|anvisning|dokumentation|översikt|specifikation))$"),
+        common=re.compile(r".*"),
         indefinite=words("en ett"),
         definite=words("den det de"),
         empty=words("""
@@ -432,12 +598,19 @@ SWEDISH = Lexicon(
             alternativ namn grunder tekniska data bestämmelser allmänna inledande särskilda
             övergångsbestämmelser kap ikraftträdande ikraftträdande- tillämpningsområde installation
             förklaring uttryck symbol ikon"""),
+        metadata=words("""
+            beskrivning syntax status språk version författare ändrad senast modul licens upphovsrätt nyckelord revision källa fil id datum
+            uppdaterad utgåva departement utfärdad sfs utgivare kontakt e-post storlek redaktör översättare"""),
         superlative=re.compile(r"[a-zåäö]{3,}(?:aste|sta)"),
         leaning=words("""
-            den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
+            annars därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
+            troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
             ovanstående följande föregående här där därför därmed dock också även andra annan annat jag vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
+        addressing=words("du dig din ditt dina man sig sin sitt sina"),
+        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
+        idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
             annorlunda viktig viktigt vanlig vanligt stor stort följande ytterligare ny nytt som att"""),
@@ -445,7 +618,7 @@ SWEDISH = Lexicon(
             alternativ exempel fall fråga följd idé lösning metod möjlighet nackdel fördel orsak problem regel
             resultat sak skillnad skäl sätt syfte undantag uppgift del anledning mål tanke alla varje några
             vissa många flera ingen inget om när medan eftersom obs notera observera anmärkning tips varning
-            viktigt se"""),
+            viktigt se lista översikt information dokumentation"""),
     ),
     letter_tokens=0.17,
     object_cases=(),

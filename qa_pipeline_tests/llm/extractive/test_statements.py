@@ -17,12 +17,12 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
     [
         ("en", "A locale is a group of regional settings.", "What is a locale?"),
         ("en", "FJ-20 stands for the second series of pumps.", "What does FJ-20 stand for?"),
-        ("en", "The brass valve opens when the pressure falls.", None),
+        ("en", "The brass valve was yellow once.", None),
         ("en", "A login shell is used to start a session of a user.", "What is a login shell used for?"),
         (
             "en",
             "The maximum pressure is 3 bar in every building.",
-            "According to “Nordic valves” in “Guide 7”, what is the maximum pressure?",
+            "According to “Guide 7”, what is the maximum pressure?",
         ),
         (
             "en",
@@ -32,13 +32,91 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "en",
             "To drain the boiler, open the lower valve and wait.",
-            "According to “Nordic valves” in “Guide 7”, how do you drain the boiler?",
+            "According to “Guide 7”, how do you drain the boiler?",
         ),
+        (
+            "en",
+            "If the safety valve leaks, the pump stops.",
+            "According to “Guide 7”, what happens if the safety valve leaks?",
+        ),
+        (
+            "en",
+            "If the safety valve leaks, you must close the tap.",
+            "According to “Guide 7”, what should you do if the safety valve leaks?",
+        ),
+        ("en", "The FJ-20 must be stopped before the tap is opened.", "When must the FJ-20 be stopped?"),
+        (
+            "en",
+            "The fee for the FJ-20 must be paid within 30 days of its delivery.",
+            "Within how many days must the fee for the FJ-20 be paid?",
+        ),
+        (
+            "en",
+            "A member may borrow at most ten books in a month.",
+            "How many books may a member borrow at most in a month?",
+        ),
+        ("en", "The FJ-20 is loud because the fan is old.", "Why is the FJ-20 loud?"),
+        (
+            "en",
+            "The tenant of a flat must report any damage in writing.",
+            "According to “Guide 7”, what must the tenant of a flat do?",
+        ),
+        (
+            "en",
+            "The Alias directive controls the order of files in a folder.",
+            "According to “Guide 7”, which directive controls the order of files in a folder?",
+        ),
+        (
+            "en",
+            "A member cannot borrow the books of the archive.",
+            "Can a member borrow the books of the archive?",
+        ),
+        (
+            "sv",
+            "Om säkerhetsventilen läcker, ska pumpen stängas av.",
+            "Vad gäller enligt ”Guide 7” om säkerhetsventilen läcker?",
+        ),
+        (
+            "sv",
+            "Om säkerhetsventilen läcker, stannar pumpen av sig själv.",
+            "Vad händer enligt ”Guide 7” om säkerhetsventilen läcker?",
+        ),
+        (
+            "sv",
+            "En medlem ska lämna tillbaka boken inom 28 dagar från lånet.",
+            "Inom hur många dagar ska en medlem lämna tillbaka boken?",
+        ),
+        (
+            "sv",
+            "Den som bryter mot förbudet döms till böter.",
+            "Vad gäller enligt ”Guide 7” för den som bryter mot förbudet?",
+        ),
+        (
+            "sv",
+            "Regeringen får meddela föreskrifter om avgifter för tillsynen.",
+            "Vem får meddela föreskrifter om avgifter för tillsynen enligt ”Guide 7”?",
+        ),
+        (
+            "de",
+            "Wenn das Sicherheitsventil undicht ist, muss die Pumpe stehen.",
+            "Was gilt laut „Guide 7“, wenn das Sicherheitsventil undicht ist?",
+        ),
+        (
+            "de",
+            "Ist das Sicherheitsventil undicht, stoppt die Pumpe von selbst.",
+            "Was gilt laut „Guide 7“, wenn das Sicherheitsventil undicht ist?",
+        ),
+        (
+            "de",
+            "Ein Mitglied muss das Buch innerhalb von 28 Tagen zurückgeben.",
+            "Innerhalb von wie vielen Tagen muss ein Mitglied das Buch zurückgeben?",
+        ),
+        ("de", "Das FJ-20 ist laut, weil der Lüfter alt ist.", "Warum ist das FJ-20 laut?"),
         ("sv", "En bildkarta är en grupp med en eller flera stödpunkter.", "Vad är en bildkarta?"),
         (
             "sv",
             "Med råvatten avses vatten som ännu inte har behandlats.",
-            "Vad avses med råvatten enligt ”Nordic valves” i ”Guide 7”?",
+            "Vad avses med råvatten enligt ”Guide 7”?",
         ),
         ("sv", "IRC står för Internet Relay Chat i hela handboken.", "Vad står IRC för?"),
         (
@@ -49,14 +127,14 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "sv",
             "För att fånga ett fönster, klicka på Fönster och välj Spara.",
-            "Hur gör man enligt ”Nordic valves” i ”Guide 7” för att fånga ett fönster?",
+            "Hur gör man enligt ”Guide 7” för att fånga ett fönster?",
         ),
         ("de", "Eine Fernleihe ist ein Dienst, der Bücher beschafft.", "Was ist eine Fernleihe?"),
         ("de", "SSH steht für Secure Shell und ist ein Protokoll.", "Wofür steht SSH?"),
         (
             "de",
             "Die Mahngebühr beträgt 5 Euro für jede Mahnung und Person.",
-            "Wie viel beträgt die Mahngebühr laut „Nordic valves“ in „Guide 7“?",
+            "Wie viel beträgt die Mahngebühr laut „Guide 7“?",
         ),
         (
             "de",
@@ -66,7 +144,7 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "de",
             "Um ein Fenster aufzunehmen, klicken Sie auf Fenster.",
-            "Wie geht man laut „Nordic valves“ in „Guide 7“ vor, um ein Fenster aufzunehmen?",
+            "Wie geht man laut „Guide 7“ vor, um ein Fenster aufzunehmen?",
         ),
     ],
 )
@@ -87,6 +165,14 @@ def test_a_sentence_answers_the_question_of_its_kind(
         ("en", "A locale is a good idea in each and every country."),
         ("en", "A locale is a group of settings, as the following table shows."),
         ("en", "Note that OpenPGP is an open standard of the internet."),
+        ("en", "If this valve leaks, the pump of the boiler stops."),
+        ("en", "If you are not sure, ask the owner of the boiler first."),
+        ("en", "When the boiler was new, the pump of it was very loud."),
+        ("en", "A trigger of the pump is a one-byte mes- sage of the boiler."),
+        ("sv", "Annars måste pumpen stängas av innan ventilen öppnas."),
+        ("sv", "Om pumpen var ny, skulle ventilen ha öppnats av ägaren."),
+        ("de", "Allerdings muss die Pumpe stehen, bevor das Ventil aufgeht."),
+        ("de", "Nachts muss man die Pumpe stoppen, damit das Ventil hält."),
         ("en", "To change it, open the lower valve and wait for a day."),
         ("sv", "Den är en grupp med en eller flera stödpunkter i bilden."),
         ("sv", "Funktionen är en grupp med en eller flera stödpunkter."),
@@ -104,17 +190,31 @@ def test_a_sentence_that_leans_on_others_or_defines_nothing_is_left_alone(
     assert asked(sentence, language) == []
 
 
-def test_what_a_thing_does_is_asked_only_where_its_own_section_opens() -> None:
-    sentence = "The FJ-20 valve controls the flow of water in the building."
-    assert asked(sentence, "en", heading="FJ-20 valve") == ["What does the FJ-20 valve do?"]
+def test_what_a_thing_does_is_asked_where_a_paragraph_about_it_opens() -> None:
+    sentence = "FJ-20 valves are brass. An FJ-20 tells the time."
+    assert asked("An FJ-20 tells the time of the day to everybody.", "en") == ["What does an FJ-20 do?"]
     assert asked(sentence, "en") == []
+
+
+def test_a_law_is_named_as_people_name_it() -> None:
+    sentence = "Ein Mitglied darf das Haus nur betreten, wenn der Vorstand zustimmt."
+    assert asked("Om båten sjunker, ska ägaren betala böter.", "sv", title="Sjölag (1994:1009)") == [
+        "Vad gäller enligt sjölagen om båten sjunker?"
+    ]
+    assert asked("If the boat sinks, the owner pays a fine.", "en", title="Shipping Act") == [
+        "Under the Shipping Act, what happens if the boat sinks?"
+    ]
+    assert asked(f"Das gilt so. {sentence}".replace("Ein", "Das"), "de", title="Hausordnung") == [
+        "Wann darf das Mitglied nach der Hausordnung das Haus nur betreten?"
+    ]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_brings_all_of_its_words(language: str) -> None:
     phrases = lexicon(language).wording
-    assert {one.question_type for one in phrases.statements} == {"fact_single", "procedure"}
-    assert all(one.template.endswith("?") for one in phrases.statements)
+    statements = (*phrases.statements, *phrases.leads)
+    assert {statement.question_type for statement in statements} == {"fact_single", "procedure", "reasoning"}
+    assert all(statement.template.endswith("?") for statement in statements)
     for words in (phrases.definite, phrases.indefinite, phrases.empty, phrases.leaning, phrases.weak):
         assert words
         assert all(word == word.lower() for word in words)

@@ -6,15 +6,16 @@ from qa_pipeline.llm.extractive.passages import Candidate
 from qa_pipeline.llm.extractive.provider import find_candidates
 from qa_pipeline.records import Passage
 
-DIRECTIVE = """## KeepAlive Directive
+PUMP = """## Fjell 8
 
-Summary: Enables persistent connections of one client
-Syntax: KeepAlive On|Off
-Default: KeepAlive On"""
-TABLE = """## Limits
+Refrigerant: R290 (propane)
+Delivery time: 14 days
+Price: 5,200 euros
+Status: final"""
+TABLE = """## Prices
 
-Plan: Basic tariff | Monthly price: 12 euros a month | Storage: 5 GB
-Plan: Large tariff | Monthly price: 20 euros a month | Storage: n/a"""
+Group: Adults | Late fee: 5 euros | Loan period: 28 days | Note: n/a
+Group: Children under 12 | Late fee: 1.50 euros | Loan period: 14 days | Note: with a parent"""
 STEPS = """## Removing a user account
 
 - 1. Open the list of users.
@@ -27,42 +28,74 @@ def found(text: str, *path: str, language: str = "en", title: str = "A Guide") -
     return {candidate.question: candidate for candidate in find_candidates(passage)}
 
 
-def test_a_block_of_keys_is_asked_for_under_its_heading_and_title() -> None:
-    asked = found(DIRECTIVE, "A Guide", "KeepAlive Directive")
-    place = "“KeepAlive Directive” in “A Guide”"
-    assert {question: candidate.answer for question, candidate in asked.items()} == {
-        f"What does {place} state under “Summary”?": "Enables persistent connections of one client",
-        f"What does {place} state under “Syntax”?": "Syntax: KeepAlive On|Off",
-        f"What does {place} state under “Default”?": "Default: KeepAlive On",
+def answers_of(text: str, *path: str, language: str = "en", title: str = "A Guide") -> dict[str, str]:
+    asked = found(text, *path, language=language, title=title)
+    return {question: candidate.answer for question, candidate in asked.items()}
+
+
+def test_a_key_is_asked_of_the_thing_that_the_heading_names_and_never_one_of_the_document() -> None:
+    assert answers_of(PUMP, "A Guide", "Fjell 8") == {
+        "What is the refrigerant of Fjell 8?": "The refrigerant of Fjell 8 is R290 (propane).",
+        "How long is the delivery time of Fjell 8?": "The delivery time of Fjell 8 is 14 days.",
+        "What is the price of Fjell 8?": "The price of Fjell 8 is 5,200 euros.",
     }
 
 
 def test_the_quote_holds_the_key_beside_the_value() -> None:
-    for candidate in found(DIRECTIVE, "A Guide", "KeepAlive Directive").values():
-        assert DIRECTIVE[candidate.start : candidate.end] == candidate.quote
+    for candidate in found(PUMP, "A Guide", "Fjell 8").values():
+        assert PUMP[candidate.start : candidate.end] == candidate.quote
         assert ": " in candidate.quote
 
 
 def test_one_line_with_a_colon_is_no_block_of_keys() -> None:
-    assert not found("## fetch() Function\n\nRetry limit: 3 tries for each page", "fetch() Function")
+    assert not found("## Fjell 8\n\nRetry limit: 3 tries for each page", "Fjell 8")
 
 
-@pytest.mark.parametrize("title", ["", "Overview", "See “this” page"])
-def test_a_document_without_a_title_that_says_anything_is_not_asked_about(title: str) -> None:
-    assert not found(DIRECTIVE, title=title)
-    assert not found(TABLE, title=title)
+def test_a_key_is_not_asked_where_nothing_names_the_thing_that_has_it() -> None:
+    assert not found(PUMP, title="Overview")
 
 
-def test_a_table_row_answers_for_its_cells_and_a_cell_that_says_nothing_is_left_alone() -> None:
-    answers = {
-        question: candidate.answer for question, candidate in found(TABLE, "A Guide", "Limits").items()
+def test_the_cells_of_a_table_are_asked_of_its_rows() -> None:
+    assert answers_of(TABLE, "A Guide", "Prices") == {
+        "How much is the late fee for adults?": "The late fee for adults is 5 euros.",
+        "How long is the loan period for adults?": "The loan period for adults is 28 days.",
+        "How much is the late fee for children under 12?": (
+            "The late fee for children under 12 is 1.50 euros."
+        ),
+        "How long is the loan period for children under 12?": (
+            "The loan period for children under 12 is 14 days."
+        ),
     }
-    place = "the table in “Limits” in “A Guide”"
-    assert answers == {
-        f"What does {place} give as “Monthly price” for “Basic tariff”?": "12 euros a month",
-        f"What does {place} give as “Storage” for “Basic tariff”?": "Storage: 5 GB",
-        f"What does {place} give as “Monthly price” for “Large tariff”?": "20 euros a month",
-    }
+
+
+@pytest.mark.parametrize(
+    ("language", "row", "asked"),
+    [
+        (
+            "sv",
+            "Grupp: {} | Förseningsavgift: 5 kronor | Lånetid: 28 dagar",
+            {
+                "Vad är förseningsavgiften för vuxna?": "Förseningsavgiften för vuxna är 5 kronor.",
+                "Hur lång är lånetiden för vuxna?": "Lånetiden för vuxna är 28 dagar.",
+            },
+        ),
+        (
+            "de",
+            "Gruppe: {} | Mahngebühr: 5 Euro | Leihfrist: 28 Tage",
+            {
+                "Wie hoch ist die Mahngebühr für Vuxna?": "Die Mahngebühr für Vuxna beträgt 5 Euro.",
+                "Wie lang ist die Leihfrist für Vuxna?": "Die Leihfrist für Vuxna beträgt 28 Tage.",
+            },
+        ),
+        ("de", "Gruppe: {} | Kram: 5 Euro", {}),
+    ],
+)
+def test_a_key_has_its_article_where_its_ending_tells_it_and_is_left_alone_elsewhere(
+    language: str, row: str, asked: dict[str, str]
+) -> None:
+    text = "\n".join(row.format(name) for name in ("Vuxna", "Barn"))
+    answers = answers_of(f"## Avgifter\n\n{text}", "A Guide", "Avgifter", language=language)
+    assert {question: answers[question] for question in answers if "uxna" in question} == asked
 
 
 @pytest.mark.parametrize(
@@ -79,14 +112,33 @@ def test_rows_that_their_first_cell_does_not_tell_apart_are_left_alone(rows: str
     assert not found(f"## Limits\n\n{rows}", "A Guide", "Limits")
 
 
-def test_the_terms_of_a_list_are_asked_for() -> None:
+def test_the_terms_of_a_list_are_asked_for_by_what_is_said_of_them() -> None:
     text = (
-        "## Options\n\n- max_age: The longest time an entry is kept.\n- retries: How often a page is fetched."
+        "## Options\n\n- max_age: The longest time an entry is kept.\n"
+        "- --force: Deletes all of the files on the disk.\n- Otherwise: How often a page is fetched."
     )
-    assert list(found(text, "A Guide", "Options")) == [
-        "How does “A Guide” explain “max_age”?",
-        "How does “A Guide” explain “retries”?",
-    ]
+    assert answers_of(text, "A Guide", "Options") == {
+        "According to “A Guide”, what is max_age?": "The longest time an entry is kept.",
+        "According to “A Guide”, what does --force do?": "--force deletes all of the files on the disk.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("language", "lead", "question"),
+    [
+        ("en", "The library lends books. The FJ-20 supports:", "What does the FJ-20 support?"),
+        ("en", "The following cards are accepted:", "According to “A Guide”, which cards are accepted?"),
+        ("sv", "Ansökan ska innehålla:", "Vad ska ansökan innehålla enligt ”A Guide”?"),
+        ("de", "Das FJ-20 umfasst folgende Teile:", "Was umfasst das FJ-20?"),
+    ],
+)
+def test_the_members_of_a_list_answer_for_the_sentence_that_announces_them(
+    language: str, lead: str, question: str
+) -> None:
+    text = f"## Words\n\n{lead}\n\n- alpha\n- beta\n\nEnd."
+    candidate = found(text, "A Guide", "Words", language=language)[question]
+    assert candidate.answer == candidate.quote
+    assert candidate.answer.endswith(":\n\n- alpha\n- beta")
 
 
 def test_a_term_that_is_followed_by_questions_only_is_not_asked_for() -> None:
@@ -102,11 +154,8 @@ def test_a_term_that_is_followed_by_questions_only_is_not_asked_for() -> None:
     [
         ("en", "Removing a user account", "How do you remove a user account?"),
         ("en", "Remove a user account", "How do you remove a user account?"),
-        ("en", "When an account is old", "What are the steps under “When an account is old” in “A Guide”?"),
         ("sv", "Ta bort ett konto", "Hur gör man för att ta bort ett konto?"),
-        ("sv", "Gamla konton", "Vilka steg beskrivs under ”Gamla konton” i ”A Guide”?"),
         ("de", "Ein Konto löschen", "Wie kann man ein Konto löschen?"),
-        ("de", "Alte Konten", "Welche Schritte stehen unter „Alte Konten“ in „A Guide“?"),
     ],
 )
 def test_steps_answer_for_the_heading_above_them(language: str, heading: str, question: str) -> None:
@@ -134,11 +183,6 @@ def test_a_heading_that_asks_is_answered_by_its_paragraph() -> None:
     assert answers["What does an account hold?"].answer == LEAD
 
 
-def test_a_heading_is_asked_for_by_name_and_answered_by_its_whole_paragraph() -> None:
-    answers = found(f"## Accounts\n\n{LEAD}", "A Guide", "Accounts")
-    assert answers["What does “A Guide” say about “Accounts”?"].answer == LEAD
-
-
 @pytest.mark.parametrize(
     "paragraph",
     [
@@ -150,15 +194,14 @@ def test_a_heading_is_asked_for_by_name_and_answered_by_its_whole_paragraph() ->
     ],
 )
 def test_a_paragraph_that_cannot_be_read_alone_answers_for_nothing(paragraph: str) -> None:
-    assert not found(f"## Accounts\n\n{paragraph}", "A Guide", "Accounts")
+    heading = "What does an account hold?"
+    assert heading not in found(f"## {heading}\n\n{paragraph}", "A Guide", heading)
 
 
-def test_a_paragraph_of_a_law_is_asked_for_by_its_number_and_its_chapter() -> None:
+def test_a_rule_of_a_law_is_asked_for_by_the_name_of_the_law() -> None:
     text = "## 5 §\n\nEn kommun får meddela föreskrifter om avgifter för den tillsyn som kommunen utövar."
-    path = ("Lag om tillsyn", "2 kap. Avgifter", "5 §")
-    assert list(found(text, *path, language="sv", title="Lag om tillsyn")) == [
-        "Vad föreskriver 2 kap. 5 § i ”Lag om tillsyn”?"
-    ]
+    path = ("Lag (2006:412) om tillsyn", "2 kap. Avgifter", "5 §")
+    assert list(found(text, *path, language="sv", title=path[0])) == ["Vad får en kommun meddela?"]
 
 
 @pytest.mark.parametrize(
@@ -171,8 +214,8 @@ def test_nothing_is_asked_under_a_heading_that_lists_other_places(language: str,
 
 
 def test_lines_of_code_are_never_asked_for() -> None:
-    text = "## KeepAlive Directive\n\n```\nSyntax: inside a listing\nDefault: On\n```"
-    assert not found(text, "A Guide", "KeepAlive Directive")
+    text = "## Fjell 8\n\n```\nSyntax: inside a listing\nDefault: On\n```"
+    assert not found(text, "A Guide", "Fjell 8")
 
 
 def test_text_left_in_another_language_is_not_asked_for() -> None:
@@ -183,4 +226,4 @@ def test_text_left_in_another_language_is_not_asked_for() -> None:
 
 
 def test_a_language_without_phrases_has_no_questions() -> None:
-    assert not found(DIRECTIVE, "KeepAlive Directive", language="xx")
+    assert not found(PUMP, "Fjell 8", language="xx")
