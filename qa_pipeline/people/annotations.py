@@ -15,7 +15,6 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
-from scipy.sparse import csr_array
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.labelled_files import (
@@ -290,6 +289,8 @@ def _block_sums(rated: Panel) -> Floats:
     Items, the shares of their pairs of ratings that are alike, the share of each category, and the
     coincidences of every two categories (Krippendorff 2011).
     """
+    from scipy.sparse import csr_array
+
     compared = rated.counts.sum(axis=1) >= 2
     groups = pl.Series(rated.groups).rank("dense").to_numpy().astype(np.int64)[compared] - 1
     blocks = np.unique(groups % _MOST_BLOCKS, return_inverse=True)[1]

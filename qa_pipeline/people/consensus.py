@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
-from scipy.special import logsumexp
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.people.annotations import GOLD, Panel, agreement, annotators, pairs, panel
@@ -53,6 +51,9 @@ def dawid_skene(
         tolerance: gain of log-likelihood for each item below which a step is the last.
         most: steps.
     """
+    from scipy.sparse import csr_array
+    from scipy.special import logsumexp
+
     size, people = len(rated.categories), len(rated.annotators)
     places = rated.annotator * size + rated.category
     rating_counts = csr_array(
