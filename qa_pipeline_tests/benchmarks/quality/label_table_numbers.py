@@ -67,7 +67,9 @@ def _read_as_written(markup: str) -> Any:
 
     width = pandas.read_html(io.StringIO(markup), flavor="lxml")[0].shape[1]
     as_text: dict[Any, Any] = dict.fromkeys(range(width), str)
-    return pandas.read_html(io.StringIO(markup), flavor="lxml", keep_default_na=False, converters=as_text)[0]
+    return pandas.read_html(
+        io.StringIO(markup), flavor="lxml", keep_default_na=False, converters=as_text, thousands=None
+    )[0]
 
 
 def of_docx(path: Path) -> Iterator[tuple[Grid, Grid]]:

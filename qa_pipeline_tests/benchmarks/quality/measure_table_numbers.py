@@ -8,8 +8,8 @@ the row's first cell, empty if the row has no name) and its `column` (names abov
 
 A number is `right` where a table row of our text has it in a piece whose name has all words of its column,
 and the row has all words of its row's name. Else it has `wrong_column` or `wrong_row` where only the other is
-right, is `without_heads` where a table row has it at all, `outside_tables` where other text has it, and else
-`lost`.
+right, is `without_heads` where a table row has it at all, `elsewhere` where it stands in other text or in a
+longer cell, and else `lost`.
 
 Prints one JSON line: by format and in all, numbers by outcome and the share that is right as [value, low,
 high], with the 95 % interval of a mean by files. `--out` takes the numbers that are not right.
@@ -33,7 +33,7 @@ from qa_pipeline_tests.benchmarks.support.grouped_shares import share_by_group
 
 _SETTINGS = DocumentSettings()
 _WORD = re.compile(r"[^\W_]+")
-_OUTCOMES = ("right", "wrong_column", "wrong_row", "without_heads", "outside_tables", "lost")
+_OUTCOMES = ("right", "wrong_column", "wrong_row", "without_heads", "elsewhere", "lost")
 """From best to worst."""
 _BY_HEADS = dict(zip([(True, True), (False, True), (True, False), (False, False)], _OUTCOMES, strict=False))
 """Outcomes of a number in a table row, by whether its column and its row are right."""
@@ -70,9 +70,9 @@ def judge_table(folder: Path, table: dict[str, Any]) -> Iterator[dict[str, Any]]
     except DocumentFailure:
         parsed = ParsedFile(())
     rows = [read_row(block.text) for block in parsed.blocks if block.kind == "table_row"]
-    prose = plain("\n".join(block.text for block in parsed.blocks if block.kind != "table_row"))
+    text = plain("\n".join(block.text for block in parsed.blocks))
     for item in table["numbers"]:
-        yield {**item, "file": name, "format": table["format"], "outcome": outcome_of(item, rows, prose)}
+        yield {**item, "file": name, "format": table["format"], "outcome": outcome_of(item, rows, text)}
 
 
 def plain(text: str) -> str:
@@ -87,7 +87,7 @@ def read_row(line: str) -> TextRow:
     return TextRow(Counter(_WORD.findall(line)), tuple(line.split(" | ")))
 
 
-def outcome_of(item: dict[str, str], rows: Sequence[TextRow], prose: str) -> str:
+def outcome_of(item: dict[str, str], rows: Sequence[TextRow], text: str) -> str:
     """Return the best outcome over all table rows that have the number."""
     value, row_name, column = (plain(item[key]) for key in ("number", "row", "column"))
     column_words, row_words = Counter(_WORD.findall(column)), Counter(_WORD.findall(row_name))
@@ -99,7 +99,7 @@ def outcome_of(item: dict[str, str], rows: Sequence[TextRow], prose: str) -> str
     }
     if outcomes:
         return min(outcomes, key=_OUTCOMES.index)
-    return "outside_tables" if re.search(rf"(?<![\w.,]){re.escape(value)}(?!\w|[.,]\d)", prose) else "lost"
+    return "elsewhere" if re.search(rf"(?<![\w.,]){re.escape(value)}(?!\w|[.,]\d)", text) else "lost"
 
 
 def summarize(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
