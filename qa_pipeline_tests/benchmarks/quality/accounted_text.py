@@ -82,7 +82,7 @@ def account(name: str, content: bytes, row: Mapping[str, Any]) -> Account | None
     whole = READERS[name](content)
     text = _without_markup(name, whole)
     found, said = _letters(_words(whole)), _letters(_words(text))
-    rest = _missing(text, row["text"])
+    rest = missing_words(text, row["text"])
     counted = sum(part["characters"] for part in row["left_out"])
     lost = _letters(rest)
     left = min(counted, lost)
@@ -104,8 +104,8 @@ def _without_markup(name: str, text: str) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _missing(text: str, ours: str) -> Words:
-    """Words that stand in the file more often than their letters stand in our text."""
+def missing_words(text: str, ours: str) -> Words:
+    """Return the words that stand in one text more often than their letters stand in ours."""
     whole, kept = _squeezed(text), _squeezed(ours)
     short = _words(text) - _words(ours)
     lacking = {word: min(count, whole.count(word) - kept.count(word)) for word, count in short.items()}

@@ -21,7 +21,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from unittest.mock import patch
 import pypdfium2
 from pdfminer.high_level import extract_text
 
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.formats.pdf.glyphs import Glyphs
@@ -49,17 +50,17 @@ def words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def reference_words(path: Path, ours: Counter[str]) -> list[str]:
-    """Words of the other extractor, those broken at a line end joined where ours are."""
+def join_broken(text: str, ours: Counter[str]) -> str:
+    """Join the words that another extractor breaks at a line end where ours are joined."""
 
     def join(match: re.Match[str]) -> str:
         joined = match[1] + match[2]
         return joined if ours[joined.casefold()] else f"{match[1]} {match[2]}"
 
-    return words(_BROKEN.sub(join, extract_text(path)))
+    return _BROKEN.sub(join, text)
 
 
-def order(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+def order(one: Sequence[Hashable], other: Sequence[Hashable]) -> tuple[int, int]:
     """Longest common subsequence of the words that occur once in either, and how many those are."""
     counts, others = Counter(one), Counter(other)
     place = {word: number for number, word in enumerate(other) if others[word] == 1 and counts[word] == 1}
@@ -83,30 +84,32 @@ def letters_of(content: bytes) -> Counter[str]:
 
 
 def written(parsed: ParsedFile) -> Iterator[str]:
-    """Text of the blocks; the names of columns, which each row of a table repeats, once a table and page."""
+    """Text of the blocks and numbers of items; names of columns, which rows repeat, once a table and page."""
     seen: set[str] = set()
     page = None
     for block in parsed.blocks:
         if block.kind != "table_row" or block.page != page:
             seen, page = set(), block.page
         if block.kind != "table_row":
-            yield block.text
+            yield f"{block.marker or ''} {block.text}"
             continue
         names = [name for name in _NAME.findall(block.text) if name not in seen]
         seen.update(names)
         yield " ".join([*names, _NAME.sub(" ", block.text)])
 
 
-class Kept(Omissions):
-    """Keeps the text that is left out as well as its count."""
+@contextmanager
+def record_omissions() -> Iterator[list[str]]:
+    """While entered, add the texts that parsers leave out to the list."""
+    texts: list[str] = []
+    count = Omissions.add
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
+    def record(omissions: Omissions, what: str, text: str = "", pieces: int = 1) -> None:
+        count(omissions, what, text, pieces)
+        texts.append(text)
 
-    def add(self, what: str, text: str = "", pieces: int = 1) -> None:
-        super().add(what, text, pieces)
-        self.texts.append(text)
+    with patch.object(Omissions, "add", record):
+        yield texts
 
 
 def title(text: str) -> str:
@@ -131,13 +134,12 @@ def headings(content: bytes) -> tuple[int, int, int]:
 def measure(path: Path) -> Counter[str]:
     """Counts of one document; all figures are shares of them."""
     content = path.read_bytes()
-    left_out = Kept()
-    with patch("qa_pipeline.documents.formats.pdf.parser.Omissions", lambda: left_out):
+    with record_omissions() as left_out:
         parsed = pdf.parse(SourceFile(path.name, content), _SETTINGS)
-    text = "\n".join(block.text for block in parsed.blocks)
-    aside = "\n".join(left_out.texts)
+    text = assemble(parsed.blocks).text
+    aside = "\n".join(left_out)
     ours, all_of_ours = words("\n".join(written(parsed))), words(text)
-    theirs = reference_words(path, Counter(words(text)))
+    theirs = words(join_broken(extract_text(path), Counter(words(text))))
     common, unique = order(ours, theirs)
     named, found, both = headings(content)
     given = letters_of(content)
