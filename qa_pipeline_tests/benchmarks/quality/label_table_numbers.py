@@ -82,7 +82,7 @@ def of_docx(path: Path) -> Iterator[tuple[Grid, Grid]]:
 
 def of_xlsx(path: Path) -> Iterator[tuple[Grid, Grid]]:
     """Yield heads and cells of the tables of all sheets, which end at an empty row."""
-    every_sheet_as_shown = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1"
+    every_sheet_as_shown = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,true,false,false,-1"
     with tempfile.TemporaryDirectory() as folder:
         command = [
             "soffice",
@@ -128,10 +128,10 @@ READERS: dict[str, Callable[[Path], Iterator[tuple[Grid, Grid]]]] = {
 
 
 def numbers_of(heads: Grid, body: Grid) -> list[dict[str, str]]:
-    """Return each number with its heads; a first cell that is a number names no row."""
+    """Return each number with its heads; a first cell without a letter, such as a date, names no row."""
     numbers = []
     for row in body:
-        name = "" if is_number(row[0]) or not row[0] else row[0]
+        name = row[0] if re.search(r"[^\W\d_]", row[0]) else ""
         for place, cell in enumerate(row):
             if is_number(cell):
                 numbers.append({"number": cell, "row": name, "column": " ".join(heads[place])})
