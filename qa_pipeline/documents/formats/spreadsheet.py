@@ -98,10 +98,11 @@ def _rows_of(
         raise too_many_rows(settings)
     if sheet.height * sheet.width > _MOST_CELLS:
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
-    top, first_column = sheet.start or (0, 0)
+    # iter_rows() leaves out blank columns at the left, and yields blank rows above
+    _, first_column = sheet.start or (0, 0)
     rows = []
     following = next(looks, None)
-    for number, values in enumerate(sheet.iter_rows(), top):
+    for number, values in enumerate(sheet.iter_rows()):
         while following is not None and following[0] < number:
             following = next(looks, None)
         row_looks = following[1] if following is not None and following[0] == number else {}
@@ -109,11 +110,11 @@ def _rows_of(
         rows.append([_show(value, row_looks.get(column, _PLAIN), omissions) for column, value in cells])
     # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
-        if first < last and 0 <= first - top < len(rows) and start - first_column < len(rows[first - top]):
+        if first < min(last, len(rows)) and start - first_column < len(rows[first]):
             column = start - first_column
-            if len(rows[first - top][column]) <= LONGEST_REPEATED:
-                for row in rows[first - top + 1 : last - top + 1]:
-                    row[column] = row[column] or rows[first - top][column]
+            if len(rows[first][column]) <= LONGEST_REPEATED:
+                for row in rows[first + 1 : last + 1]:
+                    row[column] = row[column] or rows[first][column]
     return rows
 
 
