@@ -186,7 +186,7 @@ def test_two_people_disagree_without_seeing_each_other_and_a_third_decides(
         first, second = (pages[name] for name in raters)
         (third_name,) = pages.keys() - set(raters)
         third = pages[third_name]
-        for page, key, own, other in ((first, "a", *raters), (second, "1", *reversed(raters))):
+        for page, key, (own, other) in ((first, "a", raters), (second, "1", raters[::-1])):
             expect(page.locator("nav.tabs")).to_contain_text("Waiting 1")
             page.get_by_role("link", name=question).click()
             expect(page.get_by_role("heading", level=1)).to_have_text(question)

@@ -42,7 +42,9 @@ def of_html(path: Path) -> Iterator[tuple[Grid, Grid]]:
     import lxml.html
 
     page = lxml.html.fromstring(path.read_bytes())
-    for table in page.xpath("//table[not(.//table) and .//th]"):
+    for table in page.iter("table"):
+        if table.find(".//table") is not None or table.find(".//th") is None:
+            continue
         try:
             frame = _read_as_written(lxml.html.tostring(table, encoding="unicode"))
         except (ValueError, IndexError):  # a table without cells, or with rows of different lengths

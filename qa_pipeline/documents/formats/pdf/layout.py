@@ -257,6 +257,10 @@ def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line
     return lines, ()
 
 
+_LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
+_MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text taken for a table
+
+
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
     depths = _Depths()
@@ -264,8 +268,12 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
         if group.kind != "list_item":
             depths = _Depths()
         if group.table is not None:
-            for name in group.table.unused:
-                left_out.add("empty_column", name)
+            unused = group.table.unused
+            for name in unused:
+                if len(name.split()) > _LONGEST_NAME or len(unused) > _MOST_UNUSED:
+                    yield Block("paragraph", name, page=group.page)
+                else:
+                    left_out.add("empty_column", name)
             yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)

@@ -15,10 +15,13 @@ _PROBE = re.compile(r"(?<!\d)\d|\w(?=\W*$)|[*∗†‡§¶]")
 """The characters of a word that tell whether any is raised: first digits, signs and the last letter."""
 _LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
 _MARK = re.compile(r"[*∗†‡§¶]+|\[?\d{1,3}(?:[,–-] ?\d{1,3})*[\])]?,?|[a-z]")
+_SMALL = re.compile(r"\D*[1-9]?\d?\D*")
+"""The mark of a note behind a number; a larger number there is the next label of an axis, say."""
 _POWER = re.compile(r"[+−–-]\d{1,3}|\d{1,3}[+−–-]?")
 _BASE = re.compile(r"(?:\d[\d.,]{0,30}|[^\W\d_]{1,30}|\S)$")
 _FUNCTIONS = frozenset(("sin", "cos", "tan", "log", "min", "sec", "mol", "rad"))
 _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
+_SMALLER = 0.95  # of the type size: labels of an axis are as large as their neighbours
 _LENGTHS = frozenset(("m", "km", "dm", "cm", "mm", "µm", "μm", "nm", "ft", "in", "yd", "mi", "s"))
 """Units that have squares and cubes."""
 _LABEL = re.compile(r"^(\d{1,3})[.)]?\s?[^\W\d]", re.MULTILINE)
@@ -87,7 +90,7 @@ def _edits_of(
     places = [before, *range(start, end)]
     levels = [baseline(place) for place in places]
     base, size = max(levels, key=lambda level: level[1])
-    raised = [height - base > _SHIFT * size for height, _ in levels]
+    raised = [height - base > _SHIFT * size and own < _SMALLER * size for height, own in levels]
     place = start
     while place < end:
         first = place
@@ -111,7 +114,8 @@ def _write(before: str, mark: str, labels: Set[str]) -> str:
         return f"^{mark}"
     if mark in _ORDINAL and base[-1:].isdigit():
         return mark
-    return "" if _MARK.fullmatch(mark) else mark
+    is_number = base[-1:].isdigit() and not _SMALL.fullmatch(mark)
+    return "" if _MARK.fullmatch(mark) and not is_number else mark
 
 
 def _is_power(base: str, mark: str, labels: Set[str]) -> bool:

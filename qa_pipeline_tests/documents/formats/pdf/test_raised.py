@@ -55,3 +55,9 @@ def test_letters_and_signs_as_marks_never_touch_a_word() -> None:
 def test_the_raised_label_of_a_note_stands_apart_from_its_text() -> None:
     content = one_page("BT /F1 6 Tf 60 700 Td 4 Ts (1) Tj /F1 10 Tf 0 Ts (Measured at noon.) Tj ET")
     assert text_of(content) == "1 Measured at noon."
+
+
+def test_numbers_as_large_as_what_they_stand_beside_are_no_marks() -> None:
+    labels = one_page("BT /F1 10 Tf 60 700 Td (0) Tj 4 Ts (250) Tj 8 Ts (500) Tj 0 Ts ( days) Tj ET")
+    assert text_of(labels) == "0250500 days"
+    assert counts(parse(labels)) == {}

@@ -55,6 +55,13 @@ def test_the_name_of_a_column_that_is_empty_is_counted(layout: str) -> None:
     assert counts(parsed) == {"empty_column": (1, len("Remark"))}
 
 
+def test_a_sentence_above_an_empty_column_is_text_and_no_name() -> None:
+    sentence = "Write here what else you know"
+    parsed = parse(between_prose("ALL", [("Name", sentence, "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
+    assert sentence in [block.text for block in parsed.blocks]
+    assert counts(parsed) == {}
+
+
 @pytest.mark.parametrize("layout", ["ALL", "NONE"])
 def test_text_above_and_below_a_table_stays_prose(layout: str) -> None:
     kinds = [block.kind for block in parse(between_prose(layout)).blocks]
