@@ -84,9 +84,9 @@ def import_labels(
         print_line(f"{to}: {plural(len(new), 'label')} of {people} {'person' if people == 1 else 'people'}")
 
 
-def _people(named: list[str]) -> dict[str, str]:
+def _people(assignments: list[str]) -> dict[str, str]:
     people = {}
-    for text in named:
+    for text in assignments:
         tool_id, sign, name = text.partition("=")
         if not (tool_id and sign and name.strip()):
             raise InputError(f"--person {text}: give the id in the tool and a name, such as 3=Ada")

@@ -35,7 +35,7 @@ _MOST_PATHS = 5  # of a message: more fill the screen, and one says how many are
 _ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
 _PLACE = ("batch", "path")
 _RATINGS = "ratings"
-"""What people say of the same pairs: no table, but rows of a batch."""
+"""Ratings of the same pairs: no table, but rows of a batch."""
 PLACES = pl.Schema(dict.fromkeys(("content_sha256", "document_id", *_PLACE), pl.String()))
 
 

@@ -38,22 +38,22 @@ def _costs(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
     titles = {line.casefold() for line in headings.text.split("\n")}
     places = [match[0] for match in QUOTED.finditer(question.text) if match[0][1:-1].casefold() in titles]
     unplaced = functools.reduce(lambda text, place: text.replace(place, " "), places, question.text)
-    asked = read(unplaced, language)
+    unquoted = read(unplaced, language)
     plain = vocabulary.question_words | vocabulary.question_openers
-    subjects = {word.stem for word in asked.words if word.content and word.folded not in plain}
-    named = bool(subjects) or any(char.isdecimal() for char in question.text)
-    if not named:
+    subjects = {word.stem for word in unquoted.words if word.content and word.folded not in plain}
+    has_subject = bool(subjects) or any(char.isdecimal() for char in question.text)
+    if not has_subject:
         yield "it names no subject beside a place", 0.6
     new = [word for word in answer.words if word.content and word.stem not in question.stems]
     denies = any(word.folded in vocabulary.negations for word in answer.words)
     figures = set(answer.terms) - set(question.terms)
     tells = denies or any(term.startswith("=") or any(map(str.isdecimal, term)) for term in figures)
-    keys = {word.stem: word.folded for word in asked.words if word.folded in vocabulary.wording.metadata}
-    is_condition = any(word.folded in vocabulary.conditional_words for word in asked.words)
+    keys = {word.stem: word.folded for word in unquoted.words if word.folded in vocabulary.wording.metadata}
+    is_condition = any(word.folded in vocabulary.conditional_words for word in unquoted.words)
     if keys and not is_condition and subjects <= keys.keys() | set(headings.stems) and len(new) <= _LABEL:
         yield f'it asks for data of the document: "{min(keys.values())}"', 0.6
     quoted = {stem for place in places for stem in read(place, language).stems}
-    stated = {word.stem for word in answer.words if word.content and word.stem not in asked.stems}
+    stated = {word.stem for word in answer.words if word.content and word.stem not in unquoted.stems}
     if stated and not tells and stated <= quoted:
         yield "the name of its place answers it", 0.6
     if len(new) < _FEWEST_NEW and not tells:

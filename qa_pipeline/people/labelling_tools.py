@@ -23,7 +23,7 @@ Row = dict[str, Any]
 LIMITS = Limits(max_bytes=500_000_000, max_line_bytes=4_000_000, max_rows=100_000)
 """A row of a template holds an answer and claims with their evidence; Label Studio adds its own fields."""
 SHOWN = ("question", "answer", "evidence")
-"""What people see of a row; texts, shown as they are written."""
+"""Fields of a row that people see; texts, shown as they are written."""
 NOTES = ("edited_answer", "why")
 """Columns of texts that people may add to a label, of files that have them."""
 

@@ -63,11 +63,13 @@ def looks_of(archive: Archive) -> Looks:
 
 
 def _styles(root: "_Element") -> Iterator[Look]:
-    own = {form.get("numFmtId"): form.get("formatCode", "") for form in root.iterfind("{*}numFmts/{*}numFmt")}
+    custom_formats = {
+        form.get("numFmtId"): form.get("formatCode", "") for form in root.iterfind("{*}numFmts/{*}numFmt")
+    }
     struck = [_is_on(font.find("{*}strike")) for font in root.iterfind("{*}fonts/{*}font")]
     for style in root.iterfind("{*}cellXfs/{*}xf"):
         number, font = style.get("numFmtId", "0"), read_number(style.get("fontId"), 0)
-        form = own.get(number) or BUILT_IN.get(read_number(number, 0), "")
+        form = custom_formats.get(number) or BUILT_IN.get(read_number(number, 0), "")
         yield Look(form, None, font < len(struck) and struck[font])
 
 

@@ -195,8 +195,8 @@ def _write(element: "_Element", depth: int) -> _Part:
         raise _UnwritableError
     children = [child for child in element if _is_read(child)][: 1 if name in _FIRST_ONLY else None]
     parts = [_write(child, depth + 1) for child in children]
-    named = dict(zip(map(_name_of, children), parts, strict=True))
-    written = _RULES[name](element, parts, named) if name in _RULES else _join(parts)
+    by_name = dict(zip(map(_name_of, children), parts, strict=True))
+    written = _RULES[name](element, parts, by_name) if name in _RULES else _join(parts)
     if Counter(filter(str.isalnum, "".join(part.text for part in parts))) - Counter(written.text):
         raise _UnwritableError  # it has parts that such an element never has
     return written
@@ -213,22 +213,22 @@ def _rows(sign: str) -> _Rule:
 def _placed(below: str = "", above: str = "", base: str = "e") -> _Rule:
     """Return the rule of a base with parts below and above it, by their places or names."""
 
-    def write(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
-        places = {str(place): part for place, part in enumerate(parts)} | named
+    def write(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
+        places = {str(place): part for place, part in enumerate(parts)} | by_name
         accent = _name_of(element) == "mover"
         return _scripts(places[base], places.get(below), places.get(above), accent=accent)
 
     return write
 
 
-def _accent(element: "_Element", _: list[_Part], named: dict[str, _Part]) -> _Part:
+def _accent(element: "_Element", _: list[_Part], by_name: dict[str, _Part]) -> _Part:
     sign = _property(element, "chr", "\u0302" if _name_of(element) == "acc" else "¯")
-    return _scripts(named["e"], None, _Part(sign, "sign"), accent=True)
+    return _scripts(by_name["e"], None, _Part(sign, "sign"), accent=True)
 
 
-def _large_operator(element: "_Element", _: list[_Part], named: dict[str, _Part]) -> _Part:
+def _large_operator(element: "_Element", _: list[_Part], by_name: dict[str, _Part]) -> _Part:
     sign = _Part(_property(element, "chr", "∫"), "sign")
-    return _join([_scripts(sign, named.get("sub"), named.get("sup")), named["e"]])
+    return _join([_scripts(sign, by_name.get("sub"), by_name.get("sup")), by_name["e"]])
 
 
 def _fenced(element: "_Element", parts: list[_Part], _: object) -> _Part:
@@ -242,8 +242,8 @@ def _fenced(element: "_Element", parts: list[_Part], _: object) -> _Part:
     return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
 
 
-def _ratio(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
-    above, below = parts if "num" not in named else (named["num"], named["den"])
+def _ratio(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
+    above, below = parts if "num" not in by_name else (by_name["num"], by_name["den"])
     if not above.text or not below.text:
         raise _UnwritableError
     if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
@@ -251,11 +251,11 @@ def _ratio(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> 
     return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
 
 
-def _root(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
+def _root(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
     if _name_of(element) == "msqrt":
         inside, degree = _join(parts), None
     else:
-        inside, degree = (named["e"], named.get("deg")) if "e" in named else parts
+        inside, degree = (by_name["e"], by_name.get("deg")) if "e" in by_name else parts
     if degree is None or not degree.text:
         return _Part(f"sqrt({inside.text})")
     return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
@@ -326,8 +326,8 @@ def _join(parts: Sequence[_Part]) -> _Part:
 
 
 def _scripts(base: _Part, below: _Part | None, above: _Part | None, *, accent: bool = False) -> _Part:
-    if accent and above is not None and (named := _NAMED_ACCENTS.get(above.text)):
-        return _Part(f"{named}({base.text})")
+    if accent and above is not None and (accent_name := _NAMED_ACCENTS.get(above.text)):
+        return _Part(f"{accent_name}({base.text})")
     simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
     keeps = simple or base.kind == "sign" or _is_enclosed(base.text)
     written = base.text if keeps else f"({base.text})"

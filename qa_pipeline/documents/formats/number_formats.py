@@ -76,10 +76,10 @@ def show_number(value: float, form: str) -> str | None:
         except InvalidOperation:  # more digits than any program shows
             return None
     minus = "-" if value < 0 and not own_negative and any(digit in digits for digit in "123456789") else ""
-    shown = "".join(
+    text = "".join(
         chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{minus}{before}{digits}{after}"
     )
-    return " ".join(shown.split()) or None
+    return " ".join(text.split()) or None
 
 
 @lru_cache(maxsize=512)

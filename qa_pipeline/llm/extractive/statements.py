@@ -84,7 +84,7 @@ def _question(
         or not phrases.idle.isdisjoint(groups.get("condition", "").split())
     ):
         return None
-    named = any(is_identifier(word) for clause in clauses for word in clause.split())
+    has_name = any(is_identifier(word) for clause in clauses for word in clause.split())
     if "subject" in groups:
         subject = _subject(groups["subject"], passage, phrases)
         mentioned = _is_mentioned(groups["subject"], passage, phrases)
@@ -96,12 +96,12 @@ def _question(
             or not (mentioned or _says_enough(statement, subject, passage))
         ):
             return None
-        groups["subject"], named = subject, named or mentioned
+        groups["subject"], has_name = subject, has_name or mentioned
     source = place.source(phrases)
-    if not named and not (source and "{source}" in statement.template):
+    if not has_name and not (source and "{source}" in statement.template):
         return None
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
-    return fill(statement.template, {**groups, "source": source}, placed=not named)
+    return fill(statement.template, {**groups, "source": source}, placed=not has_name)
 
 
 def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:

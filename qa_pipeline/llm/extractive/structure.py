@@ -49,11 +49,11 @@ _NOTHING = re.compile(r"[\W_]*|[Nn]/?[Aa]|TBD|TODO")
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask for what the shape of the passage's text says."""
     place, read = place_of(passage, phrases), split_into_lines(passage.text)
-    named = place.heading or place.title
-    if named:
-        opens_small = named.split(" ", 1)[0].lower() in phrases.definite
-        subject = phrases.kinds.sub("", named[:1].lower() + named[1:] if opens_small else named)
-        if named == place.title or any(map(is_identifier, named.split())):
+    name = place.heading or place.title
+    if name:
+        opens_small = name.split(" ", 1)[0].lower() in phrases.definite
+        subject = phrases.kinds.sub("", name[:1].lower() + name[1:] if opens_small else name)
+        if name == place.title or any(map(is_identifier, name.split())):
             yield from _pairs(read, subject, passage, phrases)
         yield from _terms(read, place, passage, phrases)
         yield from _cells(read, passage, phrases)
@@ -143,9 +143,9 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
             source = place.source(phrases)
             if not (does or defines) or not source:
                 continue
-            shown = key if is_identifier(key) else phrases.quoted(key)
+            quoted_key = key if is_identifier(key) else phrases.quoted(key)
             question = fill(
-                phrases.action if does else phrases.term, {"key": shown, "source": source}, placed=True
+                phrases.action if does else phrases.term, {"key": quoted_key, "source": source}, placed=True
             )
             end = start + len(value)
             answer = f"{key} {value[:1].lower()}{value[1:]}" if does else value

@@ -125,13 +125,13 @@ def phrases_in(language: str) -> Phrases:
 @functools.cache
 def environment(language: str) -> Environment:
     """Return the templates of the package with their phrases and numbers in a language."""
-    shown = HTML.overlay(extensions=["jinja2.ext.i18n"])
+    templates = HTML.overlay(extensions=["jinja2.ext.i18n"])
     # an overlay shares these with its original
-    shown.globals, shown.filters = dict(HTML.globals), dict(HTML.filters)
-    shown.policies = {**HTML.policies, "ext.i18n.trimmed": True}
+    templates.globals, templates.filters = dict(HTML.globals), dict(HTML.filters)
+    templates.policies = {**HTML.policies, "ext.i18n.trimmed": True}
     phrases = phrases_in(language)
-    shown.install_gettext_translations(phrases, newstyle=True)  # type: ignore[attr-defined]
-    shown.filters |= {
+    templates.install_gettext_translations(phrases, newstyle=True)  # type: ignore[attr-defined]
+    templates.filters |= {
         "phrase": phrases.phrase,
         "capital": lambda text: text[:1].upper() + text[1:],
         "words": phrases.vocabulary,
@@ -142,14 +142,14 @@ def environment(language: str) -> Environment:
         "short": lambda value: phrases.number(value, ".4g"),
         "share": lambda count, total: phrases.number(count / total, ".1%") if total else "–",
     }
-    return shown
+    return templates
 
 
 def language_of(request: Request) -> str:
     """Return the language of a request: of its address, else of the cookie, else of the browser."""
     preferred = request.headers.get("accept-language", "")
-    asked = [part.partition(";q=") for part in preferred.replace(" ", "").split(",")]
-    by_weight = sorted(asked, key=lambda part: -_weight(part[2]))
+    preferences = [part.partition(";q=") for part in preferred.replace(" ", "").split(",")]
+    by_weight = sorted(preferences, key=lambda part: -_weight(part[2]))
     codes = (code.partition("-")[0].lower() for code, _, _ in by_weight)
     chosen = (request.query_params.get("lang"), request.cookies.get(COOKIE), *codes)
     return next((code for code in chosen if code in LANGUAGES), ENGLISH)

@@ -236,7 +236,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
     opposing = _opposing(views, contradictions, paths)
-    shown = sorted(sorted(views, key=_is_supported)[:_MOST_CLAIMS], key=attrgetter("number"))
+    listed = sorted(sorted(views, key=_is_supported)[:_MOST_CLAIMS], key=attrgetter("number"))
     # A claim says so with its first difference, and a quote with its place.
     is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
@@ -250,9 +250,9 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
             len(views),
             is_refusal=pair["coverage"] == "none",
         ),
-        claims=shown,
-        unshown=len(views) - len(shown),
-        answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], shown)),
+        claims=listed,
+        unshown=len(views) - len(listed),
+        answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], listed)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         opposing=opposing,

@@ -146,7 +146,7 @@ class RatingPanel:
         is_drawn = pl.col("lot") < round(self._overlap * 2**64) if self._overlap < 1 else pl.lit(value=True)
         waits = (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
         rated = [f"{batch}\n{pair_id}" for batch, pair_id in ratings]
-        asked = rows.filter(
+        candidates = rows.filter(
             pl.col("expected_verdict").is_null(),
             pl.col("pair_id").is_in([*self.gold])
             | pl.concat_str("batch", pl.lit("\n"), "pair_id").is_in(rated)
@@ -154,7 +154,7 @@ class RatingPanel:
         )
         return {
             (batch, pair_id): self._stand(pair_id, ratings.get((batch, pair_id), {}), is_waiting=is_waiting)
-            for batch, pair_id, is_waiting in asked.select("batch", "pair_id", waits).iter_rows()
+            for batch, pair_id, is_waiting in candidates.select("batch", "pair_id", waits).iter_rows()
         }
 
     def seen_by(self, who: str, rows: pl.DataFrame, stands: Mapping[tuple[str, str], Stand]) -> pl.DataFrame:

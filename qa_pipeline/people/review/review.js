@@ -18,7 +18,7 @@
   // Links that change some parts of the page only: fetch it and swap those.
   const PARTS = ["answer", "claims", "source"].filter((id) => document.getElementById(id));
   const withoutHash = (address) => address.split("#")[0];
-  let shown = withoutHash(location.href);
+  let currentAddress = withoutHash(location.href);
   const swap = async (address) => {
     const reply = await fetch(address);
     if (!reply.ok || !PARTS.length) throw new Error(reply.statusText);
@@ -27,7 +27,7 @@
     const fresh = PARTS.map((id) => other.getElementById(id));
     if (!fresh.every((part) => part)) throw new Error("another page");
     for (const part of fresh) document.getElementById(part.id).replaceWith(part);
-    shown = withoutHash(address);
+    currentAddress = withoutHash(address);
     const again = [...document.querySelectorAll("a[data-swap]")].find((link) => link.textContent === label);
     (document.getElementById(focused) ?? again)?.focus({ preventScroll: true });
     show(address);
@@ -40,7 +40,7 @@
     swap(address).then(() => history.pushState(null, "", address), () => location.assign(address));
   });
   addEventListener("popstate", () => {
-    if (withoutHash(location.href) !== shown) swap(location.href).catch(() => location.reload());
+    if (withoutHash(location.href) !== currentAddress) swap(location.href).catch(() => location.reload());
   });
 
   // Filters: choosing a value shows its pairs; what is empty does not stand in the address.

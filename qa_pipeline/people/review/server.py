@@ -128,9 +128,9 @@ def build_app(
         },
     )
     tables = StoredTables(layout)
-    own = settings.review
-    is_shared = sessions.token is None and (own.overlap > 0 or own.gold is not None)
-    panel = RatingPanel(layout, sessions.people, own.overlap, own.gold) if is_shared else None
+    review = settings.review
+    is_shared = sessions.token is None and (review.overlap > 0 or review.gold is not None)
+    panel = RatingPanel(layout, sessions.people, review.overlap, review.gold) if is_shared else None
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
         layout,

@@ -53,7 +53,7 @@ _NO_TITLE = re.compile(
     r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
     re.IGNORECASE,
 )
-"""What programs state as title: nothing, or the name of a file."""
+"""Titles that programs state unasked: nothing, or the name of a file."""
 _PARTS = frozenset(
     ("abstract", "introduction", "summary", "preface", "contents", "zusammenfassung", "einleitung", "vorwort",
      "inhalt", "inhaltsverzeichnis", "sammanfattning", "inledning", "förord", "innehåll")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 _TOKEN = re.compile(
     r"(?<![^\s\ufffe])[^\s\d*∗†‡§¶\ufffe]{0,60}(?:[\d*∗†‡§¶][^\s\ufffe]{0,60}|(?<=\S)(?=[\r\n]))"
 )
-"""What may hold a raised mark: a word with a digit or sign, and the end of a run, as PDFium ends it there."""
+"""Stretches that may hold a raised mark: a word with a digit or sign, and the end of a run."""
 _PROBE = re.compile(r"(?<!\d)\d|\w(?=\W*$)|[*∗†‡§¶]")
 """The characters of a word that tell whether any is raised: first digits, signs and the last letter."""
 _LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
