@@ -1,27 +1,46 @@
 """Documents in, question-answer training data out, every sentence proved from its source."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.monitoring.observing import observe, start_observing
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from qa_pipeline.api.documents import Document, chunk, read_document
+    from qa_pipeline.api.evaluation import Report, evaluate
+    from qa_pipeline.api.generation import generate
+    from qa_pipeline.api.verification import Claim, Evidence, Verification, verify, verify_many
+    from qa_pipeline.publishing.manifest import load_release
 
-    import polars as pl
+__all__ = [
+    "Claim",
+    "Document",
+    "Evidence",
+    "Report",
+    "Verification",
+    "chunk",
+    "evaluate",
+    "generate",
+    "load_release",
+    "observe",
+    "read_document",
+    "start_observing",
+    "verify",
+    "verify_many",
+]
 
-__all__ = ["load_release", "observe", "start_observing"]
+_MODULES = {
+    "documents": ("Document", "chunk", "read_document"),
+    "evaluation": ("Report", "evaluate"),
+    "generation": ("generate",),
+    "verification": ("Claim", "Evidence", "Verification", "verify", "verify_many"),
+}
+_PLACES = {name: f"qa_pipeline.api.{module}" for module, names in _MODULES.items() for name in names}
+_PLACES["load_release"] = "qa_pipeline.publishing.manifest"
 
 
-def load_release(path: "Path | str", split: str) -> "pl.LazyFrame":
-    """Return the rows of one split of a release, read only as far as they are asked for.
-
-    Args:
-        path: a release folder, or the folder of releases, whose latest is read.
-        split: its name, such as train.
-
-    Raises:
-        ReleaseError: there is no whole release, or it has no such split.
-    """
-    from qa_pipeline.publishing import manifest  # heavy, and nothing else of the package needs it
-
-    return manifest.load_release(path, split)
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: each part takes a second, and nobody needs them all."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'qa_pipeline' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

@@ -94,7 +94,7 @@ def build_verdicts(
         _joined(decided, spans, citation_quality(pairs, claims, claim_verdicts))
         .with_columns(
             pl.col("unsupported_spans").fill_null([]),
-            _support_level(),
+            support_level(),
             by_person.alias("decided_by"),
             pl.lit(f"{verification.thresholds_id}/{judging.thresholds_id}").alias("thresholds_id"),
         )
@@ -317,7 +317,8 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: floa
     )
 
 
-def _support_level() -> pl.Expr:
+def support_level() -> pl.Expr:
+    """Return the level that follows from the column grounding; null where that is."""
     share = pl.col("grounding").round(_DIGITS)
     return (
         pl.when(share >= WELL_SUPPORTED)

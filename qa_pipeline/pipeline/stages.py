@@ -415,18 +415,20 @@ def score_claims(
     model_claims: Mapping[str, list[Claim]] | None = None,
     one_corpus: bool = True,
     to_the_question: bool = True,
+    similarity: bool = True,
 ) -> pl.DataFrame:
     """Return every local score of every claim; answers without `model_claims` are split by rules.
 
-    No language model is asked. Without `one_corpus` each pair is alone with its passages, and without
-    `to_the_question` these may prove a claim that answers something else.
+    No language model is asked. Without `one_corpus` each pair is alone with its passages, without
+    `to_the_question` these may prove a claim that answers something else, and without `similarity` nothing
+    is embedded.
     """
     settings = resources.settings.verification
     claims = find_claims(
         pairs,
         documents,
         chunks,
-        resources.embedder,
+        resources.embedder if similarity else None,
         notify if resources.entailment is None else no_progress,  # of two counts the slower is shown
         embeddings=embeddings,
         model_claims=model_claims,

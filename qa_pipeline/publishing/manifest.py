@@ -291,7 +291,15 @@ def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -
 
 
 def load_release(path: Path | str, split: str) -> pl.LazyFrame:
-    """Return the rows of one split of a release, as `qa_pipeline.load_release` does."""
+    """Return the rows of one split of a release, read only as far as they are asked for.
+
+    Args:
+        path: a release folder, or the folder of releases, whose latest is read.
+        split: its name, such as train.
+
+    Raises:
+        ReleaseError: there is no whole release, or it has no such split.
+    """
     folder = release_folder(Path(path))
     manifest = read_manifest(folder)
     if split not in manifest.splits:

@@ -9,7 +9,8 @@ here: what the scores mean is `deciding.py`.
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import cast
+from itertools import chain
+from typing import NamedTuple, cast
 
 import polars as pl
 
@@ -66,7 +67,7 @@ def find_claims(
     pairs: pl.DataFrame,
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
-    embedder: Encoder,
+    embedder: Encoder | None,
     notify: ProgressCallback = no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
@@ -80,7 +81,8 @@ def find_claims(
         pairs: refusals (coverage none) and failed pairs have no claims.
         documents: the batch's documents; evidence offsets point into their text.
         chunks: the batch's chunks.
-        embedder: embeds claims and pieces of evidence, in one call for a group of pairs.
+        embedder: embeds claims and pieces of evidence, in one call for a group of pairs; without it no
+            similarity is known, and shared words alone rank the evidence of what is not proved.
         notify: called with how many pairs are done.
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
@@ -92,7 +94,7 @@ def find_claims(
         SettingsError: the embedding model gives vectors without a direction.
     """
     batch = Batch.of(documents, chunks, one_corpus)
-    vectors = ChunkVectors(embeddings, batch.texts, embedder)
+    vectors = None if embedder is None else ChunkVectors(embeddings, batch.texts, embedder)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     rows: list[ClaimColumns] = []
     done = 0
@@ -102,16 +104,10 @@ def find_claims(
             for pair in typed_rows(group, DraftedPairRow)
             for task in _tasks(pair, batch, model_claims or {}, to_the_question)
         ]
-        vectors.load(i for task in tasks for i in task.cited_documents)
-        texts = TextVectors(
-            (
-                text
-                for task in tasks
-                for text in (task.compared_text, *(candidate.text for candidate in task.pool))
-            ),
-            embedder,
-        )
-        rows.extend(_row(task, batch, texts, vectors) for task in tasks)
+        cosines = [_Cosines([0.0] * len(task.pool), None, None) for task in tasks]
+        if embedder is not None and vectors is not None:
+            cosines = _cosines(tasks, embedder, vectors)
+        rows.extend(_row(task, batch, of_task) for task, of_task in zip(tasks, cosines, strict=True))
         done += group.height
         notify(done, answered.height)
     return CLAIMS.frame(rows)
@@ -368,16 +364,42 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     )
 
 
-def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> ClaimColumns:
+class _Cosines(NamedTuple):
+    """Cosines of a claim to each candidate of its pool, and the best to a chunk; None where unknown."""
+
+    candidates: Sequence[float]
+    to_cited_chunks: float | None
+    to_cited_documents: float | None
+
+    @property
+    def best(self) -> float | None:
+        """Return the best cosine to a sentence, window or chunk of the cited passages."""
+        if self.to_cited_chunks is None:
+            return None
+        return max([*self.candidates, self.to_cited_chunks])
+
+
+def _cosines(tasks: Sequence[_Task], embedder: Encoder, vectors: ChunkVectors) -> list[_Cosines]:
+    """Return the cosines of claims, whose texts are embedded in one call."""
+    vectors.load(i for task in tasks for i in task.cited_documents)
+    pools = [[candidate.text for candidate in task.pool] for task in tasks]
+    compared = [task.compared_text for task in tasks]
+    texts = TextVectors(chain(compared, *pools), embedder)
+    return [
+        _Cosines(
+            texts.cosines(text, pool),
+            vectors.best(texts.of(text), task.citations.chunk_ids),
+            vectors.best(texts.of(text), task.cited_documents),
+        )
+        for task, text, pool in zip(tasks, compared, pools, strict=True)
+    ]
+
+
+def _row(task: _Task, batch: Batch, cosines: _Cosines) -> ClaimColumns:
     """Return the row of the claims table."""
     claim, pair_id, citations = task.claim, task.pair["pair_id"], task.citations
     text_alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
     content = f"{pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{text_alone}"
-    cosines = texts.cosines(task.compared_text, [candidate.text for candidate in task.pool])
-    vector = texts.of(task.compared_text)
-    in_chunks = in_documents = vectors.best(vector, citations.chunk_ids)
-    if task.cited_documents != citations.chunk_ids:
-        in_documents = vectors.best(vector, task.cited_documents)
     candidate_chunks = dict.fromkeys([*(candidate.chunk_id for candidate in task.pool), *citations.chunk_ids])
     return {
         "claim_id": hash_text(content)[:32],
@@ -390,11 +412,11 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
         "split_reason": claim.split_reason,
         "start": claim.start,
         "end": claim.end,
-        **_evidence_columns(task, batch, cosines),
+        **_evidence_columns(task, batch, cosines.candidates),
         "citation_status": citations.status,
         "citation_reason": citations.reason,
-        "similarity": max([*cosines, in_chunks]) if cosines and in_chunks is not None else in_chunks,
-        "chunk_similarity": in_documents,
+        "similarity": cosines.best,
+        "chunk_similarity": cosines.to_cited_documents,
         "quotes": [_quote_row(check, batch) for check in citations.checks],
         "candidate_chunk_ids": list(candidate_chunks)[:_MOST_CANDIDATE_CHUNKS],
     }

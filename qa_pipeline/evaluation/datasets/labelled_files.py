@@ -4,7 +4,7 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 """
 
 import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage.row_files import Fault, open_rows
+from qa_pipeline.storage.row_files import Fault, FileRow, open_rows
 
 Row = dict[str, Any]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
@@ -146,9 +146,26 @@ def read_blocks(
             if name not in file.types:
                 raise InputError(f"{path} has no column {name}; add it: {content}")
         columns = [name for name in file.types if name in shape.model_fields]
+    yield from usable_blocks(file.rows(columns), shape, faults, path)
+
+
+def usable_blocks(
+    reads: Iterable[FileRow], shape: type[LabelledRow], faults: Faults, path: Path
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows that can be used, a block at a time; of rows with one id the first counts.
+
+    Args:
+        reads: rows as they were read.
+        shape: what they hold.
+        faults: rows that cannot be used are counted here.
+        path: of their file; its stem is the data set of rows that name none.
+
+    Raises:
+        InputError: no row can be used.
+    """
     schema, ids = shape.columns, set[str]()
     block: list[Row] = []
-    for place, read in enumerate(file.rows(columns)):
+    for place, read in enumerate(reads):
         row = check(read.value, shape)
         # rows of premises have no id
         name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))

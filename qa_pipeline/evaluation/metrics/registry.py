@@ -16,6 +16,13 @@ FAMILIES: Mapping[str, Sequence[Metric]] = {
 METRICS = by_name(metric for metrics in FAMILIES.values() for metric in metrics)
 """By name. Weights and bands of a metric stand beside it, in its family's file."""
 
+SUMMARY = (
+    "faithfulness", "grounding", "hallucination", "citation_accuracy", "fabricated_citations",
+    "context_recall", "answer_relevance", "answer_correctness",
+)  # fmt: skip
+"""The metrics that people ask for first: is the answer supported, cited, to the question and right, and could
+it be. Those that a gate treats as critical are among them."""
+
 
 def chosen_metrics(names: Sequence[str]) -> list[Metric]:
     """Return the named metrics, in the order of the registry; all where none is named.

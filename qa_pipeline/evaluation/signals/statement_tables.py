@@ -96,6 +96,7 @@ def decide_statements(
     *,
     model_claims: Mapping[str, list[Claim]] | None = None,
     to_the_question: bool = True,
+    similarity: bool = True,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the claims of statements with their scores, and the verdict on each.
 
@@ -107,6 +108,7 @@ def decide_statements(
         verifier: is asked about the claims that the local steps leave open; None leaves them so.
         model_claims: claims that a model cut, in place of those of the rules.
         to_the_question: whether a claim must also answer the question of its statement.
+        similarity: whether cosines are computed, by which no claim is accepted.
 
     Raises:
         PermanentModelError: the verifier can answer no further request.
@@ -121,6 +123,7 @@ def decide_statements(
         model_claims=model_claims,
         one_corpus=False,
         to_the_question=to_the_question,
+        similarity=similarity,
     )
     verdicts = decide_claims(claims, tables.pairs, settings.verification)
     if verifier is None:
