@@ -21,6 +21,8 @@ REASONS: Mapping[str, str] = {
     "too_large": "it is too large (documents.max_bytes)",
     "undecodable": "its letters are in no known encoding",
     "unsupported_format": "its format is not supported",
+    # chunks that were not asked
+    "in_doubt": "the reader is not sure of its text",
     # pairs that were not accepted
     "ambiguous_citation": "its citation fits several documents",
     "bare_cells": "the answer is a row of a table and no sentence",
@@ -33,6 +35,7 @@ REASONS: Mapping[str, str] = {
     "unclear_question": "it is not clear what the question asks",
     "cited_document_without_text": "it cites a document that could not be read",
     "conflicting_answers": "one question has different accepted answers",
+    "evidence_in_doubt": "it is proved, and the reader is not sure of the text that proves it",
     "entailment_contradiction": "the entailment model finds it contradicted",
     "fabricated_citation": "it cites a source that does not exist",
     "hops_unproved": "whether it needs both of its passages is not known",

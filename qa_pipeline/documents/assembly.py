@@ -6,7 +6,7 @@ list), fenced code, one line a table row, a blank line between blocks.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
@@ -14,11 +14,14 @@ from typing import Literal
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.rows import DoubtStruct
 from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.text.doubt import KINDS, SIGN, Doubt
 
 _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
 _DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
+_MOST_DOUBTS = 16  # of a block: one with more is in doubt as a whole, as the place of each takes time
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 
@@ -49,6 +52,7 @@ class Assembled:
     sections: list[Section] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
     masked: Counter[str] = field(default_factory=Counter)
+    doubts: list[DoubtStruct] = field(default_factory=list)
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
@@ -66,8 +70,24 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         if text or block.marker:
             too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
             draft.add(block, "paragraph" if too_long else block.kind, text)
+            if text and SIGN.search(block.text):
+                draft.note_doubts(text, list(_doubts_of(block, text, mask)))
     draft.end_section()
-    return Assembled("".join(draft.parts), draft.sections, draft.pages(), masked)
+    return Assembled("".join(draft.parts), draft.sections, draft.pages(), masked, draft.doubts)
+
+
+def _doubts_of(block: Block, text: str, mask: Mask) -> Iterator[tuple[Doubt, int, int]]:
+    """Yield the kind of each doubt of a block and its span in the text of the block.
+
+    A row is in doubt as a whole, of other text the characters beside the sign.
+    """
+    signs = list(SIGN.finditer(block.text))
+    for sign in signs[:_MOST_DOUBTS]:
+        kind, start, end = KINDS[sign[0]], 0, len(text)
+        if block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
+            at = min(len(mask(lay_out(block.kind, clean(block.text[: sign.start()])))[0]), end)
+            start, end = max(at - 1, 0), min(at + 2, end)
+        yield kind, start, end
 
 
 class _Draft:
@@ -81,6 +101,7 @@ class _Draft:
         self.path: list[tuple[int, str]] = []
         self.sections: list[Section] = []
         self.page_starts: list[tuple[int, int]] = []
+        self.doubts: list[DoubtStruct] = []
 
     def add(self, block: Block, kind: BlockKind, text: str) -> None:
         """Append a block, whose kind and text may have changed since it was parsed."""
@@ -96,6 +117,16 @@ class _Draft:
         self._append(_write_block(block, kind, text))
         self.end = self.length
         self.previous = kind
+
+    def note_doubts(self, text: str, doubts: Iterable[tuple[Doubt, int, int]]) -> None:
+        """Note the doubts about the text of the last block; rows of one table are one place."""
+        at = self.length - len(self.parts[-1]) + self.parts[-1].rfind(text)
+        for kind, start, end in doubts:
+            last = self.doubts[-1] if self.doubts else None
+            if last and last["kind"] == kind and at + start <= last["end"] + 1:
+                last["end"] = max(last["end"], at + end)
+            else:
+                self.doubts.append({"kind": kind, "start": at + start, "end": at + end})
 
     def _separator(self, kind: BlockKind, *, continues: bool) -> str:
         if self.previous is None:

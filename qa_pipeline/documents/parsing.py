@@ -21,6 +21,7 @@ from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.storage.rows import (
     DeclaredStruct,
+    DoubtStruct,
     LanguageShareStruct,
     LeftOutStruct,
     MaskedStruct,
@@ -42,6 +43,7 @@ class ContentRow(TypedDict):
     pages: list[PageStruct]
     left_out: list[LeftOutStruct]
     masked: list[MaskedStruct]
+    doubts: list[DoubtStruct] | None
     detail: str | None
 
 
@@ -140,6 +142,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
             for part in sorted(parsed.left_out, key=lambda part: part.what)
         ],
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
+        "doubts": text.doubts or None,
         "detail": mask("; ".join(parsed.notes))[0] or None,
     }
 

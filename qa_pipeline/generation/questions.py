@@ -35,6 +35,7 @@ from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
+from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.language import in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
@@ -48,6 +49,9 @@ NOT_WRITTEN = "not_written"
 NOT_STANDALONE = "not_standalone"
 FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
+IN_DOUBT = "in_doubt"
+_SHARE_IN_DOUBT = 0.8
+"""Share of a chunk's text in doubt for which it is not asked: the rest is too little to ask about."""
 _EDGE = ("chunk_id", "other_chunk_id", "bridge")
 _MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
 _MOST_ASKED = 30  # earlier questions that a prompt shows: more cost tokens, fewer let old ones come again
@@ -138,13 +142,24 @@ def write_questions(
 
 
 def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
-    """Return the chunks that are not asked, since others say the same, with the reason."""
+    """Return the chunks that are not asked, as others say the same or they are in doubt, with the reason."""
     skips = {
         NEAR_DUPLICATE: settings.skip_near_duplicates,
         REPEATED_BLOCK: settings.skip_repeated_blocks,
     }
     marked = chunks.filter(pl.col("repeats").is_in([reason for reason, skip in skips.items() if skip]))
-    return dict(marked.select("chunk_id", "repeats").iter_rows())
+    letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
+    doubtful = chunks.filter(pl.col("doubts").is_not_null())
+    rest = _without_doubts(doubtful).select(letters).to_series()
+    in_doubt = doubtful.filter(rest <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
+    return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "repeats").iter_rows())}
+
+
+def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return the chunks with blanks in place of sentences and rows in doubt: nothing is asked about them."""
+    columns = ("text", "language", "doubts", "char_start")
+    texts = [blank_doubts(*columns) for columns in chunks.select(columns).iter_rows()]
+    return chunks.with_columns(text=pl.Series(texts, dtype=pl.String()))
 
 
 def plan_requests(
@@ -160,10 +175,11 @@ def plan_requests(
     guidance: Guidance = NO_GUIDANCE,
 ) -> dict[tuple[str, ...], Planned]:
     """Return the open requests by chunk or chunks, best first; `valid` are rows that exist already."""
+    chunks, left_out = _without_doubts(chunks), passed_over(chunks, settings)
     asked_of_chunk: dict[str, list[QuestionRow]] = defaultdict(list)
     for row in valid:
         asked_of_chunk[row["target_chunk_ids"][0]].append(row)
-    left_out, passages, rounds = passed_over(chunks, settings), passages_by_id(chunks), []
+    passages, rounds = passages_by_id(chunks), []
     for chunk_id, *section in chunks.select("chunk_id", "document_id", "section_start").iter_rows():
         before = max((row["round"] or 0 for row in asked_of_chunk[chunk_id]), default=0)
         again = before == 0 or (tuple(section) in uncovered and before < settings.max_rounds)

@@ -52,13 +52,21 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(
         [
             stage_counts("documents", "found", frames["documents"], "status"),
-            stage_counts("chunks", "cut", frames["chunks"]),
+            stage_counts("chunks", "cut", frames["chunks"].with_columns(*_certainty()), "certainty"),
             stage_counts("questions", "asked", questions, "status"),
             stage_counts("pairs", "made", pairs.with_columns(drafted), "status"),
             stage_counts("verdicts", "decided", frames["verdicts"], "verdict"),
             *_training(frames["verdicts"], frames.get("training_examples")),
         ]
     )
+
+
+def _certainty() -> tuple[pl.Expr, pl.Expr]:
+    """Return whether the reader of a chunk is sure of all its text, and the kinds of its doubts as reason."""
+    kinds = pl.col("doubts").list.eval(pl.element().struct.field("kind").unique().sort()).list.join(", ")
+    is_certain = pl.col("doubts").is_null()
+    certainty = pl.when(is_certain).then(pl.lit("certain")).otherwise(pl.lit("in_doubt"))
+    return certainty.alias("certainty"), kinds.alias("reason")
 
 
 _MISSED = {

@@ -21,9 +21,10 @@ from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, Sibling, m
 from qa_pipeline.retrieval.token_counts import WordCounts, count_texts
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.rows import ChunkRow, PageStruct, SectionStruct
+from qa_pipeline.storage.rows import ChunkRow, DoubtStruct, PageStruct, SectionStruct
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS
+from qa_pipeline.text.doubt import doubts_within
 from qa_pipeline.text.language import UNDETERMINED, piece_language
 
 _ID_LENGTH = 32  # hex digits: 128 bits, in which no two texts meet by chance
@@ -42,6 +43,7 @@ class ParsedDocumentRow(TypedDict):
     text: str
     sections: list[SectionStruct]
     pages: list[PageStruct]
+    doubts: list[DoubtStruct] | None
 
 
 def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:
@@ -112,6 +114,7 @@ def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[Draft], seen: Counter[s
             "page_last": _page(row["pages"], draft.end - 1),
             "tokens": draft.tokens,
             "language": piece_language(text, row["language"]),
+            "doubts": doubts_within(row["doubts"], draft.start, draft.end) or None,
             "text": text,
             "repeats": None,
         }

@@ -38,6 +38,14 @@ class MaskedStruct(TypedDict):
     count: int
 
 
+class DoubtStruct(TypedDict):
+    """Hold one value of type `doubt` as columns of tables have it."""
+
+    kind: str
+    start: int
+    end: int
+
+
 class LanguageShareStruct(TypedDict):
     """Hold one value of type `language share` as columns of tables have it."""
 
@@ -155,6 +163,7 @@ class DocumentRow(TypedDict):
     languages: list[LanguageShareStruct]
     left_out: list[LeftOutStruct]
     masked: list[MaskedStruct]
+    doubts: list[DoubtStruct] | None
     declared: DeclaredStruct | None
     near_duplicate_of: str | None
     near_duplicate_similarity: float | None
@@ -182,6 +191,7 @@ class ChunkRow(TypedDict):
     tokens: int
     language: str
     repeats: str | None
+    doubts: list[DoubtStruct] | None
     text: str
 
 
@@ -268,6 +278,7 @@ class ClaimRow(TypedDict):
     evidence_end: int | None
     evidence_page: int | None
     evidence_quote: str | None
+    evidence_doubt: str | None
     similarity: float | None
     chunk_similarity: float | None
     token_recall: float | None
@@ -420,6 +431,7 @@ class DocumentColumns(TypedDict, total=False):
     languages: list[LanguageShareStruct]
     left_out: list[LeftOutStruct]
     masked: list[MaskedStruct]
+    doubts: list[DoubtStruct] | None
     declared: DeclaredStruct | None
     near_duplicate_of: str | None
     near_duplicate_similarity: float | None
@@ -447,6 +459,7 @@ class ChunkColumns(TypedDict, total=False):
     tokens: int
     language: str
     repeats: str | None
+    doubts: list[DoubtStruct] | None
     text: str
 
 
@@ -508,6 +521,7 @@ class ClaimColumns(TypedDict, total=False):
     evidence_end: int | None
     evidence_page: int | None
     evidence_quote: str | None
+    evidence_doubt: str | None
     similarity: float | None
     chunk_similarity: float | None
     token_recall: float | None

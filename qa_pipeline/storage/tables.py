@@ -16,6 +16,7 @@ SECTION = pl.Struct({"heading_path": STRINGS, "level": pl.Int32(), **SPAN})
 PAGE = pl.Struct({"number": pl.Int32(), **SPAN})
 LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": pl.Int64()})
 MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
+DOUBT = pl.Struct({"kind": pl.String(), **SPAN})
 LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
 DECLARED = pl.Struct(
     {
@@ -152,6 +153,7 @@ CLAIMS = Table(
         column("evidence_end", I64, "One past its last character.", nullable=True),
         column("evidence_page", I32, "Page it starts on.", nullable=True),
         column("evidence_quote", S, "The evidence, verbatim.", nullable=True),
+        column("evidence_doubt", S, "Kinds of doubt about the text of the evidence; null where its reader is sure of it.", nullable=True),
         column("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
         column("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
         column("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
@@ -395,7 +397,7 @@ JUDGE_CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 # One column a line reads best.
 # fmt: off
@@ -420,6 +422,7 @@ DOCUMENTS = Table(
         column("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
         column("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
         column("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
+        column("doubts", pl.List(DOUBT), "Where its reader is not sure of the text, by kind: order (of lines), table (columns, names or spans) or formula (left out); null where nothing is in doubt.", nullable=True),
         column("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
         column("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that represents both.", nullable=True),
         column("near_duplicate_similarity", F64, "Share of five-word sequences they have in common.", nullable=True),
@@ -452,6 +455,7 @@ CHUNKS = Table(
         column("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
         column("language", S, "ISO 639-1 code of the chunk's own language, the document's where it is too short to tell."),
         column("repeats", S, "near_duplicate (its document) or repeated_block (text that other documents hold); else null.", nullable=True),
+        column("doubts", pl.List(DOUBT), "The doubts about its text, as those of the document; null where there are none.", nullable=True),
         column("text", S, "Exactly the document's text from char_start to char_end."),
     ),
     preview=("title", "section_path", "text"),

@@ -21,6 +21,7 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ChunkRow, ClaimColumns, DocumentRow, DraftedPairRow, QuoteStruct
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
+from qa_pipeline.text.doubt import kinds_within
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
@@ -152,6 +153,13 @@ class Batch:
         """Return the terms of a candidate and of the headings above it."""
         return candidate.terms | self.headings(candidate.chunk_id, candidate.reading.language).term_set
 
+    def doubt(self, piece: Candidate) -> str | None:
+        """Return the kinds of doubt about a piece; None where its reader is sure of it."""
+        chunk = self.chunks[piece.chunk_id]
+        return kinds_within(
+            chunk["doubts"], chunk["char_start"] + piece.start, chunk["char_start"] + piece.end
+        )
+
     def repeating(self, claim: Reading, chunk_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """Return the first whole sentence that is the claim to the letter, where there is one."""
         for i in chunk_ids:
@@ -278,7 +286,7 @@ def _tasks(
             cited_documents=tuple(i for document in documents for i in batch.sources.chunks_of(document)),
         )
         proof = _proof(task, task.pool[0], batch) if task.pool else None
-        if proof is not None and not proof.unproved:
+        if proof is not None and not proof.unproved and not batch.doubt(task.pool[0]):
             task.proof = proof
         else:
             task.pool = batch.pool(task.reading, citations, terms, fragment=fragment)
@@ -449,19 +457,20 @@ def _quote_row(check: QuoteCheck, batch: Batch) -> QuoteStruct:
 def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> ClaimColumns:
     """Return the columns of the chosen evidence and of what it proves of the claim.
 
-    The evidence is the first of the best candidates that proves the claim, else the first that denies it,
-    else the best.
+    The evidence is the first of the best candidates that proves the claim, one in doubt after the others;
+    else the first that denies it, else the best.
     """
     ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
     ranked = [ranked[0], *(candidate for candidate in ranked[1:] if _may_prove(task, candidate, batch))]
     proofs = [task.proof or _proof(task, ranked[0], batch)]
-    while proofs[-1].unproved and len(proofs) < len(ranked):
+    doubts = [batch.doubt(candidate) for candidate in ranked]
+    while (proofs[-1].unproved or doubts[len(proofs) - 1]) and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
-    proved = (at for at, candidate_proof in enumerate(proofs) if not candidate_proof.unproved)
+    proved = [at for at, candidate_proof in enumerate(proofs) if not candidate_proof.unproved]
     denied = (at for at, candidate_proof in enumerate(proofs) if candidate_proof.denied)
-    place = next(proved, next(denied, 0))
+    place = min(proved, key=lambda at: doubts[at] is not None, default=next(denied, 0))
     evidence, proof = ranked[place], proofs[place]
     elsewhere = None
     if proof.unproved and not proof.denied and not proof.restricted:
@@ -479,6 +488,7 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Cl
         "scope_differs": proof.scope_differs,
         "proved_by_chunk_id": elsewhere,
         "fragment": task.fragment and not task.reading.repeats(evidence.reading),
+        "evidence_doubt": doubts[place],
         **_placed("evidence", evidence, batch),
     }
     return columns if second is None else {**columns, **_placed("second_evidence", second, batch)}

@@ -215,6 +215,7 @@ def _score_text(score: str) -> pl.Expr:
 
 
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
+IN_DOUBT = "evidence_in_doubt"
 
 REPLIES = pl.Schema(
     {
@@ -243,7 +244,8 @@ def decide_claims(
     """Decide every claim from its stored scores; needs no model, no files of a batch and no Dagster.
 
     The steps of the cascade, the first that applies deciding: citations; what the evidence proves word by
-    word, and what it denies in a slot; `entailment`. What none decides is passed on to a model.
+    word, and what it denies in a slot; `entailment`. What none decides is passed on to a model. Nothing is
+    accepted by evidence in doubt.
 
     >>> import polars as pl
     >>> from qa_pipeline.settings.verification import VerificationSettings
@@ -290,8 +292,19 @@ def decide_claims(
         )
     else:
         decided = _with_replies(decided, replies, settings)
+    decided = _without_doubtful(decided)
     stored = decided.with_columns(thresholds_id=pl.lit(settings.thresholds_named(thresholds)))
     return CLAIM_VERDICTS.conform(stored.select(CLAIM_VERDICTS.schema.names()))
+
+
+def _without_doubtful(decided: pl.DataFrame) -> pl.DataFrame:
+    """Leave to a person what was accepted by evidence of whose text its reader is not sure."""
+    doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
+    words = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
+    changed = {"verdict": pl.lit("undecided"), "reason": pl.lit(IN_DOUBT), "detail": words}
+    return decided.with_columns(
+        pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changed.items()
+    )
 
 
 def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.storage.tables import LINKS, QUESTIONS
+from qa_pipeline.storage.tables import CHUNKS, LINKS, QUESTIONS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -413,3 +413,23 @@ def test_a_question_carries_the_users_fields_and_is_dropped_where_they_do_not_fi
     assert pairs["source_fields"].to_list() == ([kept] if kept else [])
     again = ScriptedModel([])
     assert write(chunks("a"), again, guidance=Guidance(fields=Urgency), previous=questions).equals(questions)
+
+
+def in_doubt(text: str, part: str) -> pl.DataFrame:
+    """One chunk, of whose part the reader is not sure; its document has more text before it."""
+    at = 100 + text.index(part)
+    doubt = {"kind": "table", "start": at, "end": at + len(part)}
+    frame = chunks(text).with_columns(char_start=pl.lit(100, pl.Int64()))
+    return frame.with_columns(doubts=pl.Series([[doubt]], dtype=CHUNKS.schema["doubts"]))
+
+
+def test_nothing_is_asked_about_the_part_of_a_chunk_that_is_in_doubt() -> None:
+    model = ScriptedModel(ask_about_text)
+    write(in_doubt("The shop opens at nine. The tax is low.", "The tax is low."), model)
+    assert [request.passages[0].text.rstrip() for request in model.asked] == ["The shop opens at nine."]
+
+
+def test_a_chunk_of_little_but_rows_in_doubt_is_not_asked_and_keeps_a_row_that_says_so() -> None:
+    rows = "Name: A | Price: 1\nName: B | Price: 2"
+    questions = write(in_doubt(f"# Prices\n\n{rows}", rows), ScriptedModel([]))
+    assert questions.select("question", "status", "reason").rows() == [(None, "dropped", "in_doubt")]

@@ -110,7 +110,7 @@ def test_every_loss_has_its_reason() -> None:
         ),
     )
     steps = yield_funnel(frames)
-    assert counts(steps, "chunks") == {("cut", None): 2}
+    assert counts(steps, "chunks") == {("cut", None): 2, ("certain", None): 2}
     assert counts(steps, "questions") == {("asked", None): 3, ("dropped", "round_trip"): 2, ("kept", None): 1}
     assert counts(steps, "verdicts") == {
         ("decided", None): 5,

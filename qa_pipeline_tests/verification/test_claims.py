@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.verification.claims import Batch, find_claims
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.outcomes import fabricated_citations
@@ -351,3 +352,32 @@ def test_whether_a_sentence_is_proved_may_be_asked_apart_from_whether_it_answers
         "unproved"
     ]
     assert (len(unproved) == 0) is proved
+
+
+def doubting(frame: pl.DataFrame, path: str, part: str) -> pl.DataFrame:
+    """Return chunks of documents, of which the reader of one is not sure of a part."""
+    text = frame.filter(path=path)["text"].item()
+    doubt = {"kind": "order", "start": text.index(part), "end": text.index(part) + len(part)}
+    is_its = pl.col("document_id") == f"doc-{path}"
+    doubts = pl.lit(pl.Series([[doubt]], dtype=CHUNKS.schema["doubts"])).first()
+    return chunks(frame).with_columns(doubts=pl.when(is_its).then(doubts))
+
+
+def test_evidence_has_the_doubt_about_its_own_sentence_and_none_about_its_neighbours() -> None:
+    frame = documents({"a.md": f"{SENTENCES[0]} {SENTENCES[3]}"})
+    asked = pairs(pair(f"{SENTENCES[0]} {SENTENCES[3]}", cites="a.md"))
+    claims = find_claims(asked, frame, doubting(frame, "a.md", SENTENCES[3]), HashEmbedder())
+    assert claims["evidence_doubt"].to_list() == [None, "order"]
+
+
+def test_of_two_sentences_that_prove_a_claim_the_one_without_doubt_is_its_evidence() -> None:
+    frame = documents({"a.md": SENTENCES[0], "b.md": SENTENCES[0]})
+    cites = [citation(path, document_id=f"doc-{path}") for path in ("a.md", "b.md")]
+    for doubtful, sure in (("a.md", "b.md"), ("b.md", "a.md")):
+        asked = pairs(pair(SENTENCES[0], cites=cites))
+        claims = find_claims(asked, frame, doubting(frame, doubtful, SENTENCES[0]), HashEmbedder())
+        assert claims.select("evidence_document_id", "evidence_doubt", "unproved").row(0) == (
+            f"doc-{sure}",
+            None,
+            [],
+        )

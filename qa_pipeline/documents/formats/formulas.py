@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.text.doubt import SIGNS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -175,13 +176,14 @@ class _UnwritableError(Exception):
 def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
     """Return a formula of MathML or Office (OMML) on one line that means the same: `(a+b)/(2c)`, `x^(n+1)`.
 
-    One that no line can hold is left out and counted, by its `signs` where these were more before.
+    One that no line can hold is left out and counted, by its `signs` where these were more before; what
+    comes back is the sign of a doubt.
     """
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
     except (_UnwritableError, KeyError, ValueError):  # the latter where a part is missing, or one too many
         omissions.add("formula", signs or "".join(map(str, formula.itertext())))
-        return ""
+        return SIGNS["formula"]
     return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
 
 

@@ -19,7 +19,7 @@ from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
 from qa_pipeline.documents.parsing import CONTENT_COLUMNS, ContentRow
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.storage.rows import PageStruct, SectionStruct
+from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
 from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.characters import clean, lay_out
 
@@ -62,9 +62,10 @@ def read_columns(body: bytes) -> ContentRow:
         ValueError: they do not fit the documents table.
     """
     row: ContentRow = _columns_validator().validate_json(body, strict=True)
-    spans_of: dict[str, Sequence[SectionStruct | PageStruct]] = {
+    spans_of: dict[str, Sequence[SectionStruct | PageStruct | DoubtStruct]] = {
         "sections": row["sections"],
         "pages": row["pages"],
+        "doubts": row["doubts"] or (),
     }
     for name, spans in spans_of.items():
         reached = 0

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from qa_pipeline.storage.hashes import draw_number
+from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS
 from qa_pipeline.text.sentences import split_sentences
 
@@ -93,7 +94,7 @@ class Material:
 
 
 def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
-    """Return the material of a batch, without sentences that repeat text of another document.
+    """Return the material of a batch, without sentences in doubt or that repeat text of another document.
 
     Args:
         chunks: the chunks table.
@@ -103,9 +104,10 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
     rows: dict[str, Sentence] = {}
     items: dict[tuple[str, str], Sentence] = {}
     chunks = chunks.sort("document_id", "position", "chunk_id")
-    columns = ("chunk_id", "document_id", "language", "repeats", "text")
-    for chunk_id, document_id, language, repeats, text in chunks.select(columns).iter_rows():
+    columns = ("chunk_id", "document_id", "language", "repeats", "text", "doubts", "char_start")
+    for chunk_id, document_id, language, repeats, *of_text in chunks.select(columns).iter_rows():
         if language in LEXICONS and repeats is None:
+            text = blank_doubts(of_text[0], language, *of_text[1:])
             for sentence in _sentences(chunk_id, document_id, language, text):
                 sentences.setdefault(sentence.text, sentence)
             for line in text.split("\n"):
