@@ -93,7 +93,9 @@ class Glyphs:
         self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         self.text, self._places, missing = _characters(textpage)
         self.text, self._places = join_accents(self.text, self._places, self.box)
-        self.text, self._places, self.note_marks = mark_raised(self.text, self._places, self.baseline)
+        self.text, self._places, self.note_marks = mark_raised(
+            self.text, self._places, self.size, self.baseline
+        )
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
@@ -108,15 +110,17 @@ class Glyphs:
             return turn_box(Box(sides.left, sides.bottom, sides.right, sides.top), self.turn, self._sheet)
         return sides.left, sides.bottom, sides.right, sides.top
 
-    def baseline(self, place: int) -> tuple[float, float]:
-        """Return how high a character stands, and its type size."""
+    def size(self, place: int) -> float:
+        """Return the type size of a character."""
+        return self._raw.FPDFText_GetFontSize(self._page, self._places[place])
+
+    def baseline(self, place: int) -> float:
+        """Return how high a character stands."""
         across, up = self._origin
-        index = self._places[place]
-        self._raw.FPDFText_GetCharOrigin(self._page, index, across, up)
-        size = self._raw.FPDFText_GetFontSize(self._page, index)
+        self._raw.FPDFText_GetCharOrigin(self._page, self._places[place], across, up)
         if self.turn:
-            return turn_box(Box(*[across.value, up.value] * 2), self.turn, self._sheet).bottom, size
-        return up.value, size
+            return turn_box(Box(*[across.value, up.value] * 2), self.turn, self._sheet).bottom
+        return up.value
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Return the place and type of a run of characters, taken from three of them.

@@ -164,8 +164,9 @@ def lay_out_pages(
 
 def _without_leaders(lines: Sequence[Line], left_out: Omissions) -> list[Line]:
     plain = list(map(without_leaders, lines))
-    dots = sum(visible(line.text) for line in lines) - sum(visible(line.text) for line in plain)
-    left_out.count("leader", sum(line is not other for line, other in zip(lines, plain, strict=True)), dots)
+    pairs = [(line, other) for line, other in zip(lines, plain, strict=True) if line is not other]
+    dots = sum(visible(line.text) - visible(other.text) for line, other in pairs)
+    left_out.count("leader", len(pairs), dots)
     return plain
 
 

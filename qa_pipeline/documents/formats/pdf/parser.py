@@ -136,15 +136,16 @@ def _read_pages(
 def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
-    signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
+    unusual = [text for text in texts if not text.isascii()]
+    signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in unusual)
     broken = signs + left_out.pieces["unreadable_character"]
     printed = max(sum(map(visible, texts)), 1)
-    others = sum(len(_OTHER_SCRIPT.findall(text)) for text in texts if not text.isascii())
+    others = sum(len(_OTHER_SCRIPT.findall(text)) for text in unusual)
     notes = []
     if (
         _NOTED_SHARE <= others / printed < _OWN_SCRIPT
     ):  # a font with a false Unicode map, or words of a language
-        broken += sum(len(_MIXED_WORD.findall(text)) for text in texts)
+        broken += sum(len(_MIXED_WORD.findall(text)) for text in unusual)
         notes.append(
             f"{others} of {printed} characters are of other scripts than the rest; a font may name them wrong"
         )

@@ -5,14 +5,14 @@ the characters on paper does.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
 
-_TOKEN = re.compile(
-    r"(?<![^\s\ufffe])[^\s\d*∗†‡§¶\ufffe]{0,60}(?:[\d*∗†‡§¶][^\s\ufffe]{0,60}|(?<=\S)(?=[\r\n]))"
-)
+_RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")
+_PROBE = re.compile(r"([\d*∗†‡§¶]+)|[.,;:!?)\]\"”“' ]{0,4}(?:[\r\n\ufffe]+|\Z)")
+"""Numbers, signs and the ends of runs: what is raised begins or ends there, or ends its run."""
+_TOKEN = re.compile(r"(?<![^\s\ufffe])[^\s\d*∗†‡§¶\ufffe]{0,60}(?:[\d*∗†‡§¶][^\s\ufffe]{0,60}|(?<=\S)$)")
 """Stretches that may hold a raised mark: a word with a digit or sign, and the end of a run."""
-_PROBE = re.compile(r"(?<!\d)\d|\w(?=\W*$)|[*∗†‡§¶]")
-"""The characters of a word that tell whether any is raised: first digits, signs and the last letter."""
 _LONGEST = 60  # characters of a word: what is longer is an address or a row of signs
 _MARK = re.compile(r"[*∗†‡§¶]+|\[?\d{1,3}(?:[,–-] ?\d{1,3})*[\])]?,?|[a-z]")
 _SMALL = re.compile(r"\D*[1-9]?\d?\D*")
@@ -30,26 +30,34 @@ _ORDINAL = frozenset("eoª")  # single letters raised after a number
 
 
 def mark_raised(
-    text: str, places: Sequence[int], baseline: Callable[[int], tuple[float, float]]
+    text: str,
+    places: Sequence[int],
+    size_of: Callable[[int], float],
+    baseline: Callable[[int], float],
 ) -> tuple[str, Sequence[int], list[str]]:
     """Return the text with powers marked and without marks of notes.
 
     Args:
         text: the characters of a page.
         places: what each is known by.
-        baseline: how high the character of a number stands, and its type size.
+        size_of: the type size of the character of a number.
+        baseline: how high it stands.
 
     Returns:
         The text, what each of its characters is known by, and the marks left out.
     """
     edits: list[tuple[int, int, str]] = []
     labels = frozenset(_LABEL.findall(text))
-    for token in _TOKEN.finditer(text):
-        start, end = token.span()
-        before = _printed_before(text, start)
-        if edits and edits[-1][0] <= before < edits[-1][1]:  # a mark of several parts, such as 1, 2
-            before = _printed_before(text, edits[-1][0])
-        edits += _edits_of(text, before, start, end, baseline, labels)
+    changes = _changes_of_size(text, size_of)
+    for run in _RUN.finditer(text):
+        if bisect_left(changes, run.start()) == bisect_left(changes, run.end()):
+            continue
+        for token in _TOKEN.finditer(text, *run.span()):
+            start, end = token.span()
+            before = _printed_before(text, start)
+            if edits and edits[-1][0] <= before < edits[-1][1]:  # a mark of several parts, such as 1, 2
+                before = _printed_before(text, edits[-1][0])
+            edits += _edits_of(text, before, start, end, size_of, baseline, labels)
     notes: list[str] = []
     parts: list[str] = []
     remaining: list[int] = []
@@ -65,10 +73,26 @@ def mark_raised(
     return "".join([*parts, text[last:]]), [*remaining, *places[last:]] if edits else places, notes
 
 
+def _changes_of_size(text: str, size_of: Callable[[int], float]) -> list[int]:
+    """Return the places of numbers, signs and ends of runs whose size is not that of what is before them."""
+    probes, starts = [0], {0}
+    for match in _PROBE.finditer(text):
+        first, end = match.span()
+        if match[1]:
+            probes += (first, end - 1)
+        else:
+            probes += (max(first - 1, 0), end)
+            starts.add(end)
+    probes = [place for place in probes if place < len(text)]
+    sizes = list(map(size_of, probes))
+    pairs = zip(probes[1:], sizes[1:], sizes, strict=False)
+    return [place for place, size, last in pairs if size != last and place not in starts]
+
+
 def _printed_before(text: str, start: int) -> int:
-    """Return the place of the last character before a word in its run; -1 where the run begins with it."""
+    """Return the place of the last character before a word in its run; the word's own where it is first."""
     before = len(text[max(start - _LONGEST, 0) : start].rstrip(" ")) + max(start - _LONGEST, 0) - 1
-    return -1 if before < 0 or text[before].isspace() else before
+    return start if before < 0 or text[before].isspace() else before
 
 
 def _edits_of(
@@ -76,21 +100,24 @@ def _edits_of(
     before: int,
     start: int,
     end: int,
-    baseline: Callable[[int], tuple[float, float]],
+    size_of: Callable[[int], float],
+    baseline: Callable[[int], float],
     labels: Set[str],
 ) -> Iterator[tuple[int, int, str]]:
     """Yield what stands in place of the raised stretches of a word: where each begins and ends.
 
     `before` is the place of the character before the word; the word's own where its run begins with it.
     """
-    before = start if before < 0 else before
-    probes = (start + probe.start() for probe in _PROBE.finditer(text[start:end]))
-    if len({baseline(place)[0] for place in (before, start, *probes)}) == 1:
+    sizes = [size_of(place) for place in (before, *range(start, end))]
+    size = max(sizes)
+    if min(sizes) >= _SMALLER * size:
         return
-    places = [before, *range(start, end)]
-    levels = [baseline(place) for place in places]
-    base, size = max(levels, key=lambda level: level[1])
-    raised = [height - base > _SHIFT * size and own < _SMALLER * size for height, own in levels]
+    levels = [baseline(place) for place in (before, *range(start, end))]
+    base = levels[sizes.index(size)]
+    raised = [
+        height - base > _SHIFT * size and own < _SMALLER * size
+        for height, own in zip(levels, sizes, strict=True)
+    ]
     place = start
     while place < end:
         first = place
