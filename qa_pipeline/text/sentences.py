@@ -28,6 +28,7 @@ _ROMAN = re.compile(r"[IVXLC]{1,6}")
 _NUMBER_LIKE = re.compile(r"[\d§]|[IVXLC]{1,6}\b|[A-Z]\b")
 _NUMBERING = re.compile(r"N[or]s?\.? ?\d")
 _ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")
+_YEAR = re.compile(r"\.?,? \d")
 _TOKEN_LIMIT = 24
 _TRAILER_LIMIT = 12
 _LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
@@ -137,7 +138,9 @@ def _stop_ends(
         ordinal = before.lower() in conventions.ordinal_leads and not opens
         return not (ordinal or (following.lower() in conventions.months and len(token) <= 2))
     if _ORDINAL.fullmatch(token) and _begins_month(following.lower(), conventions):
-        return False
+        # A day stands behind "on" or "the", which open sentences, too, or before its year.
+        is_day = before.lower() in conventions.openers or _YEAR.match(text, opening + len(following))
+        return not is_day
     return opens or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
 
 

@@ -53,6 +53,7 @@ ENGLISH = [
     "It works. ¦No. 5 is red.",
     "He was born on 23rd. May 1930. ¦She came later.",
     "They met on 4th. Sept. 1931. ¦Nothing came of it.",
+    "He finished 2nd. ¦May was third. ¦She came 3rd. ¦March was cold. ¦They met on the 4th. May and left.",
     "It came 23rd. ¦The others were faster. ¦Nobody was 24th. ¦No one cared.",
     "Lt. Col. Smith and Maj. Gen. Jones met Hon. Sec. Brown. ¦They left.",
     "Refer to Sect. 4 and Para. 2. ¦Then stop.",

@@ -1,7 +1,7 @@
 """Which elements inside a page's content only lead elsewhere."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -165,7 +165,14 @@ _KINDS = {
     **dict.fromkeys(("dialog", "annotation"), "hidden"),
     **dict.fromkeys(("del", "s", "strike"), "deleted_text"),
 }
-_MOST_RULES = 100  # of style sheets that strike text out: each is looked for in the whole page
+_MOST_RULES = 100  # of style sheets that strike text out or hide it: each is looked for in the whole page
+_UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
+"""Comments of style sheets, and rules for paper, for small screens and the like."""
+_HIDING = re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
+_SHOWING = re.compile(r"\b(?:display|visibility)\s*:", re.IGNORECASE)
+_STATE = re.compile(r":+[\w-]+(?:\([^()]*\))?")
+_NAME = re.compile(r"[\w-]+")
+_INLINE_HIDING = "[style*=display i], [style*=visibility i]"
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
@@ -199,7 +206,9 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
-    _remove(_find_struck(tree), omissions, "deleted_text")
+    struck, hidden = _find_styled(tree)
+    _remove(struck, omissions, "deleted_text")
+    _remove(hidden, omissions, "hidden")
     linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
     marks = (node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text)))
     _remove(marks, omissions, "footnote_mark")
@@ -221,15 +230,50 @@ def _remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str = "")
             node.decompose()
 
 
-def _find_struck(tree: "LexborHTMLParser") -> "Iterator[LexborNode]":
-    """Yield the elements that the page or its style sheets strike out."""
+def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[LexborNode]]":
+    """Return the elements that style sheets of the page strike out, and those that are hidden for good.
+
+    What another rule shows, at a click or otherwise, or what a script names, is there for readers.
+    """
+    sheets = _UNAPPLIED.sub("", "\n".join(sheet.text() for sheet in tree.css("style:not([media*=print])")))
+    rules = [rule.rpartition("{") for rule in sheets.split("}")]
+    struck = _select(tree, [selector for selector, _, style in rules if "line-through" in style])
+    hiding = [selector for selector, _, style in rules if _HIDING.search(style)]
+    inline = [node for node in tree.css(_INLINE_HIDING) if _HIDING.search(node.attributes["style"] or "")]
+    if not hiding and not inline:
+        return struck, []
+    showing = [
+        _STATE.sub("", selector) for selector, _, style in rules if _SHOWING.search(_HIDING.sub("", style))
+    ]
+    shown = {node.mem_id for node in _select(tree, showing)}
+    scripts = [script.text() for script in tree.css("script")]
+    scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
+    names = _names_in(" ".join(scripts))
+    most = (
+        len(tree.body.text()) / 2 if tree.body else 0
+    )  # what holds more is the page until its script has run
+    return struck, [
+        node
+        for node in (*(node for node in _select(tree, hiding) if node.mem_id not in shown), *inline)
+        if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
+        and len(node.text()) <= most
+        and node.tag != "h1"  # Texinfo hides the title of a page, which names it all the same
+    ]
+
+
+def _names_in(text: str) -> set[str]:
+    """Return names, without the numbers that scripts append to them."""
+    return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
+
+
+def _select(tree: "LexborHTMLParser", selectors: list[str]) -> "list[LexborNode]":
     from selectolax.lexbor import SelectolaxError
 
-    rules = (rule.rpartition("{") for sheet in tree.css("style") for rule in sheet.text().split("}"))
-    selectors = ",".join(selector for selector, _, style in rules if "line-through" in style)
-    for selector in selectors.split(",", _MOST_RULES)[:_MOST_RULES]:
+    nodes: list[LexborNode] = []
+    for selector in ",".join(selectors).split(",", _MOST_RULES)[:_MOST_RULES]:
         with suppress(SelectolaxError):  # which browsers ignore, too
-            yield from tree.css(selector) if selector.strip() and ":" not in selector else ()
+            nodes += tree.css(selector) if selector.strip() and ":" not in selector else ()
+    return nodes
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:

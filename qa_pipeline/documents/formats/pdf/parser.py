@@ -45,10 +45,24 @@ _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
 """A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
-_OTHER_LETTERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿ᄀ-ᰀⴀ-\uabff豈-\ufdff\ue000-\uf8ff"  # beside Latin and Greek, and private ones
-_OTHER_SCRIPT = re.compile(f"[{_OTHER_LETTERS}]")
-_MIXED_WORD = re.compile(f"(?<=[A-Za-zÀ-ɏ])[{_OTHER_LETTERS}]|[{_OTHER_LETTERS}](?=[A-Za-zÀ-ɏ])")
-_OWN_SCRIPT = 0.5  # of the text: more letters than these are of the script that it is written in
+_LATIN = "A-Za-zÀ-ɏ"
+_PRIVATE = "\ue000-\uf8e4\U000f0000-\U0010fffd"  # but for the pieces of tall brackets
+_OTHERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿Ⴀ-ჿ"
+_HAN = "ᄀ-ᇿ⺀-꓏가-\ud7ff豈-\ufaff"  # and the signs of Japanese and Korean
+_FUNCTIONS = "".join(
+    f"(?<!{name}.)(?!{name})" for name in ("sin", "cos", "tan", "log", "ln", "exp", "max", "min")
+)
+_FALSE_LETTERS = re.compile(
+    f"(?<=[{_LATIN}])[{_PRIVATE}]|[{_PRIVATE}](?=[a-zß-ɏ])|[{_PRIVATE}]{{2,}}"
+    f"|(?<=[{_LATIN}])[{_OTHERS}]|[{_OTHERS}](?=[{_LATIN}])"
+    f"|(?<=[a-z])[{_HAN}](?=[a-z])"
+    rf"|(?:(?<=[a-z]{{3}})[α-ω](?=[a-z])|(?<=[a-z])[α-ω](?=[a-z]{{3}})){_FUNCTIONS}"
+    r"|(?<!\w)[Α-Ω]?[α-ω]{6,}+(?!\w)|(?<!\w)[бвгджзйклмнпстфхцчшщ]{4,}+(?!\w)"
+    r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
+)
+"""Letters that no word holds: private codes and other scripts amid Latin letters (Greek ones only in longer
+words, for formulas are full of them), long Greek words without an accent, Cyrillic ones without a vowel or
+р, and Latin ones without a plain letter. Words of another script are quotations, lone codes bullets."""
 _NO_TITLE = re.compile(
     r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
     re.IGNORECASE,
@@ -136,25 +150,20 @@ def _read_pages(
 def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
-    unusual = [text for text in texts if not text.isascii()]
-    signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in unusual)
-    broken = signs + left_out.pieces["unreadable_character"]
     printed = max(sum(map(visible, texts)), 1)
-    others = sum(len(_OTHER_SCRIPT.findall(text)) for text in unusual)
-    notes = []
-    if (
-        _NOTED_SHARE <= others / printed < _OWN_SCRIPT
-    ):  # a font with a false Unicode map, or words of a language
-        broken += sum(len(_MIXED_WORD.findall(text)) for text in unusual)
-        notes.append(
-            f"{others} of {printed} characters are of other scripts than the rest; a font may name them wrong"
-        )
+    broken = left_out.pieces["unreadable_character"] + sum(
+        len(letters)
+        for text in texts
+        if not text.isascii()
+        for pattern in (_SIGN_IN_WORD, _FALSE_LETTERS)
+        for letters in pattern.findall(text)
+    )
     problem = (
         f"{broken} of {printed} characters ({broken / printed:.1%}) have no Unicode value or a wrong one"
     )
     if broken >= _REFUSED_SHARE * printed:
         raise DocumentFailure("unreadable_text", problem)
-    return [*notes, f"{problem}; words with them are broken"] if broken >= _NOTED_SHARE * printed else notes
+    return [f"{problem}; words with them are broken"] if broken >= _NOTED_SHARE * printed else []
 
 
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:

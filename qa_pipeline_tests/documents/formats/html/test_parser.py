@@ -229,6 +229,51 @@ def test_struck_out_text_is_left_out_and_counted(markup: str, text: str, charact
     assert left(f"<style>{sheet}</style>{page}")["deleted_text"][1] == characters
 
 
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        "<p style='display:none'>",
+        "<p style='color: red; VISIBILITY : hidden'>",
+        "<style>.x, p.y { display: none }</style><p class=x>",
+        "<style>/* no */ #z { color: red; visibility: hidden } .x.on { display: block }</style><p id=z>",
+        "<style>.x { display: none }</style><script>show('another')</script><p class=x>",
+    ],
+)
+def test_text_that_a_page_hides_by_style_is_left_out_and_counted(hiding: str) -> None:
+    page = f"<body>{hiding}Gone.</p><p>A lake is deep.</p>"
+    assert blocks(page) == [("paragraph", "A lake is deep.")]
+    assert left(page)["hidden"] == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<style>@media print { .x { display: none } .x { display: none } }</style><p class=x>",
+        "<style media=print>.x { display: none }</style><p class=x>",
+        "<style>/* .x { display: none } */</style><p class=x>",
+        "<style>.x { display: none } .x.on { display: block }</style><p class='x on'>",
+        "<style>.x { display: none } #t:checked ~ .x { display: block }</style><input id=t><p class=x>",
+        "<style>.x { display: none }</style><script>$('.x').toggle()</script><p class=x>",
+        "<script>function show(n) { $('answer' + n) }</script><p id=answer2 style='display:none'>",
+        "<a onclick=show('answer')></a><p id=answer style='display:none'>",
+        "<style>body { display: none }</style><p>",
+    ],
+)
+def test_text_that_a_page_shows_at_a_click_or_hides_on_paper_is_read(shown: str) -> None:
+    assert blocks(f"<body>{shown}Here.</p><p>A lake is deep.</p>")[0] == ("paragraph", "Here.")
+
+
+def test_a_page_that_is_hidden_until_its_script_has_run_is_read() -> None:
+    assert blocks("<body><div style='display:none'><p>A lake is deep.</p></div>") == [
+        ("paragraph", "A lake is deep.")
+    ]
+
+
+def test_a_hidden_title_still_names_the_page() -> None:
+    page = "<style>h1.settitle { display: none }</style><body><h1 class=settitle>Lakes</h1><p>A lake is deep."
+    assert blocks(page)[0] == ("heading", "Lakes")
+
+
 def test_ten_thousand_nested_deletions_are_refused() -> None:
     with pytest.raises(DocumentFailure, match="5000 levels"):
         blocks("<p>a" + "<del>" * 10_000 + "b")
@@ -343,7 +388,8 @@ _TAGS = st.sampled_from(
         "pre", "code", "nav", "aside", "main", "article", "header", "blockquote", "sup", "q", "section",
         "form", "button", "svg", "a href=x", "a href='#x'", "div hidden", "div class=note", "span", "br",
         "em", "ol", "thead", "template", "html hidden", "sub", "del", "s", "math", "mfrac", "mi", "msup",
-        "span style='text-decoration:line-through'", "a class=footnote-ref", "th rowspan=2",
+        "span style='text-decoration:line-through'", "p style='display:none'", "a class=footnote-ref",
+        "th rowspan=2",
     ]
 )  # fmt: skip
 _ENDS = _TAGS.map(lambda tag: f"</{tag.split()[0]}>")

@@ -289,6 +289,5 @@ def test_letters_of_another_script_than_the_rest_are_said() -> None:
     lines = [Line(f"{words} are seen.", 1, 20, 700, 300, 710, 10.0, bold=False, fixed=False)] * 2
     notes = pdf.count_broken_letters([PageContent(1, 842.0, lines)], Omissions())
     assert notes == [
-        "4 of 56 characters are of other scripts than the rest; a font may name them wrong",
         "4 of 56 characters (7.1%) have no Unicode value or a wrong one; words with them are broken",
     ]
