@@ -158,10 +158,10 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
     if path and _CLAUSE.fullmatch(path[-1].strip()):
         return Place(title, "")  # the number of a paragraph names nothing
     heading = next(filter(None, (heading_name(part, phrases) for part in reversed(path))), "")
-    if heading.lower() in title.lower():
-        heading = ""
+    if not title or heading.lower() in title.lower():
+        title, heading = title or heading, ""
     elif title.lower() in heading.lower():
-        title, heading = heading if title else "", ""
+        title, heading = heading, ""
     return Place(title, heading)
 
 

@@ -3,8 +3,10 @@
 The kinds of sentences are rows of each language; what the parts of a question must be is here.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qa_pipeline.llm.extractive.passages import (
     Candidate,
@@ -46,7 +48,8 @@ _SMALL = ("when", "verb")
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask what the sentences of a passage state."""
     place = place_of(passage, phrases)
-    for sentence in split_into_sentences(passage):
+    for written in split_into_sentences(passage):
+        sentence = replace(written, text=_without_fillers(written.text, passage.language))
         if not _readable(sentence, passage, phrases):
             continue
         statement, question = question_of(sentence, phrases.statements, place, passage, phrases)
@@ -54,6 +57,26 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
             span = (sentence.start, sentence.end)
             quote = passage.text[slice(*span)]
             yield Candidate(question, statement.question_type, sentence.text, quote, *span, statement.score)
+
+
+def _without_fillers(text: str, language: str) -> str:
+    """Return a sentence without the words that only tie it to the one before: "However, …", "… can also be …"."""
+    plain = _fillers(language).sub("", text)
+    return plain if plain[:1] == text[:1] or is_identifier(plain.split()[0]) else plain[:1].upper() + plain[1:]
+
+
+@functools.cache
+def _fillers(language: str) -> re.Pattern[str]:
+    """Return a pattern of the words that tie sentences, but before a condition ("also if") or another clause.
+
+    At the opening they stay where verbs come second, whose order they turn.
+    """
+    words = lexicon(language)
+    fillers = "|".join(sorted(word for word in words.fillers if words.wording.dangling.fullmatch(word)))
+    ties = "|".join(sorted(words.conditional_words | words.contrasts | words.comparing | words.conjunctions))
+    opening = "" if words.verb_second else rf"^(?i:{fillers}),? |"
+    pairs = "".join(rf"(?<!\b{word})" for word in sorted(words.comparing))  # "sowohl … als auch"
+    return re.compile(rf"{opening}(?<=\w){pairs}(?:, (?:{fillers}),| (?:{fillers}))(?! (?:{ties})\b)(?= )")
 
 
 def question_of(
@@ -101,7 +124,10 @@ def _question(
     if not has_name and not (source and "{source}" in statement.template):
         return None
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
-    return fill(statement.template, {**groups, "source": source}, placed=not has_name)
+    groups["source"] = source
+    question = fill(statement.template, groups, placed=False)
+    says_place = stems(place.title or place.heading) <= stems(question)
+    return question if has_name or says_place else fill(statement.template, groups, placed=True)
 
 
 def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:

@@ -19,11 +19,13 @@ from qa_pipeline.llm.extractive.passages import (
     points_elsewhere,
     split_into_lines,
     split_into_sentences,
+    stems,
 )
 from qa_pipeline.llm.extractive.statements import leans, question_of
 from qa_pipeline.records import Passage, QuestionType
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, fill
+from qa_pipeline.text.sentences import split_sentences
 
 MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
@@ -216,9 +218,20 @@ def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iter
             yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
-    if goal and steps:
+    span = steps or (lead if lead and _instructs(lead, goal, passage, phrases) else None)
+    if goal and span:
         question = fill(phrases.instructions, {"goal": goal}, placed=False)
-        yield _passage(question, "procedure", steps, passage, 0.9)
+        yield _passage(question, "procedure", span, passage, 0.9)
+
+
+def _instructs(span: Span, goal: str, passage: Passage, phrases: Phrases) -> bool:
+    """Return whether a paragraph tells how to reach a goal: it speaks of most of it, and to its reader."""
+    text, needed = passage.text[slice(*span)], stems(goal)
+    ways = [way for way in phrases.statements if way.question_type == "procedure"]
+    sentences = (text[slice(*part)] for part in split_sentences(text, passage.language))
+    return len(needed) > 1 and 2 * len(needed & stems(text)) > len(needed) and any(
+        way.expression.fullmatch(sentence) for sentence in sentences for way in ways
+    )
 
 
 def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
