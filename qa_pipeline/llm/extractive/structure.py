@@ -141,7 +141,8 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
             and not leans(value, passage, phrases)
         ):
             does = phrases.acts.match(value) is not None
-            defines = value.split()[0].lower() in phrases.indefinite | phrases.definite
+            opens = value.split()[0].lower() in phrases.indefinite | phrases.definite
+            defines = opens and not stems(key) & stems(value)  # "quota: A mailbox quota was exceeded"
             source = place.source(phrases)
             if not (does or defines) or not source:
                 continue
@@ -229,8 +230,10 @@ def _instructs(span: Span, goal: str, passage: Passage, phrases: Phrases) -> boo
     text, needed = passage.text[slice(*span)], stems(goal)
     ways = [way for way in phrases.statements if way.question_type == "procedure"]
     sentences = (text[slice(*part)] for part in split_sentences(text, passage.language))
-    return len(needed) > 1 and 2 * len(needed & stems(text)) > len(needed) and any(
-        way.expression.fullmatch(sentence) for sentence in sentences for way in ways
+    return (
+        len(needed) > 1
+        and 2 * len(needed & stems(text)) > len(needed)
+        and any(way.expression.fullmatch(sentence) for sentence in sentences for way in ways)
     )
 
 
@@ -271,7 +274,9 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     read = [sentence for sentence in split_into_sentences(passage) if sentence.start >= body[0].start]
     last = next((place for place, line in enumerate(read[1:], 1) if line.first), len(read))
     paragraph = read[:last]
-    while len(paragraph) > 1 and len(paragraph[-1].text) < MIN_SENTENCE:
+    while len(paragraph) > 1 and (
+        len(paragraph[-1].text) < MIN_SENTENCE or paragraph[-1].end - paragraph[0].start > MAX_LEAD
+    ):
         paragraph.pop()
     if not paragraph or any(not line.text.endswith((".", "!")) for line in paragraph):
         return None
