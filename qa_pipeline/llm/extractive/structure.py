@@ -105,6 +105,7 @@ def _attribute(
         or _CODE.search(value)
         or value.endswith(("?", "."))
         or phrases.acts.match(value)
+        or any(is_identifier(word) and word in value.split() for word in subject.split())
         or phrases.plural.search(key)
     ):
         return
@@ -288,6 +289,7 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
         and not leans_on_context(" ".join(opening[:2]), phrases)
         and not any(word.endswith(":") for word in opening[:4])
         and not points_elsewhere(text, phrases)
+        and not phrases.dangling.search(paragraph[0].text)
         and in_language(text, passage.language)
     )
     return (start, end) if alone else None

@@ -80,7 +80,8 @@ _DOING = rf"(?=[A-Z])(?i:{_VERB}|{_IMPERATIVE})"
 _YOU = rf"(?:then )?(?:you (?:can|must|need|should|have|may|will|might)|{_VERB}|{_IMPERATIVE})"
 _HOLDS = r"(?=[^,;:()]*\b(?:is|are|has|have|does?|don't|doesn't|can|cannot|must|should|will|you|there|[a-z]{3,}s)\b)"
 _MAIN = (
-    r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and ))"
+    r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and )|"
+    r"[a-z]+s (?:an?|the) )"
     r".{12,}"
 )
 _WHEN = "(?:if|when|whenever|before|after|as soon as|as long as|unless)"
@@ -98,9 +99,9 @@ _KINDS = any_of("""
     attribute, class, program, script, field, setting, flag, variable, macro, tab, window, section, act, type, report,
     action, account, user, group, protocol, library, plugin, service, format, page, view, policy, mode""")
 _TRANSITIVE = any_of("""
-    add, affect, allow, allocate, build, calculate, change, combine, configure, control, create, define, delete, describe,
-    determine, enable, ensure, execute, generate, handle, implement, indicate, install, manage, measure, mention,
-    offer, open, permit, prevent, protect, record, reduce, remove, replace, return, run, send, specify, store, tell""")
+    add, affect, allow, allocate, calculate, combine, configure, create, define, delete, describe, determine, enable, ensure,
+    execute, generate, handle, implement, indicate, install, manage, measure, permit, prevent, protect, reduce, remove,
+    replace, send, specify, tell""")
 _FITTING = (
     r"(?:available|useful|necessary|essential|sufficient|ideal|different|independent|visible|valid|identical|similar|relevant|"
     r"important|similar|typical|characteristic|dependent|famous|known) (?:for|on|from|of|to(?= (?:the|an?) )|with(?= (?:the|an?) ))"
@@ -511,7 +512,7 @@ ENGLISH = Lexicon(
             states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
                 rf"{_YOU}\b .*", _BY + "how do you {goal}?", "procedure"),
-            states(rf"(?:{_DOING}) (?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} [^,;:()]{{4,80}})\.",
+            states(rf"(?:{_DOING}) (?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} (?!(?:in|on|at|for|with|from|by)\b)[^,;:()]{{4,80}})\.",
                 _BY + "how do you {goal}?", "procedure"),
             states(
                 r"You can (?:also )?(?P<goal>(?:find|change|set|see|view|edit|configure|download|adjust|access|obtain|check|manage) "
@@ -537,10 +538,10 @@ ENGLISH = Lexicon(
                 _BY + "when {be} you{not} {rest}?", "reasoning"),
             states(
                 rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}(?<!see)(?<!check)(?<!consider)(?<!determine)(?<!decide)(?<!verify)) {_WHEN} "
-                r"(?!possible|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
+                r"(?!possible|available|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT}(?<![^s]s) {_THIRD} (?P<rest>(?!(?:{_MODAL}|are|is|was|were|have|do) )[^,;:()]{{4,80}}?)(?<! as),? "
-                r"(?:if|when|whenever|as soon as|unless|before|after) (?!possible|"
+                r"(?:if|when|whenever|as soon as|unless) (?!possible|available|"
                 r"necessary|any|not|so)[^;:]{8,}", _BY + "when does {subject} {verb} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} (?P<be>can|may|should|is|are|will|does|do)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
@@ -611,7 +612,7 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
                 rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} (?!possible|necessary|any|not|so)[^;:]{{8,}}",
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} (?!possible|available|necessary|any|not|so)[^;:]{{8,}}",
                 _BY + "when {be} {subject}{not} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?{_DONE}) (?:by (?:[a-z]+ )?[a-z]+ing|using|by means of|through the|via|with "
