@@ -17,7 +17,8 @@ MAX_NAME = 110
 """Characters of a heading or title that can be quoted in a question."""
 
 _NUMBERING = re.compile(
-    r"^(?:(?:[^\W\d_]{1,10}\s)?\d{1,3}(?:\.\d{1,3}){0,5}(?:[.:)]| [-–—])|\d{1,3}(?:\.\d{1,3}){1,5})\s+(?=\S)"
+    r"^(?:(?:[^\W\d_]{1,10}\s)?\d{1,3}(?:\.\d{1,3}){0,5}(?:[.:)]| [-–—])"
+    r"|(?:\d{1,3}|[A-Z])(?:\.\d{1,3}){1,5})\s+(?=\S)"
 )
 _CLAUSE_WORDS = any_of_all("wording.clauses")
 _CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_CLAUSE_WORDS} \d{{1,4}}")
@@ -158,10 +159,10 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
     if path and _CLAUSE.fullmatch(path[-1].strip()):
         return Place(title, "")  # the number of a paragraph names nothing
     heading = next(filter(None, (heading_name(part, phrases) for part in reversed(path))), "")
-    if heading.lower() in title.lower():
-        heading = ""
+    if not title or heading.lower() in title.lower():
+        title, heading = title or heading, ""
     elif title.lower() in heading.lower():
-        title, heading = heading if title else "", ""
+        title, heading = heading, ""
     return Place(title, heading)
 
 

@@ -84,7 +84,10 @@ def _is_well_formed(candidate: Candidate, passage: Passage) -> bool:
 
 
 def _ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Order candidates best first, then as in the text; keep one of each question and quoted span."""
+    """Order candidates best first, then as in the text; keep one of each question and quoted span.
+
+    A step of instructions that are asked for as a whole is not asked for again.
+    """
     best: list[Candidate] = []
     questions: set[str] = set()
     spans: set[tuple[int, int]] = set()
@@ -93,7 +96,12 @@ def _ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     ):
         folded = candidate.question.casefold()
         span = (candidate.start, candidate.end)
-        if folded in questions or span in spans:
+        is_step = candidate.question_type == "procedure" and any(
+            whole.start <= candidate.start and candidate.end <= whole.end
+            for whole in best
+            if whole.question_type == "procedure"
+        )
+        if folded in questions or span in spans or is_step:
             continue
         questions.add(folded)
         spans.add(span)

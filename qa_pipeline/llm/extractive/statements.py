@@ -3,8 +3,10 @@
 The kinds of sentences are rows of each language; what the parts of a question must be is here.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qa_pipeline.llm.extractive.passages import (
     Candidate,
@@ -46,14 +48,77 @@ _SMALL = ("when", "verb")
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask what the sentences of a passage state."""
     place = place_of(passage, phrases)
-    for sentence in split_into_sentences(passage):
+    for written in split_into_sentences(passage):
+        sentence = replace(written, text=_without_fillers(written.text, passage.language))
         if not _readable(sentence, passage, phrases):
             continue
         statement, question = question_of(sentence, phrases.statements, place, passage, phrases)
+        if statement is None and (parts := _adverbial(sentence.text, passage, phrases)):
+            core = replace(sentence, text=parts[1])
+            statement, question = question_of(core, phrases.statements, place, passage, phrases)
+            question = _limited(question, parts[0], passage)
+            if statement and "{condition}" in statement.template:
+                continue  # two circumstances in a question are hard to read
         if statement and question:
             span = (sentence.start, sentence.end)
             quote = passage.text[slice(*span)]
             yield Candidate(question, statement.question_type, sentence.text, quote, *span, statement.score)
+
+
+def _without_fillers(text: str, language: str) -> str:
+    """Return a sentence without words that only tie it to the one before: "However", "also"."""
+    plain = _fillers(language).sub("", text)
+    keeps_opening = plain[:1] == text[:1] or is_identifier(plain.split()[0])
+    return plain if keeps_opening else plain[:1].upper() + plain[1:]
+
+
+def _adverbial(text: str, passage: Passage, phrases: Phrases) -> tuple[str, str] | None:
+    """Part "By default, the log is rotated" into "by default" and "The log is rotated".
+
+    What only ties sentences ("In addition, …") is left out. None where a sentence opens otherwise, or where
+    verbs come second and what follows is no sentence.
+    """
+    language = lexicon(passage.language)
+    opening, comma, rest = text.partition(", ")
+    first, *others = opening.split(" ")
+    if (
+        language.verb_second
+        or not comma
+        or first.lower() in language.infinitive_marks
+        or first.lower() not in language.prepositions
+        or not 0 < len(others) <= MAX_SUBJECT
+        or leans(opening, passage, phrases)
+        or not _content(opening, passage)
+        or (others[0] in phrases.abstract and len(others) > 1)
+    ):
+        return None
+    limits = "" if others[0] in phrases.abstract else f"{first.lower()} {' '.join(others)}"
+    return limits, rest[:1].upper() + rest[1:]
+
+
+def _limited(question: str, limit: str, passage: Passage) -> str:
+    """Put "by default" at the end of a question, or at its head where a preposition ends it."""
+    if not limit or not question:
+        return question
+    asked = question.rstrip("?")
+    if asked.rpartition(" ")[2] in lexicon(passage.language).prepositions:
+        return f"{limit[:1].upper()}{limit[1:]}, {asked[:1].lower()}{asked[1:]}?"
+    return f"{asked} {limit}?"
+
+
+@functools.cache
+def _fillers(language: str) -> re.Pattern[str]:
+    """Return a pattern of the words that tie sentences, but before a condition ("also if") or another clause.
+
+    At the opening they stay where verbs come second, whose order they turn.
+    """
+    words = lexicon(language)
+    fillers = "|".join(sorted(word for word in words.fillers if words.wording.dangling.fullmatch(word)))
+    ties = "|".join(sorted(words.conditional_words | words.contrasts | words.comparing | words.conjunctions))
+    all_fillers = "|".join(sorted(words.fillers))
+    opening = "" if words.verb_second else rf"^(?i:{fillers}) |^(?i:{all_fillers})(?:,| that) |"
+    pairs = "".join(rf"(?<!\b{word})" for word in sorted(words.comparing))  # "sowohl … als auch"
+    return re.compile(rf"{opening}(?<=\w){pairs}(?:, (?:{fillers}),| (?:{fillers}))(?! (?:{ties})\b)(?= )")
 
 
 def question_of(
@@ -101,7 +166,10 @@ def _question(
     if not has_name and not (source and "{source}" in statement.template):
         return None
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
-    return fill(statement.template, {**groups, "source": source}, placed=not has_name)
+    groups["source"] = source
+    question = fill(statement.template, groups, placed=False)
+    says_place = stems(place.title or place.heading) <= stems(question)
+    return question if has_name or says_place else fill(statement.template, groups, placed=True)
 
 
 def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:
@@ -128,6 +196,7 @@ def _is_broken(groups: Mapping[str, str], passage: Passage, phrases: Phrases) ->
     words, pronouns = rest.lower().split(), language.deictic | {word.lower() for word in phrases.addressing}
     if (words and "verb" not in groups and not _content(rest, passage)) or not (
         language.question_openers.isdisjoint(words)
+        and (language.also | language.exclusive).isdisjoint(words[-1:])
     ):
         return True
     if not language.verb_second:
@@ -146,7 +215,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
     text = sentence.text
     return (
         MIN_SENTENCE <= len(text) <= MAX_SENTENCE
-        and text[0].isupper()
+        and (text[0].isupper() or _opens_with_name(text, passage))
         and text[-1] == "."
         and not text.endswith("..")
         and "```" not in text
@@ -157,6 +226,12 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
         and phrases.dangling.search(text) is None
         and _TORN_WORD.search(text) is None
     )
+
+
+def _opens_with_name(text: str, passage: Passage) -> bool:
+    """Return whether a sentence opens with a name that is written small: "apt_preferences", a tool's name."""
+    first = text.split()[0]
+    return first[0].isalpha() and (is_identifier(first) or first in passage.title.split())
 
 
 def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
@@ -171,7 +246,9 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         not inner
         or len(words) > MAX_SUBJECT
         or " - " in subject
-        or not language.dependent_openers.isdisjoint(word.lower() for word in inner)
+        or not language.finite_verbs.union(language.dependent_openers - language.prepositions).isdisjoint(
+            word.lower() for word in inner
+        )
         or leans_on_context(" ".join(inner), phrases)
         or first in (phrases.leaning | language.prepositions) - articles
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
@@ -185,6 +262,9 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     if not written[0].isupper() or (len(words) == 1 and not nouns_capitalised):
         return written
     opener = subject if nouns_capitalised else words[0]
+    if not nouns_capitalised and all(word[0].isupper() for word in inner):
+        is_action = words[0].endswith(language.verbal_nouns or "\0")
+        return written[:1].lower() + written[1:] if is_action else written
     is_named = _is_mentioned(opener, passage, phrases) or _headed(subject, passage, phrases)
     return written if is_named else None
 

@@ -19,11 +19,13 @@ from qa_pipeline.llm.extractive.passages import (
     points_elsewhere,
     split_into_lines,
     split_into_sentences,
+    stems,
 )
 from qa_pipeline.llm.extractive.statements import leans, question_of
 from qa_pipeline.records import Passage, QuestionType
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, fill
+from qa_pipeline.text.sentences import split_sentences
 
 MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
@@ -103,6 +105,7 @@ def _attribute(
         or _CODE.search(value)
         or value.endswith(("?", "."))
         or phrases.acts.match(value)
+        or any(is_identifier(word) and word in value.split() for word in subject.split())
         or phrases.plural.search(key)
     ):
         return
@@ -139,7 +142,8 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
             and not leans(value, passage, phrases)
         ):
             does = phrases.acts.match(value) is not None
-            defines = value.split()[0].lower() in phrases.indefinite | phrases.definite
+            opens = value.split()[0].lower() in phrases.indefinite | phrases.definite
+            defines = opens and not stems(key) & stems(value)  # "quota: A mailbox quota was exceeded"
             source = place.source(phrases)
             if not (does or defines) or not source:
                 continue
@@ -216,9 +220,22 @@ def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iter
             yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
-    if goal and steps:
+    span = steps or (lead if lead and _instructs(lead, goal, passage, phrases) else None)
+    if goal and span:
         question = fill(phrases.instructions, {"goal": goal}, placed=False)
-        yield _passage(question, "procedure", steps, passage, 0.9)
+        yield _passage(question, "procedure", span, passage, 0.9)
+
+
+def _instructs(span: Span, goal: str, passage: Passage, phrases: Phrases) -> bool:
+    """Return whether a paragraph tells how to reach a goal: it speaks of most of it, and to its reader."""
+    text, needed = passage.text[slice(*span)], stems(goal)
+    ways = [way for way in phrases.statements if way.question_type == "procedure"]
+    sentences = (text[slice(*part)] for part in split_sentences(text, passage.language))
+    return (
+        len(needed) > 1
+        and 2 * len(needed & stems(text)) > len(needed)
+        and any(way.expression.fullmatch(sentence) for sentence in sentences for way in ways)
+    )
 
 
 def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
@@ -258,7 +275,9 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     read = [sentence for sentence in split_into_sentences(passage) if sentence.start >= body[0].start]
     last = next((place for place, line in enumerate(read[1:], 1) if line.first), len(read))
     paragraph = read[:last]
-    while len(paragraph) > 1 and len(paragraph[-1].text) < MIN_SENTENCE:
+    while len(paragraph) > 1 and (
+        len(paragraph[-1].text) < MIN_SENTENCE or paragraph[-1].end - paragraph[0].start > MAX_LEAD
+    ):
         paragraph.pop()
     if not paragraph or any(not line.text.endswith((".", "!")) for line in paragraph):
         return None
@@ -270,6 +289,7 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
         and not leans_on_context(" ".join(opening[:2]), phrases)
         and not any(word.endswith(":") for word in opening[:4])
         and not points_elsewhere(text, phrases)
+        and not phrases.dangling.search(paragraph[0].text)
         and in_language(text, passage.language)
     )
     return (start, end) if alone else None

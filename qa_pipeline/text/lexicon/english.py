@@ -76,10 +76,12 @@ _IMPERATIVE = any_of("""
     click, press, type, go, drag, hold, see, make, consider, compare, do, don't, try, ensure, contact, refer, please, simply,
     just, read, look, remember, note, keep, wait, leave, tell, ask, put, pass, log, reboot, double-click, right-click, hit,
     enter, have, begin, proceed, continue, follow, boot, repeat, answer, give, never, always, be, take, let""")
+_DOING = rf"(?=[A-Z])(?i:{_VERB}|{_IMPERATIVE})"
 _YOU = rf"(?:then )?(?:you (?:can|must|need|should|have|may|will|might)|{_VERB}|{_IMPERATIVE})"
 _HOLDS = r"(?=[^,;:()]*\b(?:is|are|has|have|does?|don't|doesn't|can|cannot|must|should|will|you|there|[a-z]{3,}s)\b)"
 _MAIN = (
-    r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and ))"
+    r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and )|"
+    r"[a-z]+s (?:an?|the) )"
     r".{12,}"
 )
 _WHEN = "(?:if|when|whenever|before|after|as soon as|as long as|unless)"
@@ -97,9 +99,9 @@ _KINDS = any_of("""
     attribute, class, program, script, field, setting, flag, variable, macro, tab, window, section, act, type, report,
     action, account, user, group, protocol, library, plugin, service, format, page, view, policy, mode""")
 _TRANSITIVE = any_of("""
-    add, affect, allow, allocate, build, calculate, change, combine, configure, control, create, define, delete, describe,
-    determine, enable, ensure, execute, generate, handle, implement, indicate, install, manage, measure, mention,
-    offer, open, permit, prevent, protect, record, reduce, remove, replace, return, run, send, specify, store, tell""")
+    add, affect, allow, allocate, calculate, combine, configure, create, define, delete, describe, determine, enable, ensure,
+    execute, generate, handle, implement, indicate, install, manage, measure, permit, prevent, protect, reduce, remove,
+    replace, send, specify, tell""")
 _FITTING = (
     r"(?:available|useful|necessary|essential|sufficient|ideal|different|independent|visible|valid|identical|similar|relevant|"
     r"important|similar|typical|characteristic|dependent|famous|known) (?:for|on|from|of|to(?= (?:the|an?) )|with(?= (?:the|an?) ))"
@@ -107,7 +109,20 @@ _FITTING = (
 _ASPECT = any_of("""
     name, purpose, default, default value, type, location, path, format, result, unit, address, language, author, owner,
     color, colour, number, size, limit, length, cost, price, fee, role, task, function, meaning, origin, maximum, minimum""")
-_DOING = any_of("Use, Click, Press, Run, Double-click, Right-click, Drag, Hold, Tick")
+_OBJECT = r"(?=(?:the|an?|all|any|each|every|its|their|two|three|several|multiple|no|more|most|only) )"
+_IDLE_VERB = any_of("""
+    has, is, was, does, goes, takes, makes, gives, gets, sees, says, comes, keeps, puts, plays, holds, remains, seems,
+    becomes, appears, happens, lies, means, as, across, perhaps, always, sometimes, plus, versus, towards, besides,
+    afterwards, whereas, unless, its, this, us, thus, less, knows, wants, likes, follows""")
+_THIRD = rf"(?!{_IDLE_VERB}\b)(?P<verb>[a-z]{{2,}}(?:ss|sh|x)(?=es )|[a-z]{{2,}}[a-rt-wyz](?<!sse)(?<!she)(?<!xe)(?<!che)(?<!ie)(?=s ))e?s"
+_PLAIN = (
+    r"(?!(?:of|in|on|at|by|for|from|to|with|into|onto|upon|about|over|under|between|through|during|per|via|within|without|"
+    r"against|among|across|behind|before|after|since|until|above|below|beside|near|off|out|around|towards?|than|as|and|or|"
+    r"nor|but|because|that|which|who|if|when|while|where|are|is|was|were|has|have|had|do|does|did|can|could|may|might|must|"
+    r"shall|should|will|would|not|all|both|like|except|unless|whether|only|how|what|also|make|take|see|give|get|know|want|"
+    r"plus|inside|outside|along|despite|toward|throughout|regarding|concerning|beyond|using|being)\b)"
+    r"(?P<verb>[a-z]{3,})(?<!ing)(?<!ed)(?<!ly)(?<!s)"
+)
 _MODEL = r"ai|llm|large language model|language model|ai model|ai assistant|chatbot|gpt|gemini|claude"
 _CHECKER = rf"{_MODEL}|checker|verifier|validator|grader|evaluator|fact[- ]checker|judging model|auto-?grader"
 _CLAIMS = r"claims?|answers?|statements?|assertions?|responses?|question-answer pairs?|qa pairs?"
@@ -489,9 +504,15 @@ ENGLISH = Lexicon(
             states(rf"(?P<when>If|When|Whenever|As soon as|After|Once) {_HOLDS}(?P<condition>(?!\d|many |some |several |a few |all ){CLAUSE}), {_MAIN}",
                 _BY + "what happens {when} {condition}?", "reasoning"),
             states(
+                r"(?P<when>If|When|Once|After|Before) (?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{12,100}?)(?<!when)(?<!if)(?<!that),? you "
+                r"(?:can|must|should|need|may|will)\b.{8,}", _BY + "what should you do {when} {condition}?", "procedure"),
+            states(
+                rf"(?P<when>If|When|Once|After) {_HOLDS}(?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{{12,100}}?)(?<!when)(?<!if)(?<!that)(?<!where) (?:it|they) "
+                r"(?:can|must|should|may|will|is|are)\b.{8,}", _BY + "what happens {when} {condition}?", "reasoning"),
+            states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
                 rf"{_YOU}\b .*", _BY + "how do you {goal}?", "procedure"),
-            states(rf"(?:{_DOING}) (?:(?! to )[^;:()]){{3,140}} (?:in order )?to (?P<goal>(?!return|use)(?:{_VERB}) [^,;:()]{{4,80}})\.",
+            states(rf"(?:{_DOING}) (?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} (?!(?:in|on|at|for|with|from|by)\b)[^,;:()]{{4,80}})\.",
                 _BY + "how do you {goal}?", "procedure"),
             states(
                 r"You can (?:also )?(?P<goal>(?:find|change|set|see|view|edit|configure|download|adjust|access|obtain|check|manage) "
@@ -517,13 +538,23 @@ ENGLISH = Lexicon(
                 _BY + "when {be} you{not} {rest}?", "reasoning"),
             states(
                 rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}(?<!see)(?<!check)(?<!consider)(?<!determine)(?<!decide)(?<!verify)) {_WHEN} "
-                r"(?!possible|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
+                r"(?!possible|available|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
             states(
-                rf"{SUBJECT} (?P<verb>{_VERB})s (?P<rest>[^,;:()]{{4,80}}?),? (?:if|when|whenever|as soon as|unless) (?!possible|"
+                rf"{SUBJECT}(?<![^s]s) {_THIRD} (?P<rest>(?!(?:{_MODAL}|are|is|was|were|have|do) )[^,;:()]{{4,80}}?)(?<! as),? "
+                r"(?:if|when|whenever|as soon as|unless) (?!possible|available|"
                 r"necessary|any|not|so)[^;:]{8,}", _BY + "when does {subject} {verb} {rest}?", "reasoning"),
             states(
-                rf"{SUBJECT} (?P<be>can|may|should|is|are|will)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
+                rf"{SUBJECT} (?P<be>can|may|should|is|are|will|does|do)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
                 r"able|been)[^,;:()]{8,110})\.", _BY + "{be} {subject} {rest}?"),
+            states(
+                r"You (?P<be>can|may|should|must)(?:not| not| never) (?P<rest>(?!only|just|always|necessarily|be able|been)"
+                r"[^,;:()]{12,110})\.", _BY + "{be} you {rest}?"),
+            states(
+                r"It is not (?P<rest>(?:recommended|possible|necessary|advisable|allowed|permitted|safe|required) to "
+                r"[^,;:()]{10,110})\.", _BY + "is it {rest}?"),
+            states(
+                rf"Because [^;:()]{{8,120}}, {SUBJECT} {_AUXILIARY} (?P<rest>[^,;:()]{{8,110}})\.",
+                _BY + "why {be} {subject}{not} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^,;:()]{{2,80}}?) within {_COUNTED} (?P<unit>{_UNITS})\b.*",
                 _BY + "within how many {unit} {be} {subject}{not} {rest}?"),
@@ -531,6 +562,9 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>(?!be )[^,;:()]{{2,50}}?) {_LIMIT} {_COUNTED} "
                 r"(?P<unit>[a-z]+s)(?P<tail>(?: [^,;:()]{2,60})?)\.",
                 _BY + "how many {unit} {be} {subject} {rest} {bound}{tail}?"),
+            states(
+                rf"{SUBJECT} (?P<be>can|may) be up to {_COUNTED} (?:[a-z]+s) (?P<tail>long|old|wide|high|tall|deep)\b.*",
+                _BY + "how {tail} {be} {subject} be?"),
             states(
                 rf"{SUBJECT} (?P<be>must|should) be {_LIMIT} {_COUNTED} (?P<unit>[a-z]+s) "
                 r"(?P<tail>long|old|wide|high|tall|deep)\b.*", _BY + "how {tail} {be} {subject} be?"),
@@ -548,12 +582,16 @@ ENGLISH = Lexicon(
             states(rf"{SUBJECT} refers to {REST}", _BY + "what does {subject} refer to?"),
             states(rf"{SUBJECT} stands for {REST}", "what does {subject} stand for?"),
             states(rf"{SUBJECT} {_RESTS_ON} {REST}", _BY + "what does {subject} {verb} {prep}?"),
-            states(rf"{SUBJECT} (?P<be>is|are) (?:also |primarily |mainly )?(?P<rest>{_RELATED}|{_FITTING}) {REST}",
+            states(rf"{SUBJECT} (?P<be>is|are) (?:also |primarily |mainly )?(?P<rest>{_RELATED}|{_FITTING}) (?!default){REST}",
                 _BY + "what {be} {subject} {rest}?"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:[a-z]+ly )?[a-z]{{3,}}(?:ed|wn|en|lt|pt) (?:with|into|from|for|as|on|"
                 r"through|of|to(?= (?:the|an?|[A-Z]))))(?! (?:the (?:same|following)|this|that|default|[a-z]+ing|first [a-z]+ing))(?<!used to) {REST}".replace("{REST}", REST),
                 _BY + "what {be} {subject}{not} {rest}?", score=0.6),
+            states(
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:always |[a-z]+ly )?[a-z]{{3,}}(?:ed|wn|en|lt|pt|set)) (?P<prep>by|to) "
+                r"(?!default|hand|using|means|the (?:same|following)|this|that|[a-z]+ing\b|be\b|(?:the )?user)(?:the |an? |[A-Z/\d“\"'$])[^;:]{3,}",
+                _BY + "what {be} {subject}{not} {rest} {prep}?", score=0.6),
             states(rf"{SUBJECT} (?P<be>is|are) (?:designed|intended|meant) to {REST}",
                 _BY + "what {be} {subject} designed to do?"),
             states(
@@ -574,7 +612,7 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
                 rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} (?!possible|necessary|any|not|so)[^;:]{{8,}}",
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} (?!possible|available|necessary|any|not|so)[^;:]{{8,}}",
                 _BY + "when {be} {subject}{not} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?{_DONE}) (?:by (?:[a-z]+ )?[a-z]+ing|using|by means of|through the|via|with "
@@ -586,7 +624,7 @@ ENGLISH = Lexicon(
             states(
                 rf"{SUBJECT} (?:lets|allows|enables) (?:you|users) (?:to )?{REST}",
                 _BY + "what does {subject} let you do?"),
-            states(rf"There are (?P<rest>{_COUNT} (?:basic |main |different )?[a-z]+s (?:of|to|in|for) [^,;:()]{{3,60}}): {REST}",
+            states(rf"There are (?P<rest>{_COUNT} (?:[a-z-]+ )?[a-z]+s(?: [^,;:()]{{3,60}})?): {REST}",
                 _BY + "which {rest} are there?"),
             states(
                 rf"{SUBJECT} (?P<be>must|shall|should|may(?= not))(?P<not>(?: not)?) (?P<rest>(?!be |have |not )[a-z]+ .{{12,}})",
@@ -598,6 +636,14 @@ ENGLISH = Lexicon(
             states(
                 rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b){REST}",
                 _BY + "what does {subject} {verb}?", score=0.6),
+            states(rf"{SUBJECT}(?<![^s]s) {_THIRD} {_OBJECT}{REST}", _BY + "what does {subject} {verb}?", score=0.6),
+            states(
+                rf"(?P<subject>(?!(?:Each|Every|An?|Unlike|With|In|If|When|By|For) )[^,;:()]{{3,60}}?[^s\W]s) (?P<verb>affect|{_TRANSITIVE}) "
+                rf"(?!{_AUXILIARY}|as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b|and\b|or\b|of\b){{REST}}".replace("{REST}", REST).replace("(?P<be>", "(?:").replace("(?P<not>", "(?:"),
+                _BY + "what do {subject} {verb}?", score=0.6),
+            states(
+                rf"(?P<subject>(?!(?:Each|Every|An?|Unlike|With|In|If|When|By|For) )[^,;:()]{{3,60}}?[^s\W]s) {_PLAIN} {_OBJECT}{REST}", _BY + "what do {subject} {verb}?", score=0.6),
+
         ),
         leads=(
             states(r"(?:In order to|To) (?P<goal>[a-z]+ [^,;:()]{5,90})(?:, .{3,80})?", _BY + "how do you {goal}?", "procedure"),
@@ -667,7 +713,8 @@ ENGLISH = Lexicon(
             motivation option point possibility problem purpose question reason result rule solution thing way
             workaround concern aim challenge one part rest difficulty note remember all each every some any no
             many most several few if when while since whether because only notes warning tip caution important
-            hint remark list overview information documentation"""),
+            hint remark list overview information documentation addition instance particular case cases contrast general
+            practice short theory comparison other"""),
     ),
     letter_tokens=0.04,
     object_cases=(),

@@ -129,8 +129,11 @@ class Allowed:
 
 
 def _only_fillers(change: Change) -> bool:
-    """Return whether words are left out that say nothing; in "even if" they do."""
+    """Return whether words are left out that say nothing, as in "note that"; in "even if" they do."""
     vocabulary, start = change.vocabulary, change.removed[-1].end
+    first, *others = change.removed_words
+    if first in vocabulary.fillers & vocabulary.context.asserting and _begins(change):
+        return set(others) <= vocabulary.context.embedding
     end = next((stop for first, stop in change.evidence.sentences if first <= start <= stop), start)
     behind = {unit.folded for unit in units(change.evidence) if start <= unit.start < end}
     limits = set(change.removed_words) & vocabulary.also and behind & vocabulary.conditional_words

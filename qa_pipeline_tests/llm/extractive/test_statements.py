@@ -164,7 +164,6 @@ def test_a_sentence_answers_the_question_of_its_kind(
         ("en", "A good locale is a locale that everybody understands."),
         ("en", "A locale is a good idea in each and every country."),
         ("en", "A locale is a group of settings, as the following table shows."),
-        ("en", "Note that OpenPGP is an open standard of the internet."),
         ("en", "If this valve leaks, the pump of the boiler stops."),
         ("en", "If you are not sure, ask the owner of the boiler first."),
         ("en", "When the boiler was new, the pump of it was very loud."),
@@ -188,6 +187,45 @@ def test_a_sentence_that_leans_on_others_or_defines_nothing_is_left_alone(
     language: str, sentence: str
 ) -> None:
     assert asked(sentence, language) == []
+
+
+def test_words_that_only_tie_a_sentence_to_others_are_left_out() -> None:
+    for text in (
+        "Note that OpenPGP is an open standard of the internet.",
+        "However, OpenPGP is also an open standard of the internet.",
+    ):
+        passage = Passage("chunk", "Guide 7", ("Guide 7",), text, "en")
+        [candidate] = find_candidates(passage)
+        assert candidate.question == "What is OpenPGP?"
+        assert candidate.answer.startswith("OpenPGP is an open standard")
+        assert candidate.quote == text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        (
+            "By default, the safety valve must be replaced by the owner.",
+            "By default, according to “Guide 7”, what must the safety valve be replaced by?",
+        ),
+        ("In addition, FJ-20 pumps measure the pressure of the house.", "What do FJ-20 pumps measure?"),
+        ("In these cases, FJ-20 pumps measure the pressure of the house.", None),
+    ],
+)
+def test_an_adverbial_before_a_sentence_limits_its_question(sentence: str, question: str | None) -> None:
+    assert asked(sentence, "en") == ([question] if question else [])
+
+
+def test_a_place_is_not_named_where_the_question_names_it_already() -> None:
+    sentence = "If the safety valve leaks, the pump stops."
+    assert asked(sentence, "en", title="Safety valves") == ["What happens if the safety valve leaks?"]
+
+
+def test_a_heading_names_the_place_where_the_document_has_no_title() -> None:
+    sentence = "If the safety valve leaks, the pump stops."
+    assert asked(sentence, "en", title="") == [
+        "According to “Nordic valves”, what happens if the safety valve leaks?"
+    ]
 
 
 def test_what_a_thing_does_is_asked_where_a_paragraph_about_it_opens() -> None:
