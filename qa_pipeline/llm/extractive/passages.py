@@ -141,12 +141,9 @@ class Place:
 
     def source(self, phrases: Phrases) -> str:
         """Say whose statement is asked for: "under the Housing Act"; empty where nothing names it."""
-        for law, wording in phrases.laws:
-            if law.fullmatch(self.title):
-                preposition, _, name = law.sub(wording, self.title).rpartition("_")
-                return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
         name = self.title or self.heading
-        return phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
+        quoted = phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
+        return phrases.law_named(self.title) or quoted
 
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:

@@ -171,9 +171,12 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         not inner
         or len(words) > MAX_SUBJECT
         or " - " in subject
-        or not language.dependent_openers.isdisjoint(word.lower() for word in inner)
+        or not language.finite_verbs.union(language.dependent_openers - language.prepositions).isdisjoint(
+            word.lower() for word in inner
+        )
         or leans_on_context(" ".join(inner), phrases)
         or first in (phrases.leaning | language.prepositions) - articles
+        or (language.verb_second and first in phrases.infinitives)  # an order: "Kontrollera filen …"
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
         or not phrases.weak.isdisjoint(word.lower() for word in inner)
         or not (any(character.isalpha() for character in subject) and subject[-1].isalnum())
