@@ -21,6 +21,8 @@ _NUMBERING = re.compile(
 )
 _CLAUSE_WORDS = any_of_all("wording.clauses")
 _CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_CLAUSE_WORDS} \d{{1,4}}")
+_CLAUSE_MARKER = re.compile(r"\(\d{1,2}[a-z]?\) ")
+"""The number before a paragraph of a section of a law: "(2) The fee …"."""
 _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
@@ -89,7 +91,9 @@ def split_into_lines(text: str) -> list[Line]:
 def split_into_sentences(passage: Passage) -> list[Sentence]:
     """Return the sentences of paragraphs and list items, in order."""
     result: list[Sentence] = []
-    for start, end, in_list in _paragraphs(passage.text):
+    for opening, end, in_list in _paragraphs(passage.text):
+        marker = _CLAUSE_MARKER.match(passage.text, opening, end)
+        start = marker.end() if marker else opening
         spans = split_sentences(passage.text[start:end], passage.language)
         for position, (first, second) in enumerate(spans):
             verbatim = passage.text[start + first : start + second]

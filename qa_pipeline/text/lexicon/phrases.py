@@ -122,8 +122,8 @@ class Phrases:
     def law_named(self, title: str) -> str:
         """Say under which law something holds: "under the Housing Act"; empty where a title is not a law's."""
         for law, wording in self.laws:
-            if law.fullmatch(title):
-                preposition, _, name = law.sub(wording, title).rpartition("_")
+            if match := law.fullmatch(title):
+                preposition, _, name = match.expand(wording).rpartition("_")
                 return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
         return ""
 
