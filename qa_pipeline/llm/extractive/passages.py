@@ -22,6 +22,8 @@ _NUMBERING = re.compile(
 )
 _CLAUSE_WORDS = any_of_all("wording.clauses")
 _CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_CLAUSE_WORDS} \d{{1,4}}")
+_CLAUSE_MARKER = re.compile(r"\(\d{1,2}[a-z]?\) ")
+"""The number before a paragraph of a section of a law: "(2) The fee …"."""
 _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
@@ -90,7 +92,9 @@ def split_into_lines(text: str) -> list[Line]:
 def split_into_sentences(passage: Passage) -> list[Sentence]:
     """Return the sentences of paragraphs and list items, in order."""
     result: list[Sentence] = []
-    for start, end, in_list in _paragraphs(passage.text):
+    for opening, end, in_list in _paragraphs(passage.text):
+        marker = _CLAUSE_MARKER.match(passage.text, opening, end)
+        start = marker.end() if marker else opening
         spans = split_sentences(passage.text[start:end], passage.language)
         for position, (first, second) in enumerate(spans):
             verbatim = passage.text[start + first : start + second]
@@ -142,12 +146,9 @@ class Place:
 
     def source(self, phrases: Phrases) -> str:
         """Say whose statement is asked for: "under the Housing Act"; empty where nothing names it."""
-        for law, wording in phrases.laws:
-            if law.fullmatch(self.title):
-                preposition, _, name = law.sub(wording, self.title).rpartition("_")
-                return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
         name = self.title or self.heading
-        return phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
+        quoted = phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
+        return phrases.law_named(self.title) or quoted
 
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:

@@ -251,6 +251,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         )
         or leans_on_context(" ".join(inner), phrases)
         or first in (phrases.leaning | language.prepositions) - articles
+        or (language.verb_second and first in phrases.infinitives)  # an order: "Kontrollera filen …"
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
         or not phrases.weak.isdisjoint(word.lower() for word in inner)
         or not (any(character.isalpha() for character in subject) and subject[-1].isalnum())

@@ -67,6 +67,21 @@ _BODY = (
     r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
     r"Kommission|Gericht|inhaber|betreiber|Betreiber|direktion|Direktion)"
 )
+_PERSON = (
+    r"(?:Der|Die|Das|Ein|Eine|Jeder|Jede|Jedes) (?:[a-zäöüß]+e[rs]? |zu[rm]? [\w ]{4,30})?(?:[A-ZÄÖÜ][a-zäöüß]+ oder )?[\w-]*(?i:(?:arbeit|auftrag|kredit|lizenz)?"
+    r"(?:geber|nehmer)|verkäufer|käufer|mieter|pächter|eigentümer|besitzer|hersteller|inhaber|schuldner|gläubiger|unternehmer|"
+    r"verbraucher|besteller|antragsteller|pflichteter?|berechtigter?|beauftragter?|geschädigter?|vorsitzender?|kläger|beklagter?|"
+    r"beamter?|richter|lieferant|händler|vertreiber|erzeuger|halter|arzt|ärztin|lehrer|schüler|anwender|benutzer|nutzer|betreuer|"
+    r"entwickler|administrator|verantwortlicher?|erbe|pflichtiger?|mitglied|bewerber|träger|anbieter|erwerber|absender|frachtführer|"
+    r"empfänger|person|bundesministerium|bundesrat|bundestag|bundesamt|finanzamt|gericht|behörde|vorstand|aufsichtsrat)(?:in)?"
+)
+_DUTY = (
+    r"(?P<be>muss|muß|darf|soll|sollte|kann|hat(?= .*(?:zu [a-zäöü]|[a-zäöü]zu[a-zäöü]+n\b|Anspruch|Recht))|ist(?= .*(?:verpflichtet|berechtigt|"
+    r"befugt|zuständig|verantwortlich))|wird(?= (?:ermächtigt|verpflichtet))|haftet|trägt)"
+)
+_NAMES = r"(?!die[sr]|den Fall|der Regel|welche|Ausnahme|Hilfe|Bezug|Beispiel|jedem Fall|der Praxis)(?:(?! [a-zäöüß]+(?:lich|ten|bar|genannt)e[nrs]? [A-Z])(?! (?:ist|sind|wird|werden|kann|können|muss|müssen|hat|haben|darf|soll) )[^,;:()]){4,80}?"
+_PARTICIPLE = r"(?!werden|worden|haben|sein|Sie)[a-zäöüß]{4,}(?:t|en)"
+_LAW = r"(?:gesetz|gesetzbuch|ordnung|verordnung|satzung|richtlinie|vertrag|statut|abkommen)"
 _AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
 
 GERMAN = Lexicon(
@@ -206,6 +221,7 @@ GERMAN = Lexicon(
         wenn weil obwohl, mit ohne, über unter, mehr weniger, immer nie, oft nie, manchmal immer, nur auch,
         jede keine, mindestens höchstens"""),
     question_words=words("""
+        tun machen
         zahlen zahlt kosten kostet darf brauchen braucht benötigt gilt gelten woher was welche welcher welches
         welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht sagt gibt nennt angegeben
         angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet definiert definition laut
@@ -440,8 +456,11 @@ GERMAN = Lexicon(
         quotes=("„", "“"),
         source="laut {title}",
         laws=(
-            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+(?:gesetz|Gesetz|statut))"), r"nach dem \1"),
-            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|verordnung|richtlinie))"), r"nach der \1"),
+            (re.compile(r"(?:.*\()?([A-ZÄÖÜ][a-zäöüß]+(?:gesetz|statut|gesetzbuch))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach dem \1"),
+            (re.compile(r"(?:.*\()?([A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|richtlinie))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach der \1"),
+            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+)es Gesetzbuch(?: \([^()]*\))?"), r"nach dem \1en Gesetzbuch"),
+            (re.compile(r"((?:[A-ZÄÖÜ][a-zäöüß]*g|G)esetz (?:über|zur|zum|für|betreffend) [^()]{4,80}?)(?: \([^()]*\))?"), r"nach dem \1"),
+            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]*(?:ordnung|satzung) (?:über|zur|zum|für) [^()]{4,80}?)(?: \([^()]*\))?"), r"nach der \1"),
         ),
         key_value="Was ist bei {place} unter {key} angegeben?",
         term="was ist {key}[ {source}]?",
@@ -470,10 +489,16 @@ GERMAN = Lexicon(
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
                 "was passiert[ {source}], {when} {condition}?", "reasoning"),
             states(
-                rf"(?P<verb>Ist|Sind|Wird|Werden|Hat|Haben|Kann|Können|Soll|Sollen) (?P<condition>{CLAUSE}), {_MAIN}",
+                rf"(?P<verb>Ist|Sind|Wird|Werden|Hat|Haben|Kann|Können|Soll|Sollen|Darf|Muss) (?P<condition>{CLAUSE}), {_MAIN}",
                 "was gilt[ {source}], wenn {condition} {verb}?", "reasoning"),
+            states(
+                r"Wer (?P<condition>[^;:()]{8,160}?), (?:muss|muß|darf|hat|ist|wird|kann|haftet|soll|bedarf|handelt|benötigt|verliert|erhält) .{10,}",
+                "was gilt[ {source}] für den, der {condition}?", "reasoning"),
             states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:\w+ )?\w+ (?:Sie|du|man)\b.*",
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
+            states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:muss|müssen|sollten?|braucht|benötigt) .{12,}",
+                "wie geht man[ {source}] vor, um {goal}?", "procedure"),
+            states(rf"(?P<when>Zum|Zur) (?P<rest>(?=\S+ \S+ \S+ ){_NAMES}) (?!benötigen|müssen|brauchen|können|sollten)[a-zäöüß]+en Sie .{{8,}}", "wie geht man[ {source}] {when} {rest} vor?", "procedure"),
             states(
                 r"[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
@@ -484,6 +509,9 @@ GERMAN = Lexicon(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:mit|über|mittels|durch|per|via|"
                 r"mithilfe) [^,;:()]{3,70} (?P<tail>[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
             states(
+                r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:zum|zur|für) [^,;:()]{4,90} "
+                r"(?P<tail>verwenden|benutzen|nutzen|einsetzen)(?:\.|, .+)", "wozu kann man[ {source}] {rest} {tail}?"),
+            states(
                 r"(?P<verb>Verwenden|Wählen|Benutzen|Nutzen|Aktivieren|Deaktivieren|Installieren|Prüfen|Starten|Löschen|Entfernen|Ändern|"
                 r"Setzen) Sie (?P<rest>(?!dann|nun|hier|anschließend|sich)[^,;:()]{6,80}), (?:wenn|falls|sofern|sobald) .{8,}",
                 "wann sollte man[ {source}] {rest} {verb}?", "reasoning"),
@@ -492,7 +520,7 @@ GERMAN = Lexicon(
             states(
                 r"(?P<when>Der|Die|Das) (?P<rest>(?:Standardwert|Voreinstellung|Name|Zweck|Typ|Größe|Anzahl|Länge|Höhe|Pfad|Adresse|"
                 r"Unterschied|Vorteil|Nachteil|Ziel|Aufgabe|Preis|Rolle|Bedeutung) (?:für|von|des|der|zwischen|eines|einer) [^,;:()]{3,60}?) "
-                r"(?P<be>ist|sind|besteht darin|liegt darin) (?!nicht|auch|daher|jedoch).{6,}", "was ist {when} {rest}[ {source}]?"),
+                r"(?P<be>ist|sind|besteht darin|liegt darin) (?:\d|(?!nicht|auch|daher|jedoch).{6}).*", "was ist {when} {rest}[ {source}]?"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?:auch )?(?P<goal>[^,;:()]{5,100}), indem .{8,}",
                 "wie kann man[ {source}] {goal}?", "procedure"),
@@ -512,7 +540,7 @@ GERMAN = Lexicon(
                 r"(?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: [^,;:()]{2,80})?)\.",
                 "wie viele {unit} {be} {subject}[ {source}] {rest} {bound}{tail}?"),
             states(
-                rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>(?:(?<!ist )(?<!sind )|(?!eine? |der |die |das ))[^,;:()]{{3,110}}), (?:wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit) .{{8,}}",
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?:nur )?(?P<rest>(?:(?<!ist )(?<!sind )|(?!eine? |der |die |das ))[^,;:()]{{3,110}}), (?:wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit) .{{8,}}",
                 "wann {be} {subject}[ {source}] {rest}?", "reasoning"),
             *(
                 states(
@@ -520,6 +548,54 @@ GERMAN = Lexicon(
                     rf"(?P<rest>[^,;:()]{{0,100}}), (?:{conjunctions}) .{{8,}}", asker + " {verb} {subject}[ {source}] {rest}?", "reasoning")
                 for conjunctions, asker in (("weil|da", "warum"), ("damit|um", "wozu"), ("wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit", "wann"))
             ),
+            states(rf"{_PERSON} {_DUTY} (?P<rest>(?!nicht|keine?|auch|dies|sich\b|daher|sein\b)[^;:()]{{15,140}})\.", "wer {be}[ {source}] {rest}?", score=0.75),
+            states(rf"Über (?P<rest>{_NAMES}) entscheidet .{{6,}}", "wer entscheidet[ {source}] über {rest}?"),
+            states(rf"(?P<when>Zuständig) (?P<rest>für {_NAMES}) ist .{{6,}}", "wer ist[ {source}] {when} {rest}?"),
+            states(r"(?P<rest>[A-ZÄÖÜ][\w-]+) im Sinne (?:dieses|dieser|des|der) \w+ ist, wer .{10,}", "wer ist[ {source}] {rest}?", score=0.9),
+            states(r"(?P<rest>[A-ZÄÖÜ][^,;:()]{2,50}?) im Sinne (?:dieses|dieser|des|der) [A-ZÄÖÜ]\w+ (?P<be>ist|sind) .{10,}", "was {be}[ {source}] {rest}?", score=0.9),
+            states(rf"Als (?P<rest>{_NAMES}) (?P<verb>gilt|gelten) .{{10,}}", "was gilt[ {source}] als {rest}?", score=0.9),
+            states(
+                rf"(?P<when>Bei|Beim|Während|Im Falle?|Für|Nach|Vor|Ohne|Bis) (?P<rest>{_NAMES}) (?:muss|muß|müssen|darf|dürfen|soll|sollen|"
+                r"ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|hat(?= .*\bzu\b)|haben(?= .*\bzu\b)|gilt|gelten) (?!Sie\b|man\b|es\b|sich\b|er\b|sie\b|dies).{15,}",
+                "was gilt[ {source}] {when} {rest}?", "reasoning"),
+            *(
+                states(
+                    rf"(?P<when>In|Im|Auf|Unter|Bei|Beim|Am|An|Zu|Zum|Zur|Mit|Für|Aus|Über|Nach|Vor) (?P<rest>{_NAMES}) (?P<be>{verbs}) "
+                    rf"(?!Sie\b|man\b|es\b|sich\b|er\b|sie\b|nicht\b|kein|dies|auch)(?:(?! (?:nicht|keine?|und) )[^,;:()]){{6,110}} (?P<done>{end})\.",
+                    asker + "[ {source}] {when} {rest} {done}?", score=0.7)
+                for verbs, asker, end in (
+                    ("wird|werden", "was wird", _PARTICIPLE), ("kann|können", "was kann", f"{_PARTICIPLE} werden"),
+                    ("muss|müssen", "was muss", f"{_PARTICIPLE} werden"))
+            ),
+            *(
+                states(
+                    rf"(?P<when>In|Im|Auf|Unter|Bei|Am|An|Zu|Zum|Zur|Neben|Über|Hinter) (?P<rest>{_NAMES}) (?P<verb>{verbs}) (?!Sie\b|man\b|es\b|kein|nicht)"
+                    r".{10,}", asker, score=0.7)
+                for verbs, asker in (
+                    ("befindet sich|befinden sich", "was befindet sich[ {source}] {when} {rest}?"),
+                    ("gehört|gehören", "was gehört[ {source}] {when} {rest}?"), ("gibt es", "was gibt es[ {source}] {when} {rest}?"),
+                    ("steht|stehen", "was steht[ {source}] {when} {rest}?"), ("finden Sie", "was findet man[ {source}] {when} {rest}?"))
+            ),
+            states(
+                rf"(?P<when>Mit|In|Im|Über|Durch|Auf) (?P<rest>{_NAMES}) (?:lässt|lassen|läßt) sich (?!nicht|kein)[^,;:()]{{6,100}} (?P<done>[a-zäöüß]+n)\.",
+                "was lässt sich[ {source}] {when} {rest} {done}?"),
+            states(
+                rf"{SUBJECT} (?P<verb>(?:befindet|befinden) sich|liegt|liegen|erscheint|erscheinen) (?:in|im|am|an|auf|unter|bei|zwischen|neben|über|"
+                r"hinter|links|rechts|oben|ganz|direkt) .{5,}", "wo {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>heißt|heißen|lautet|lauten) (?!nicht|dass).{{4,}}", "wie {verb} {subject}[ {source}]?"),
+            states(
+                rf"(?:Im|Auf|Am|In) {_NAMES} (?:können Sie|kann man|kannst du) (?P<goal>(?!auch|dann|nun|hier|jetzt)[^,;:()]{{5,100}} [a-zäöüß]+n)(?:\.|, .+)",
+                "wo kann man[ {source}] {goal}?", "procedure"),
+            states(
+                rf"{SUBJECT} (?P<be>ist|sind) (?:schriftlich|elektronisch|unverzüglich|jährlich|zusammenhängend|gesondert|öffentlich|unentgeltlich) "
+                r"(?P<rest>[^,;:()]{0,70}?(?:zu [a-zäöüß]+n|[a-zäöüß]+zu[a-zäöüß]+n))(?:\.|, .+)", "wie {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>ist|sind) (?P<when>vor|nach|bei|mit|während|spätestens|innerhalb|binnen) (?P<middle>[^,;:()]{{4,70}}?) "
+                r"(?P<rest>zu [a-zäöüß]+n|[a-zäöüß]+zu[a-zäöüß]+n)\.", "wann {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<verb>beträgt|umfasst|dauert) (?P<rest>[^,;:()]{{0,40}}?) ?(?P<bound>mindestens|höchstens|maximal) {_COUNTED} "
+                r"(?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: [^,;:()]{2,60})?)\.", "wie viele {unit} {verb} {subject}[ {source}] {rest} {bound}{tail}?"),
+            states(rf"{SUBJECT} (?P<verb>verjährt|erlischt|endet|beginnt) (?P<rest>(?:in|nach|am|bei|durch|sobald) .{{6,}})", "wann {verb} {subject}[ {source}]?"),
             states(
                 rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
                 r"erlässt|kann|darf|ist) [^;:()]{8,110})\.", "wer {rest}[ {source}]?", score=0.7),
@@ -534,6 +610,9 @@ GERMAN = Lexicon(
                 for prepositions, asker in (
                     ("mit|mittels|mithilfe", "womit"), ("durch", "wodurch"), ("für", "wofür"), ("aus", "woraus"), ("zu|zur|zum", "wozu"))
             ),
+            states(
+                rf"{SUBJECT} (?P<be>wird|werden|kann|können) als [^,;:()]{{4,80}} (?P<rest>(?!werden|worden)[a-zäöüß]+(?:t|en)(?: werden)?)(?:\.|, .+)",
+                "als was {be} {subject}[ {source}] {rest}?"),
             states(
                 rf"{SUBJECT} (?P<be>kann|können) (?:von|aus|in|unter) [^,;:()]{{3,90}} (?P<rest>(?:heruntergeladen|gefunden|eingesehen|"
                 r"bezogen|geändert|eingestellt|angezeigt|konfiguriert|abgerufen) werden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
@@ -555,6 +634,9 @@ GERMAN = Lexicon(
             states(rf"{SUBJECT} (?P<be>ist|sind) {_ALSO}(?P<rest>(?:eine?|der|die|das|eine[rs] der) {REST})",
                 "was {be} {subject}[ {source}]?"),
             states(
+                rf"{SUBJECT} (?P<be>ist|sind) (?P<rest>[A-ZÄÖÜ][\w-]+ (?:zum|zur|für|mit|aus|von|der|des|eines|einer|in) {REST})",
+                "was {be} {subject}[ {source}]?"),
+            states(
                 rf"Der (?P<kind>[A-ZÄÖÜ][a-zäöüß]{{3,}}) [\w<>.„“-]*[\w<>“] (?P<rest>{_DOES} [^,;:()]{{15,110}})\.",
                 "welcher {kind} {rest}[ {source}]?"),
             states(
@@ -571,8 +653,10 @@ GERMAN = Lexicon(
                 states(rf"{SUBJECT} (?P<verb>{verbs})(?P<tail>(?: sich)?) (?:\w+ )?{preposition} {REST}",
                     asker + " {verb}{tail} {subject}[ {source}]?")
                 for verbs, preposition, asker in (
-                    ("basiert|basieren|beruht|beruhen|wirkt|wirken|verweist|verweisen|bezieht|beziehen", "auf", "worauf"),
-                    ("gehört|gehören|führt|führen", "(?:zu|zum|zur)", "wozu"), ("richtet|richten", "nach", "wonach"),
+                    ("basiert|basieren|beruht|beruhen|wirkt|wirken|verweist|verweisen|bezieht|beziehen|antwortet|reagiert|achtet|zielt|zeigt", "auf", "worauf"),
+                    ("gehört|gehören|führt|führen", "(?:zu|zum|zur)", "wozu"), ("richtet|richten|bemisst|bemessen|bemißt|sucht", "nach", "wonach"),
+                    ("arbeitet|arbeiten|beginnt|endet|kommuniziert|befasst|beschäftigt", "mit", "womit"), ("hilft|helfen", "bei", "wobei"),
+                    ("entsteht|stammt|ergibt|ergeben", "aus", "woraus"),
                     ("eignet|eignen|steht|stehen|sorgt|sorgen", "für", "wofür"), ("verfügt|verfügen|informiert", "über", "worüber"),
                     ("handelt|profitiert", "(?:von|vom)", "wovon"))
             ),
@@ -584,12 +668,21 @@ GERMAN = Lexicon(
                 rf"{SUBJECT} (?P<verb>enthält|umfasst|ermöglicht|unterstützt|benötigt|erfordert|bietet|regelt|betrifft|bewirkt|"
                 r"verlangt|beschreibt|erlaubt|enthalten|umfassen|ermöglichen|unterstützen|benötigen|erfordern|bieten|regeln|betreffen|"
                 rf"beschreiben|erlauben|verlangen) {REST}", "was {verb} {subject}[ {source}]?"),
+            states(
+                rf"(?!\S+ kann |\S+ können |\w+e? \w+(?:ung|heit|keit|ion|nis)\b){SUBJECT} (?P<be>kann|können) (?!nur|auch|nicht|keine?|sich|es\b|man|von|in|aus|bei)[^,;:()]{{15,120}} [a-zäöüß]+(?<!werden)(?<!sein)(?<!haben)n\.",
+                "was {be} {subject}[ {source}] tun?", score=0.65),
             states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
                 rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"
                 r"hat) (?!keine?|nicht|sich|auf|an|in|zu|mit|für|aus|dazu|Ihnen|einen? (?:eigene|neue))[^,;:()]{15,120}(?<! an)(?<! ab)(?<! zu)(?<! um)(?<! ein)(?<! auf)(?<! aus)(?<! fest)(?<! her)(?<! dar)(?<! vor)\.",
                 "was {verb} {subject}[ {source}]?", score=0.6),
+            states(
+                r"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
+                r"(?P<verb>(?!ist|wird|bleibt|heißt|dauert|kostet|beträgt|scheint|stellt|nimmt|findet|hat|gibt|macht|kommt|geht|bringt|legt|setzt|"
+                r"lässt|läßt|führt|zieht|liegt|steht|bedeutet|unterliegt|dient|folgt|gehört|hilft|entspricht|widerspricht|fehlt|droht|genügt|gleicht|teilt|gilt|listet|tritt|hält|soll|kann)[a-zäöüß]{4,}t) (?:einen?|den|die|das|alle|mehrere) "
+                r"[^,;:()]{10,120}(?<! an)(?<! ab)(?<! zu)(?<! um)(?<! ein)(?<! auf)(?<! aus)(?<! fest)(?<! her)(?<! dar)(?<! vor)(?<! bei)(?<! hin)"
+                r"(?<! durch)(?<! mit)(?<! nach)(?<! weiter)(?<! zurück)(?<! voraus)(?<! bereit)\.", "was {verb} {subject}[ {source}]?", score=0.6),
             states(rf"{SUBJECT} (?P<verb>kostet|wiegt|beträgt) {NUMBER} .*",
                 "wie viel {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>dauert|gilt) {NUMBER} .*",
@@ -656,15 +749,16 @@ GERMAN = Lexicon(
             folgende folgenden folgender folgendes folgendem oben unten nachfolgend nachfolgende abschnitt
             nachfolgenden siehe obige obigen obiger hier vorigen vorherigen folgt abbildung"""),
         addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
-        dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
-            r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|beispielsweise|ebenfalls|ebenso|"
-            r"somit|allerdings)\b"),
+        dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*(?! (?:Gesetz|Verordnung|Satzung|Ordnung|Richtlinie))|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
+            r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|stattdessen|beispielsweise|ebenfalls|ebenso|"
+            r"somit|allerdings|im Übrigen)\b|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
+            rf"(?!(?: [\w§.,-]+){{0,10}}? (?:[A-ZÄÖÜ][\w-]*{_LAW}(?:e?s|buch(?:e?s|s)?)?\b|[A-Z]\w*[GBO]\b))"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
             wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
-            weiteres neue grund"""),
+            weiteres neue grund zuständige"""),
         abstract=words("""
             alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil

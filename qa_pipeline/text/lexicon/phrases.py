@@ -119,6 +119,14 @@ class Phrases:
     clauses: tuple[str, ...]
     adjective_endings: tuple[str, ...] = ()
 
+    def law_named(self, title: str) -> str:
+        """Say under which law something holds: "under the Housing Act"; empty where a title is not a law's."""
+        for law, wording in self.laws:
+            if match := law.fullmatch(title):
+                preposition, _, name = match.expand(wording).rpartition("_")
+                return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
+        return ""
+
     def quoted(self, text: str) -> str:
         """Put a text in the quotation marks of the language."""
         return f"{self.quotes[0]}{text}{self.quotes[1]}"

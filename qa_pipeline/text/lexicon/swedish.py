@@ -69,10 +69,29 @@ _YOU = rf"(?:så )?(?:{_VERB}|(?:{_MODAL}) (?:du|man))"
 _DEFINITE = r"(?:[a-zåäö-]{2,}(?:en|et|na|n|t)|det|den|man|du|någon|något|de)"
 _HOLDS = rf"(?:{_DEFINITE}|[a-zåäö-]{{3,}}) (?:inte )?(?:är|har|kan|ska|får|måste|finns|blir|inte|vill|[a-zåäö]{{2,}}(?:ar|er|år|as|es|ds|ns|ts))\b"
 _BODY = (
-    r"(?:(?:Den|Det) )?(?:[\w-]+ ){0,3}?[\w-]*(?i:myndigheten|nämnden|styrelsen|domstolen|regeringen|direktören|chefen|"
-    r"kommunen|verket|inspektionen|rådet|ledningen|utskottet|föreningen|länsstyrelsen|rätten|regionen|riksdagen|"
-    r"delegationen|kommittén|byrån|institutet|banken|stämman|ordföranden)"
+    r"(?:(?:Den|Det) )?(?:(?!(?:av|från|på|vid|i|om|efter|för|till|med|inom|hos|enligt|över|mot|genom|under|att)\b)[\w-]+ ){0,3}?"
+    r"[\w-]*(?i:myndigheten|nämnden|styrelsen|domstolen|regeringen|direktören|chefen|kommunen|(?<!nät)(?<!ram)(?<!gel)verket|"
+    r"inspektionen|(?<!om)rådet|(?:s|verks)ledningen|utskottet|föreningen|\b(?:tings|hov|kammar)?rätten|regionen|riksdagen|"
+    r"delegationen|kommittén|byrån|institutet|(?:riks|s)banken|stämman|ordföranden)"
 )
+_PERSON = (
+    r"(?:(?:En|Ett|Den|Det|Varje) (?:[a-zåäö-]+ )?)?[\w-]*(?i:(?:ägar|givar|tagar|havar|sökand|förvaltar|förar|köpar|säljar|"
+    r"hyresgäst|hyresvärd|mäklar|ledar|innehavar|tillverkar|lärar|användar|utvecklar|administratör|deltagar|entreprenör|konsument|"
+    r"näringsidkar|föräldr|förmyndar|domar|åklagar|borgenär|gäldenär|revisor|ordförand|ledamot|sekreterar|chef|direktör)"
+    r"(?:e|en|n|arna|na|erna|a|ar)?|mannen|männen|fullmäktig|medlem(?:men)?|part(?:en)?)"
+)
+_DUTIES = rf"(?:{_MODAL}|skola|har rätt att|har skyldighet att|är skyldig(?:a)? att|är ansvarig för|ansvarar för|svarar för)"
+_ACTS = any_of("""
+    ange, anmäla, ansvara, avge, avgöra, bedöma, behandla, besluta, betala, bistå, bidra, dokumentera, erbjuda, ersätta,
+    fastställa, främja, fullgöra, ge, genomföra, göra, informera, inhämta, kontrollera, lämna, meddela, pröva,
+    redovisa, registrera, rapportera, samråda, samverka, se till, skicka, säkerställa, ta, tillhandahålla, underrätta,
+    upprätta, utföra, verka, vidta, visa, välja, öppna""")
+_PHRASE = rf"(?!att\b|den\b|det\b|de\b|detta|dessa|vissa|dag\b|övrigt|närvarande|slut|början|praktiken|regel)(?:(?! (?:som|att|är|har|om|när|{_MODAL}) )[^,;:()]){{5,90}}?"
+_PLACE = rf"(?P<when>I|På|Under|Vid|Från|Inom|Hos|Med|Genom|Till|För) (?P<rest>{_PHRASE})"
+_PRESENT = any_of("""
+    finns, ingår, hör, visas, anges, listas, lagras, sparas, krävs, behövs, ligger, står, används, räknas, upprättas, skrivs, förs,
+    bör, avses, redovisas, registreras, samlas, placeras, hanteras, installeras, innehålls, nås""")
+_PASSIVE = r"[a-zåäö]{2,}(?<!finn)(?<!ens)(?<!et)(?<!en)(?<!rna)(?<!er)s"
 _DECIDES = r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|avgör)"
 _OBJECT_OF = any_of("""
     verka för, svara för, ansvara för, besluta om, bestå av, bidra till, främja, innehålla, omfatta, ange, redovisa,
@@ -203,6 +222,7 @@ SWEDISH = Lexicon(
         eftersom fast, med utan, över under, mer mindre, alltid aldrig, ofta aldrig, ibland alltid, endast
         även, minst högst, upp ner"""),
     question_words=words("""
+        göra
         kostar betala varifrån behövs gäller krävs tillåten tillåtet vad vilken vilket vilka vem hur många
         mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen kolumn kolumnen
         rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder innebär definieras definition
@@ -421,6 +441,7 @@ SWEDISH = Lexicon(
             (re.compile(r"(?:Lag|lag)(?: \([\d: ]+\))? ((?:om|med|angående|mot|för) .{3,90})"), r"enligt lagen \1"),
             (re.compile(r"Förordning(?: \([\d: ]+\))? ((?:om|med|angående|för) .{3,90})"), r"enligt förordningen \1"),
             (re.compile(r"([A-ZÅÄÖ][a-zåäö]+)(lag|förordning|balk)(?: \([\d: ]+\))?"), r"enligt_\1\2en"),
+            (re.compile(r"([A-ZÅÄÖ][a-zåäö]+kungörelse)(?: \([\d: ]+\))?"), r"enligt_\1n"),
         ),
         key_value="Vad anges under {key} för {place}?",
         term="vad är {key}[ {source}]?",
@@ -446,10 +467,14 @@ SWEDISH = Lexicon(
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(
                 r"Om (?P<condition>[^,;:()]{8,100} (?:[a-zåäö]{2,}(?:r|s|t|ts|de|des|it|its)|nytt|kraft|annat|skäl|fall|avtal))"
-                r" (?:ska|skall|får|måste|bör|gäller|döms|kan) .{12,}",
+                r" (?:ska|skall|får|måste|bör|gäller|döms|kan|kommer) .{12,}",
                 "vad gäller[ {source}] om {condition}?", "reasoning"),
-            states(rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör) .{{8,}}",
+            states(
+                rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör|är (?:skyldig|ansvarig|berättigad|fri|behörig)|har rätt|ansvarar|svarar|omfattas) .{{8,}}",
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
+            states(
+                rf"(?P<when>En|Ett|Varje) (?P<condition>[a-zåäö-]+ som [^,;:()]{{5,80}}?),? (?:{_MODAL}|är skyldig|är ansvarig|har rätt) (?!vara|ha\b).{{12,}}",
+                "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
             states(
                 rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver)\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
@@ -470,30 +495,62 @@ SWEDISH = Lexicon(
                 r"(?P<unit>dagar|veckor|månader|år|timmar|minuter|arbetsdagar)\b.*",
                 "inom hur många {unit} {be} {subject} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?) (?:senast|före) (?:den )?\d.*",
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?[a-zåäö][aås]) (?:senast|före) (?:den )?\d.*",
                 "när {be} {subject} senast {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,50}}?) (?P<bound>högst|minst) {_COUNTED} "
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,50}}?)(?<! med)(?<! till)(?<! på) (?P<bound>högst|minst) {_COUNTED} "
                 r"(?P<unit>(?:andra )?[a-zåäö]+(?:ar|er|or|år|n|dagar))(?P<tail>(?: [^,;:()]{2,60})?)\.",
                 "hur många {unit} {be} {subject} {bound} {rest}{tail}[ {source}]?"),
             states(
                 rf"{SUBJECT} består av (?:högst |minst )?{_COUNTED} (?P<unit>(?:andra )?[a-zåäö]+(?:ar|er|or|n))\b.*",
                 "hur många {unit} består {subject} av[ {source}]?"),
-            states(rf"{_BODY} (?P<rest>(?:får|ska|kan) (?:meddela|besluta om|medge|pröva|föreskriva|utse|bevilja) [^;:()]{{8,110}})\.",
-                "vem {rest}[ {source}]?"),
-            states(rf"{_BODY} (?P<rest>{_DECIDES} [^;:()]{{8,110}})\.", "vem {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>(?:i|vid|för|efter|under|inom|utan) (?!att\b)[^,;:()]{{8,80}}?) (?P<done>{_ACTS}) .{{12,}}",
+                "vad {be} {subject} göra {rest}[ {source}]?"),
+            states(
+                rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DUTIES} (?:inte |ej )?(?!vara\b|ha\b|bli\b|kunna\b|heller\b|därför|sedan|dessutom|alltid)[a-zåäö]+ [^;:()]{{15,120}})\.", "vem {rest}[ {source}]?",
+                score=0.75),
+            states(rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DECIDES} [^;:()]{{8,110}})\.", "vem {rest}[ {source}]?"),
+            states(
+                rf"(?P<when>Frågor|Fråga|Ärenden|Ärende|Tvister|Tvist|Ansökan|Ansökningar|Beslut) (?P<condition>(?:om|rörande) [^,;:()]{{8,110}}?) "
+                rf"(?P<verb>{_PASSIVE}) av (?i:{_BODY})(?P<tail>(?: (?!och|eller|som)[^,;:()]{{4,60}})?)\.",
+                "av vem {verb} {when} {condition}{tail}[ {source}]?"),
+            states(
+                r"I [^,;:]*(?i:lagen|förordningen|balken)\b[^,;:]* finns (?:det )?(?:särskilda )?(?P<when>bestämmelser) (?P<condition>om [^;:()]{8,120})\.",
+                "var finns {when} {condition}[ {source}]?"),
+            states(
+                rf"(?P<when>Vid|För|I fråga om|Efter|Under|Utan|Mot|Inom|Hos|I) (?P<rest>{_PHRASE}) "
+                rf"(?P<be>{_MODAL}) (?P<done>(?:det )?(?:finnas|anges|ingå|upprättas|föras|lämnas)) .{{8,}}",
+                "vad {be} {done} {when} {rest}[ {source}]?"),
+            states(
+                rf"(?P<when>Vid|För|I fråga om|Efter|Under|Utan|Mot|Inom|Hos) (?P<condition>(?:{_PHRASE}|[^,;:()]{{4,60}} som (?!anges|avses|sägs)[^,;:()]{{4,60}}?)) "
+                r"(?:ska|skall|får|måste|bör|gäller|tillämpas) (?!du\b|man\b|finnas|det finnas).{12,}",
+                "vad gäller[ {source}] {when} {condition}?", "reasoning"),
+            states(
+                rf"{_PLACE} kan (?:du|man) (?P<tail>[a-zåäö]+ .{{10,}})\.", "vad kan man göra {when} {rest}[ {source}]?", score=0.7),
+            states(rf"{_PLACE} (?P<verb>{_PRESENT}) (?!inte|ej|du|man|det|den|de\b).{{10,}}", "vad {verb} {when} {rest}[ {source}]?", score=0.7),
             states(
                 rf"{SUBJECT} (?P<verb>[a-zåäö]{{4,}}s) av (?i:{_BODY})\b.*", "av vem {verb} {subject}[ {source}]?"),
             states(
+                rf"{SUBJECT} (?P<verb>gäller|löper|varar|pågår|hålls öppen) (?:under|i) (?:högst |minst )?(?:en|ett|{_COUNTED}) .*",
+                "hur länge {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>höjs|sänks|ökas|minskas|betalas|utgår) med {NUMBER}[^,;:()]{{2,20}}?(?P<tail> (?:för|per) [^,;:()]{{4,80}})?\.",
+                "med hur mycket {verb} {subject}{tail}[ {source}]?"),
+            states(
                 rf"{SUBJECT} (?P<be>ska|skall|får|kan|måste) (?P<rest>[a-zåäö]+s) (?:skriftligen|skriftligt|elektroniskt|"
                 r"muntligen|digitalt|genom|via|med hjälp av)\b.*", "hur {be} {subject} {rest}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[a-zåäö]+s) av (?i:{_BODY})\b.*", "av vem {be} {subject} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa),? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS})"
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa),?(?: endast| bara| redan| först)? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}|i (?:de|sådana) fall)"
                 r" .{8,}", "när {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
-                rf"(?P<verb>Är|Har|Kan|Ska|Skall|Får|Finns|Blir|Avser|Gäller|Uppkommer|Begär|Saknas) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|"
+                rf"(?P<verb>[A-ZÅÄÖ][a-zåäö]*(?:r|s|Är|Ska|Skall)) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|"
                 r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: inte)?) (?P<condition>[^,;:()]{4,100}), "
                 rf"(?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?", "reasoning"),
+            states(
+                rf"(?P<verb>[A-ZÅÄÖ][a-zåäö]*[rs])(?P<not> inte| ej| icke) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|[a-zåäö-]{{3,}}(?:en|et|na|an|n)) "
+                rf"(?P<condition>[^,;:()]{{4,100}}?),? (?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?",
+                "reasoning"),
             states(
                 rf"{SUBJECT} (?P<be>får|kan|ska|skall|behöver|är|måste|bör) (?:inte|ej) (?P<rest>(?!bara|heller|längre|alltid)"
                 r"[^,;:()]{8,110})\.", "{be} {subject} {rest}[ {source}]?"),
@@ -513,8 +570,8 @@ SWEDISH = Lexicon(
                 rf"{SUBJECT} är (?:också |även |alltså |helt enkelt )?(?P<rest>(?:en|ett|den|det|de) {REST})",
                 "vad är {subject}[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<be>får|kan|ska|skall) (?P<rest>överklagas|lämnas|lämnas in|ges in|anmälas|skickas|ställas|betalas) "
-                r"(?P<prep>hos|till) .{6,}", "{prep} vem {be} {subject} {rest}[ {source}]?"),
+                rf"{SUBJECT} (?P<be>får|kan|ska|skall) (?P<rest>överklagas|lämnas|lämnas in|ges in|anmälas|skickas|ställas|betalas|insändas|hänskjutas|redovisas|överlämnas|göras) "
+                r"(?P<prep>hos|till) (?!följd|exempel).{6,}", "{prep} vem {be} {subject} {rest}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<verb>gäller|upphör|börjar|sker|fungerar|visas|används|krävs|behövs|betalas|beviljas|lämnas|avgörs|"
                 r"utgår|tillämpas|prövas|startar|öppnas|aktiveras|uppstår|inträffar|löper) (?P<rest>(?:[^,;:()]{1,60} )??)(?:när|sedan|"
@@ -522,13 +579,22 @@ SWEDISH = Lexicon(
             states(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>(?:hitta|ändra|ställa in|se|visa|redigera|hämta|justera|ange|läsa|få) "
                 r"[^,;:()]{4,60}?) (?:i|på|under) (?:menyn|dialogrutan|fönstret|filen|fliken|panelen|[A-ZÅÄÖ]).{4,}", "var kan man {goal}[ {source}]?"),
-            states(rf"{SUBJECT} (?P<verb>kallas|benämns|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>kallas|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
             states(rf"Det finns (?P<rest>{_COUNTED} (?:olika )?[a-zåäö]+(?:ar|er|or|n)(?: [^,;:()]{{3,40}})?): .{{10,}}",
                 "vilka {rest} finns[ {source}]?"),
             states(
                 r"(?P<when>Standardvärdet|Syftet|Skillnaden|Fördelen|Nackdelen|Avgiften|Storleken|Antalet|Målet|Namnet|Uppgiften|Rollen|"
                 r"Betydelsen) (?P<rest>(?:för|av|på|mellan|med|hos) [^,;:()]{3,60}?) är (?!inte|också|därför).{6,}",
                 "vad är {when} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} är (?P<rest>[a-zåäö]+(?:ningen|ionen|teten|heten|processen|namnet|formatet|språket|programmet|systemet|ordet|ar|or|er) "
+                rf"(?:som|för|av|då|där|i|på|till|mellan|med) {REST})", "vad är {subject}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>{_PASSIVE}|sker) (?P<rest>(?:[^,;:()]{{1,50}} )??)(?:genom|med hjälp av|via|skriftligen|muntligen) .{{6,}}",
+                "hur {verb} {subject} {rest}[ {source}]?", score=0.7),
+            states(
+                rf"{SUBJECT} (?P<verb>{_PASSIVE}) (?P<rest>(?:[^,;:()]{{1,60}} )??)(?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}",
+                "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
             states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
             states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
             states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
@@ -544,6 +610,9 @@ SWEDISH = Lexicon(
             states(rf"{SUBJECT} (?P<verb>väger|kostar) {NUMBER} .*", "hur mycket {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} uppgår till {NUMBER}.*", "vad uppgår {subject} till[ {source}]?"),
             states(
+                rf"(?!\S+ kan ){SUBJECT} kan (?P<tail>(?!innehålla|användas|behöva|inte|ej|också|bara|vara|ha|bli|även|få)[a-zåäö]+[aå] {REST})",
+                "vad kan {subject} göra[ {source}]?", score=0.65),
+            states(
                 rf"(?P<subject>(?:(?:Den|Det) [\w-]+ )?(?i:{_QUANTITY})(?: (?:för|av|på|i) [^,;:()]{{3,50}}?)?) "
                 rf"är {NUMBER}.*", "vad är {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>träder|trädde|upphör|upphörde|togs|tas|[a-zåäö]{{3,}}[dt]es) "
@@ -555,7 +624,7 @@ SWEDISH = Lexicon(
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
             states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
             states(
-                rf"{SUBJECT} (?P<verb>{_DOES}|använder|påverkar|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
+                rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
                 rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),
         ),
         leads=(
@@ -609,13 +678,15 @@ SWEDISH = Lexicon(
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså)\b"),
+        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
+            r"densamma|ikraftträdandet|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z])? §§?)"
+            r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
             annorlunda viktig viktigt vanlig vanligt stor stort följande ytterligare ny nytt som att"""),
         abstract=words("""
-            alternativ exempel fall fråga följd idé lösning metod möjlighet nackdel fördel orsak problem regel
+            alternativ exempel fall fråga motsvarande detsamma följd idé lösning metod möjlighet nackdel fördel orsak problem regel
             resultat sak skillnad skäl sätt syfte undantag uppgift del anledning mål tanke alla varje några
             vissa många flera ingen inget om när medan eftersom obs notera observera anmärkning tips varning
             viktigt se lista översikt information dokumentation"""),

@@ -56,7 +56,7 @@ def unanswered(
         yield from _absent(question, spoken, headings)
         yield from _scattered(question, spoken, headings)
         if not is_row:
-            yield from _turned(question, evidence)
+            yield from _turned(question, evidence, headings)
 
 
 def _absent(question: Reading, spoken: Sequence[Reading], headings: Reading) -> Iterator[str]:
@@ -140,16 +140,15 @@ def _key_asked(language: str) -> re.Pattern[str]:
     )
 
 
-def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
-    """Yield the words that have another role in the question than in the evidence.
+def _turned(question: Reading, evidence: Reading, headings: Reading) -> Iterator[str]:
+    """Yield the words that have another role in the question than in the evidence, names of places left out.
 
     Compared are words that each text has once: the preposition or case they stand in, and the order of those
     that have none. Which of two words the verb is, is not known, so that languages whose questions turn
     subject and verb round are read without one word, whichever lets the rest agree.
     """
     vocabulary = lexicon(question.language)
-    unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
-    question_units = units(read(unquoted, question.language))
+    question_units = units(read(_unplaced(question, headings), question.language))
     if not question_units or not evidence.sentences:
         return
     sentence = max(
@@ -194,6 +193,15 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     for clause in () if leans else _clauses(sentence, bare):
         if count_moves([there for there, _ in clause]) > spare:
             yield f'the evidence has "{_written(clause[0][1], question)}" in another order'
+
+
+def _unplaced(question: Reading, headings: Reading) -> str:
+    """Return a question with blanks for the names of its place: what it quotes, and a law that is a title."""
+    text = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
+    wording = lexicon(question.language).wording
+    for law in filter(None, map(wording.law_named, headings.text.split("\n"))):
+        text = text.replace(law, " " * len(law))
+    return text
 
 
 def _asks_what_belongs(question_units: Sequence[Unit], vocabulary: Lexicon) -> bool:
