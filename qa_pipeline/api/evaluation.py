@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -11,7 +10,6 @@ import polars as pl
 
 from qa_pipeline.api.frames import check_columns, rows_of
 from qa_pipeline.api.models import AnyModel, language_model
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
 from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out, usable_blocks
 from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
@@ -122,21 +120,9 @@ def _blocks(data: object, faults: Faults) -> Iterator[pl.DataFrame]:
 
 
 def _paths(data: object) -> list[Path] | None:
-    """Return the places that data names; None where it is rows itself.
-
-    Raises:
-        InputError: a pattern matches nothing.
-    """
+    """Return the places that data names; None where it is rows itself."""
     named = [data] if isinstance(data, str | Path) else data
     if not isinstance(named, list | tuple) or not named:
         return None
-    places = [str(place) for place in named if isinstance(place, str | Path)]
-    if len(places) < len(named):
-        return None
-    paths: list[Path] = []
-    for place in places:
-        matches = sorted(glob(place, recursive=True)) if has_magic(place) else [place]  # noqa: PTH207 absolute
-        if not matches:
-            raise InputError(f"no file matches {place}; give a pattern such as runs/*.jsonl")
-        paths += map(Path, matches)
-    return paths
+    places = [Path(place) for place in named if isinstance(place, str | Path)]
+    return places if len(places) == len(named) else None

@@ -75,6 +75,9 @@ def run(
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print all metrics; else eight of them, or those of --metric.")
+    ] = False,
     data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
     workers: Annotated[
         int, typer.Option(min=1, max=64, help="Processes that evaluate rows; one where a model is asked.")
@@ -127,7 +130,7 @@ def run(
         if as_json:
             print_document({"report": str(out), **document})
         else:
-            _show(document, out)
+            _show(document, out, every=every or bool(metric))
 
 
 def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
@@ -213,13 +216,14 @@ def _without_folder(model: str | None) -> str | None:
     return Path(model).name if model is not None and Path(model).is_dir() else model
 
 
-def _show(document: dict[str, Any], out: Path) -> None:
+def _show(document: dict[str, Any], out: Path, *, every: bool) -> None:
     from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.evaluation.metrics.registry import SUMMARY
     from qa_pipeline.evaluation.reports.deciders import describe_deciders
     from qa_pipeline.evaluation.reports.report import reasons, what_to_know, with_bounds
     from qa_pipeline.text.rendering import plural
 
-    metrics = document["metrics"]
+    metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
     lines = [
         [
             name,
@@ -235,6 +239,8 @@ def _show(document: dict[str, Any], out: Path) -> None:
     if unknown := reasons(metrics):
         cells = [[why, ", ".join(names)] for why, names in unknown]
         show_table("Why values are unknown", ["reason", "metrics"], cells)
+    if hidden := len(document["metrics"]) - len(metrics):
+        print_line(f"{hidden} more metrics are in the report; --all prints them")
     for note in what_to_know(document):
         print_line(f"Note: {note}", "yellow")
     print_line(f"Report: {out / 'report.html'}")

@@ -72,11 +72,13 @@ def gate(
         Path | None, typer.Option(help="Golden set: rows with criteria of their own, .jsonl or .parquet.")
     ] = None,
     drop: Annotated[
-        float, typer.Option(min=0, max=1, help="Relative loss of a metric that fails the gate.")
-    ] = 0.05,
+        float | None,
+        typer.Option(min=0, max=1, help="Relative loss of a metric that fails the gate. Default: 0.05."),
+    ] = None,
     critical_drop: Annotated[
-        float, typer.Option(min=0, max=1, help="Relative loss of a critical metric that fails the gate.")
-    ] = 0.02,
+        float | None,
+        typer.Option(min=0, max=1, help="The same of a critical metric. Default: 0.02."),
+    ] = None,
     critical: Annotated[
         list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
     ] = None,
@@ -87,6 +89,15 @@ def gate(
             help="Let figures that likeness alone decided pass and fail critical checks too.",
         ),
     ] = False,
+    limits_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--limits", help="YAML file of thresholds, drop, critical_drop, critical, accept_likeness."
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="File to write a JUnit report to: a test case for each check.")
+    ] = None,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
@@ -97,20 +108,22 @@ def gate(
     and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 undecided, since likeness alone decided what is
     critical, or the input cannot be used.
     """
-    from qa_pipeline.evaluation.gates.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gates.gate import CRITICAL, Limits
+    from qa_pipeline.evaluation.gates.comparison_pages import gate_page, junit_xml
     from qa_pipeline.evaluation.gates.gate import gate as held
+    from qa_pipeline.evaluation.gates.gate import read_limits
     from qa_pipeline.evaluation.gates.golden import read_golden
     from qa_pipeline.evaluation.reports.stored_report import read_report
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
-        thresholds = _thresholds(threshold or [])
-        limits = Limits(
-            drop, critical_drop, tuple(critical or CRITICAL), thresholds, accept_likeness=accept_likeness
-        )
+        options = {"drop": drop, "critical_drop": critical_drop, "critical": critical or None}
+        options |= {"accept_likeness": accept_likeness or None}
+        limits = read_limits(limits_file, options, _thresholds(threshold or []))
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
         checked = held(read_report(current), before, limits, rows)
+        if junit is not None:
+            write_bytes(junit, junit_xml(checked))
         title = f"Evaluation gate {checked['outcome']}"
         _tell("gate", title, checked, gate_page(checked), out, as_json=as_json)
         raise typer.Exit({"passed": OK, "failed": FAILED}.get(checked["outcome"], BAD_INPUT))

@@ -75,6 +75,15 @@ def test_thresholds_that_cannot_be_used_are_refused(good: Path, given: list[str]
     assert told in ran.stderr
 
 
+def test_limits_of_a_file_and_a_junit_report(good: Path, worse: Path, tmp_path: Path) -> None:
+    limits, junit = tmp_path / "limits.yaml", tmp_path / "gate.xml"
+    limits.write_text("thresholds: {faithfulness: 0.95}\n")
+    assert gate(good, "--limits", limits, "--junit", junit).code == FAILED
+    assert 'failures="1"' in junit.read_text("utf-8")
+    assert gate(good, "--limits", limits, "--threshold", "faithfulness=0.7").code == OK
+    assert gate(good, "--limits", tmp_path / "none.yaml").code == BAD_INPUT
+
+
 def test_a_golden_set_is_named_with_version_and_hash(good: Path, tmp_path: Path) -> None:
     row = {"id": "r0", "dataset": "golden", "version": "3", "criteria": {"faithfulness": 0.99}}
     (tmp_path / "golden.jsonl").write_text(json.dumps(row))

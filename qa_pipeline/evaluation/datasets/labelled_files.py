@@ -6,6 +6,7 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -72,13 +73,13 @@ class Labelled:
 
 
 def labelled_files(places: Sequence[Path]) -> list[Path]:
-    """Return the named files, and those in the named folders, by name.
+    """Return the named files, those that match a pattern (`runs/*.jsonl`), and those in folders, by name.
 
     Raises:
-        InputError: there is no such place, or a folder without labelled files.
+        InputError: there is no such place, a pattern matches nothing, or a folder has no labelled files.
     """
     files: list[Path] = []
-    for place in places:
+    for place in (match for named in places for match in _matches(named)):
         if place.is_dir():
             # the splits of a saved dataset are folders
             splits = place.glob("*/*.arrow") if (place / "dataset_dict.json").is_file() else ()
@@ -97,6 +98,16 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
         else:
             raise InputError(f"{place} does not exist; name a file or folder of labelled items")
     return list(dict.fromkeys(files))
+
+
+def _matches(place: Path) -> list[Path]:
+    """Return the places that a pattern matches, by name; a place that is there, or no pattern, is itself."""
+    if place.exists() or not has_magic(str(place)):
+        return [place]
+    matches = sorted(map(Path, glob(str(place), recursive=True)))  # noqa: PTH207 patterns may be absolute
+    if not matches:
+        raise InputError(f"no file matches {place}; give a pattern such as runs/*.jsonl")
+    return matches
 
 
 Choice = Callable[[Collection[str]], type[LabelledRow]]

@@ -1,12 +1,16 @@
 """What comparisons and gates say, for the screen and as Markdown; names of data sets and rows stay data."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.etree import ElementTree
 
 from qa_pipeline.text.rendering import render_markdown
 
 Document = Mapping[str, Any]
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKS = {
     "failed": "❌ failed",
     "undecided": "❔ undecided",
@@ -152,3 +156,37 @@ def _runs(compared: Document, names: Sequence[str]) -> Table:
 def _printable(text: str) -> str:
     """Ids of rows come from files: none may steer a terminal."""
     return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def junit_xml(checked: Document) -> bytes:
+    """Return what a gate found as a JUnit report, which CI servers show: a test case for each check.
+
+    What failed is a failure, what is undecided is skipped with the reason, and a loss within noise passes
+    with its sentence as output.
+    """
+    checks = checked["checks"]
+    counts = Counter(check["outcome"] for check in checks)
+    suite = ElementTree.Element(
+        "testsuite",
+        name=_xml_text(checked["current"]["dataset"]),
+        tests=str(len(checks)),
+        failures=str(counts["failed"]),
+        errors="0",
+        skipped=str(counts["undecided"]),
+    )
+    for check in checks:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=check["kind"], name=_xml_text(check["name"])
+        )
+        detail = _xml_text(check["detail"])
+        if check["outcome"] in ("failed", "undecided"):
+            kind = "failure" if check["outcome"] == "failed" else "skipped"
+            ElementTree.SubElement(case, kind, message=detail)
+        else:
+            ElementTree.SubElement(case, "system-out").text = detail
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+
+
+def _xml_text(text: str) -> str:
+    """Return a text without the characters that XML 1.0 cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.gates.comparison import compare_paired
@@ -12,6 +14,7 @@ from qa_pipeline.evaluation.gates.golden import GoldenSet, golden_outcomes
 from qa_pipeline.evaluation.reports.deciders import describe_deciders, rests_on_likeness
 from qa_pipeline.evaluation.reports.stored_report import StoredReport
 from qa_pipeline.evaluation.reports.summaries import summarise
+from qa_pipeline.settings.base import read_settings_file
 from qa_pipeline.statistics import SIGNIFICANCE, rows_needed
 
 Document = dict[str, Any]
@@ -44,6 +47,44 @@ class Limits:
     def of(self, name: str) -> float:
         """Return the loss that fails this metric."""
         return self.critical_drop if name in self.critical else self.drop
+
+
+class _LimitsFile(BaseModel):
+    """Hold the limits of a file: names and bounds of those of `Limits`, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    drop: Annotated[float, Field(ge=0, le=1)] = 0.05
+    critical_drop: Annotated[float, Field(ge=0, le=1)] = 0.02
+    critical: list[str] = list(CRITICAL)
+    thresholds: dict[str, FiniteFloat] = Field(default_factory=dict)
+    accept_likeness: bool = False
+
+
+def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mapping[str, float]) -> Limits:
+    """Return the limits of a YAML file, with what the command line says in the place of theirs.
+
+    Args:
+        path: the file; None reads none.
+        options: limits by name; None says nothing.
+        thresholds: of the command line, which stand beside those of the file.
+
+    Raises:
+        InputError: there is no such file, or it holds something else than limits.
+    """
+    if path is not None and not path.is_file():
+        raise InputError(f"--limits {path} is no file; name a YAML file of limits")
+    try:
+        limits = _LimitsFile.model_validate({} if path is None else read_settings_file(path, ["thresholds"]))
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise InputError(
+            f"{path}: {where}: {problem['msg']}; it may hold {', '.join(_LimitsFile.model_fields)}"
+        ) from error
+    values = limits.model_dump() | {name: value for name, value in options.items() if value is not None}
+    values |= {"critical": tuple(values["critical"]), "thresholds": {**limits.thresholds, **thresholds}}
+    return Limits(**values)
 
 
 def gate(

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -5,7 +6,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.gates.gate import Limits, gate
+from qa_pipeline.evaluation.gates.gate import Limits, gate, read_limits
 from qa_pipeline.evaluation.gates.golden import GoldenSet
 from qa_pipeline_tests.evaluation.gates.test_golden import criteria
 from qa_pipeline_tests.evaluation.stored_reports import Scores, continuous, stored
@@ -264,3 +265,27 @@ def test_golden_criteria_over_likeness_are_undecided_and_the_others_still_hold(t
     found = gate(current, None, None, rows)
     assert [one["outcome"] for one in found["checks"]] == ["undecided", "failed", "failed"]
     assert gate(current, None, Limits(accept_likeness=True), rows)["checks"][0]["passing"] == 1
+
+
+def test_limits_of_a_file_are_those_of_the_command_line_where_that_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "limits.yaml"
+    path.write_text("drop: 0.1\ncritical: [grounding]\nthresholds: {faithfulness: 0.9, grounding: 0.5}\n")
+    limits = read_limits(path, {"drop": None, "critical_drop": 0.03}, {"grounding": 0.6})
+    assert limits == Limits(0.1, 0.03, ("grounding",), {"faithfulness": 0.9, "grounding": 0.6})
+    assert read_limits(None, {}, {}) == Limits()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("drops: 0.1", "drops: Extra inputs are not permitted"),
+        ("drop: 2", "drop: Input should be less than or equal to 1"),
+        ("thresholds: {faithfulness: .nan}", "thresholds.faithfulness: Input should be a finite number"),
+        ("critical: grounding", "critical: Input should be a valid list"),
+    ],
+)
+def test_a_file_of_other_things_than_limits_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "limits.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        read_limits(path, {}, {})
