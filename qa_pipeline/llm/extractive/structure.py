@@ -143,7 +143,9 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
         ):
             does = phrases.acts.match(value) is not None
             opens = value.split()[0].lower() in phrases.indefinite | phrases.definite
-            defines = opens and not stems(key) & stems(value)  # "quota: A mailbox quota was exceeded"
+            past = lexicon(passage.language).past_copulas
+            # "quota: A mailbox quota was exceeded" says what happened
+            defines = opens and not stems(key) & stems(value) and past.isdisjoint(value.split())
             source = place.source(phrases)
             if not (does or defines) or not source:
                 continue

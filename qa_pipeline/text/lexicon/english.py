@@ -701,7 +701,7 @@ ENGLISH = Lexicon(
         addressing=words("you your yours yourself"),
         dangling=re.compile(
             r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
-            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise)\b"),
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:all|one|each|both|some|any) of (?:them|which))\b"),
         idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
