@@ -15,12 +15,19 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 
 LEAST_WORTH = 0.5
 """Below it a row is more likely to be thin or bad than good."""
-_FULL = 1.52
+FULL = 1.52
 """The log odds that a row is good which lacks nothing."""
-_COSTS = {"few": 1.34, "some": 0.64, "bare": 1.37, "definition": 0.32, "other": 0.54, "nothing": 3.0}
+COSTS = {
+    "few": 1.34,
+    "some": 0.64,
+    "bare": 1.37,
+    "definition": 0.32,
+    "other": 0.54,
+    "nothing": 3.0,
+}
 """What each feature takes from the log odds.
 
-A logistic regression on 255 rows in three languages that one reader labelled (docs/figures/worth); on 120 rows
+A logistic regression on 255 rows of three languages that a reader labelled (docs/figures/worth); on 120 rows
 of other sources the share of good ones rises as docs/offline.md says. "nothing" is a choice: no row that the
 reader saw asked for a document's own data or named no subject.
 """
@@ -38,7 +45,7 @@ def lacking(question: str, answer: str, headings: str, language: str) -> tuple[f
         language: of all three.
     """
     lacks = dict(_lacks(read(question, language), read(answer, language), read(headings, language)))
-    odds = _FULL - sum(_COSTS[feature] for feature in lacks.values())
+    odds = FULL - sum(COSTS[feature] for feature in lacks.values())
     return 1 / (1 + math.exp(-odds)), tuple(lacks)
 
 
