@@ -13,9 +13,21 @@ GUIDE = "Pump guide\nStatus"
         ("en", "What is the status of the guide?", "The status is Final.", "data of the document"),
         ("sv", "Vad är språk för guide?", "Språk för guide är svenska.", "data of the document"),
         ("en", "According to “Pump guide”, what is it?", "It is a valve of brass.", "names no subject"),
-        ("en", "According to “Pump guide”, what is “Green”?", "A new pump of brass is green.", ""),
-        ("en", "According to “Pump guide”, what is a valve?", "A valve of a pump.", "its place answers"),
-        ("en", "Which pump needs a filter?", "The pump needs a filter.", ""),
+        (
+            "en",
+            "According to “Pump guide”, what is “Green”?",
+            "A new pump of brass and steel in the big house is green.",
+            "",
+        ),
+        ("en", "According to “Pump guide”, what is a valve?", "A valve of a pump.", "adds next to nothing"),
+        (
+            "en",
+            "What does the pump need?",
+            "The pump needs a new filter of fine mesh.",
+            "one thing of a subject",
+        ),
+        ("en", "What is a valve?", "A valve is a part of brass that stops the water of a pump.", ""),
+        ("en", "What happens if the main pump stops?", "If the main pump stops, the heat stops.", ""),
         ("en", "How much does the valve cost?", "The valve costs 5 euros.", ""),
         ("en", "Can the same valve be used twice?", "The same valve cannot be used twice.", ""),
         ("de", "Wie hoch ist die Mahngebühr für Erwachsene?", "Die Mahngebühr beträgt 5 Euro.", ""),
@@ -31,9 +43,8 @@ def test_a_question_is_worth_asking_unless_it_lacks_too_much(
     assert lacks in " ".join(words)
 
 
-def test_worth_falls_with_each_feature_that_is_missing_and_never_below_nothing() -> None:
+def test_worth_falls_with_each_feature_that_is_missing() -> None:
     full, _ = lacking("How much does the valve cost?", "The valve costs 5 euros.", "", "en")
     none, lacks = lacking("What is “Status”?", "Status", "Status", "en")
-    assert full == 1.0
-    assert none == 0.0
+    assert full > LEAST_WORTH > none > 0.0
     assert len(lacks) > 2

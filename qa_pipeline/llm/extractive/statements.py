@@ -49,7 +49,7 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask what the sentences of a passage state."""
     place = place_of(passage, phrases)
     for written in split_into_sentences(passage):
-        sentence = replace(written, text=_without_fillers(written.text, passage.language))
+        sentence = replace(written, text=without_fillers(written.text, passage.language))
         if not _readable(sentence, passage, phrases):
             continue
         statement, question = question_of(sentence, phrases.statements, place, passage, phrases)
@@ -65,7 +65,7 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
             yield Candidate(question, statement.question_type, sentence.text, quote, *span, statement.score)
 
 
-def _without_fillers(text: str, language: str) -> str:
+def without_fillers(text: str, language: str) -> str:
     """Return a sentence without words that only tie it to the one before: "However", "also"."""
     plain = _fillers(language).sub("", text)
     keeps_opening = plain[:1] == text[:1] or is_identifier(plain.split()[0])
@@ -158,7 +158,7 @@ def _question(
             subject is None
             or (statement.opening and not mentioned)
             or (defines and _weak(groups.get("rest", ""), phrases))
-            or not (mentioned or _says_enough(statement, subject, passage))
+            or not ((mentioned and statement.score >= SURE) or _says_enough(statement, subject, passage))
         ):
             return None
         groups["subject"], has_name = subject, has_name or mentioned

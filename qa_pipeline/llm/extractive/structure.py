@@ -21,7 +21,7 @@ from qa_pipeline.llm.extractive.passages import (
     split_into_sentences,
     stems,
 )
-from qa_pipeline.llm.extractive.statements import leans, question_of
+from qa_pipeline.llm.extractive.statements import leans, question_of, without_fillers
 from qa_pipeline.records import Passage, QuestionType
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, fill
@@ -143,7 +143,9 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
         ):
             does = phrases.acts.match(value) is not None
             opens = value.split()[0].lower() in phrases.indefinite | phrases.definite
-            defines = opens and not stems(key) & stems(value)  # "quota: A mailbox quota was exceeded"
+            past = lexicon(passage.language).past_copulas
+            # "quota: A mailbox quota was exceeded" says what happened
+            defines = opens and not stems(key) & stems(value) and past.isdisjoint(value.split())
             source = place.source(phrases)
             if not (does or defines) or not source:
                 continue
@@ -192,22 +194,38 @@ def _row(line: Line) -> list[Cell]:
 
 
 def _lists(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
-    """Ask for the members of a list under the sentence that announces them, and answer with both."""
-    for at, lead in enumerate(read[:-2]):
-        items = list(takewhile(lambda line: line.kind == "list_item", read[at + 1 :]))
-        if lead.kind != "prose" or not lead.text.endswith(":") or len(items) < 2:
+    """Ask for the list or code under the sentence that announces it, and answer with both."""
+    ways = [*phrases.leads, *(row for row in phrases.statements if row.question_type == "procedure")]
+    for at, lead in enumerate(read[:-1]):
+        end = _block_end(read, at, passage)
+        if end is None:
             continue
-        start = passage.text.rfind(". ", lead.start, lead.end) + 2 or lead.start
-        start = max(start, lead.start)
-        span = (start, items[-1].end)
-        if (items[-1] is read[-1] and len(passage.text) > MAX_OPEN) or span[1] - span[0] > MAX_ANSWER:
+        start = passage.text.rfind(". ", lead.start, lead.end) + 2
+        start = start if start > 1 else lead.start
+        if end - start > MAX_ANSWER:
             continue
-        text = " ".join(passage.text[start : lead.end - 1].split())
-        sentence = Sentence(text, *span, in_list=False, first=True)
-        statement, question = question_of(sentence, phrases.leads, place, passage, phrases)
-        quote = passage.text[slice(*span)]
+        text = without_fillers(" ".join(passage.text[start : lead.end - 1].split()), passage.language)
+        for wording, rows in ((text, phrases.leads), (f"{text}.", ways)):
+            sentence = Sentence(wording, start, end, in_list=False, first=True)
+            statement, question = question_of(sentence, rows, place, passage, phrases)
+            if statement:
+                break
+        quote = passage.text[start:end]
         if statement and not points_elsewhere(quote[lead.end - start :], phrases):
-            yield Candidate(question, statement.question_type, quote, quote, *span, 0.9)
+            yield Candidate(question, statement.question_type, quote, quote, start, end, 0.9)
+
+
+def _block_end(read: list[Line], at: int, passage: Passage) -> int | None:
+    """Return where the list or code ends that a line announces; None where it announces none or not all."""
+    kind = read[at + 1].kind
+    items = list(takewhile(lambda line: line.kind == kind, read[at + 1 :]))
+    if read[at].kind != "prose" or not read[at].text.endswith(":"):
+        return None
+    if kind == "code":
+        fence = passage.text.find("```", items[-1].end)
+        return fence + 3 if fence > 0 else None
+    is_open = items[-1] is read[-1] and len(passage.text) > MAX_OPEN
+    return items[-1].end if kind == "list_item" and len(items) > 1 and not is_open else None
 
 
 def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iterator[Candidate]:

@@ -512,7 +512,7 @@ ENGLISH = Lexicon(
             states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
                 rf"{_YOU}\b .*", _BY + "how do you {goal}?", "procedure"),
-            states(rf"(?:{_DOING}) (?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} (?!(?:in|on|at|for|with|from|by)\b)[^,;:()]{{4,80}})\.",
+            states(rf"(?!(?:Change|Go|Move|Switch|Send|Turn|Return|Refer|Scroll|Upgrade|Convert) )(?:{_DOING}) (?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} (?!(?:in|on|at|for|with|from|by)\b)[^,;:()]{{4,80}})\.",
                 _BY + "how do you {goal}?", "procedure"),
             states(
                 r"You can (?:also )?(?P<goal>(?:find|change|set|see|view|edit|configure|download|adjust|access|obtain|check|manage) "
@@ -632,7 +632,7 @@ ENGLISH = Lexicon(
             states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b|no\b|not\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
             states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
             states(
-                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
+                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) (?!supports|provides){_ACTS} {REST}", "what does {subject} do?", opening=True),
             states(
                 rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b){REST}",
                 _BY + "what does {subject} {verb}?", score=0.6),
@@ -672,7 +672,7 @@ ENGLISH = Lexicon(
         relations=("of", "for"),
         plural=re.compile(r"(?<!s)s$"),
         kinds=re.compile(r"(?i:,? (?:data ?sheets?|guide|manual|handbook|documentation|reference|overview|specifications?|user guide|installation guide|service manual))$"),
-        common=re.compile(r".*(?:s|ing|tion|ment|ness|ity|ance)"),
+        common=re.compile(r".*(?:[^us]s|ing|tion|ment|ness|ity|ance)"),
         indefinite=words("a an"),
         definite=words("the"),
         empty=words("""
@@ -691,7 +691,7 @@ ENGLISH = Lexicon(
             manual context override description syntax status language version author authors last-modified modified created module identifier licence
             license copyright keywords popcon revision post-history content-type python-version topic compatibility sponsor
             resolution replaces source file id uuid date updated maintainer editor translator url link
-            contact e-mail email size"""),
+            contact e-mail email size type section group track availability"""),
         superlative=re.compile(r"[a-z]{3,}(?<!requ)(?<!inter)est"),
         leaning=words("""
             usually nobody somebody anybody everybody someone anyone one that it its he she they them their his her this these those such above below following previous
@@ -701,7 +701,7 @@ ENGLISH = Lexicon(
         addressing=words("you your yours yourself"),
         dangling=re.compile(
             r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
-            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise)\b"),
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:all|one|each|both|some|any) of (?:them|which))\b"),
         idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very

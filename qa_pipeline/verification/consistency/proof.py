@@ -91,7 +91,7 @@ def prove(
         doubts.append("contains control characters or marks that reverse its reading order")
     row = row_cells(evidence.text, evidence.language) if is_row else None
     cells = None if row is None or row.is_sentence else row
-    if evidence.text.rstrip().endswith(":"):
+    if evidence.text.rstrip().endswith(":") and not _goes_on(answer, elsewhere):
         doubts.append("what the evidence announces is not in it")
     same = claim == evidence and not cells
     if same or same_in_other_voice(claim, evidence) or same_in_other_order(claim, evidence):
@@ -120,6 +120,12 @@ def prove(
         return Proof((*apart, *doubts), denied, bool(apart))
     unproved = (change.described() for change in unexplained)
     return Proof((*unproved, *doubts), denied, any(_in_scope(change) for change in unexplained))
+
+
+def _goes_on(answer: Reading | None, passages: Sequence[Reading]) -> bool:
+    """Return whether an answer quotes what a sentence announces with it, word for word."""
+    written = answer.written.strip() if answer else ""
+    return not written.endswith(":") and any(written in passage.written for passage in passages if written)
 
 
 def _matched(evidence: Reading, changes: Sequence[Change]) -> Reading:
