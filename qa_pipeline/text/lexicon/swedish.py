@@ -36,7 +36,7 @@ from qa_pipeline.text.lexicon.phrases import (
 
 _MONTH = any_of("""
     januari, februari, mars, april, maj, juni, juli, augusti, september, oktober, november, december""")
-_DATE = rf"(?:(?:den |år )?(?:\d{{1,2}} )?(?:{_MONTH} )?{YEAR})"
+_DATE = rf"(?:(?:den |år |under |i )?(?:\d{{1,2}} )?(?:{_MONTH} )?{YEAR})"
 _QUANTITY = any_of("""
     antalet, avgiften, avståndet, bredden, djupet, effekten, fristen, gränsen, hastigheten, höjden, kostnaden,
     längden, maximum, minimum, priset, räntan, standardvärdet, storleken, takten, temperaturen, tiden,
@@ -65,7 +65,7 @@ _COUNT = any_of("två, tre, fyra, fem, sex, sju, åtta, nio, tio, tolv, fjorton,
 _COUNTED = rf"(?:{_COUNT}|\d[\d ,.]*)"
 _MODAL = "ska|skall|får|kan|måste|bör|behöver"
 _AUXILIARY = rf"(?P<be>{_MODAL}|är|har|blir|var)(?P<not>(?: inte)?)"
-_YOU = rf"(?:så )?(?:{_VERB}|(?:{_MODAL}) (?:du|man))"
+_YOU = rf"(?:så )?(?:{_VERB}|(?:{_MODAL}) (?:du|man) (?!ha\b|vara\b|få\b|bli\b|höra\b|se\b|uppleva\b))"
 _DEFINITE = r"(?:[a-zåäö-]{2,}(?:en|et|na|n|t)|det|den|man|du|någon|något|de)"
 _HOLDS = rf"(?:{_DEFINITE}|[a-zåäö-]{{3,}}) (?:inte )?(?:är|har|kan|ska|får|måste|finns|blir|inte|vill|[a-zåäö]{{2,}}(?:ar|er|år|as|es|ds|ns|ts))\b"
 _BODY = (
@@ -528,7 +528,7 @@ SWEDISH = Lexicon(
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
             states(
                 rf"{_PLACE} kan (?:du|man) (?P<tail>[a-zåäö]+ .{{10,}})\.", "vad kan man göra {when} {rest}[ {source}]?", score=0.7),
-            states(rf"{_PLACE} (?P<verb>{_PRESENT}) (?!inte|ej|du|man|det|den|de\b).{{10,}}", "vad {verb} {when} {rest}[ {source}]?", score=0.7),
+            states(rf"{_PLACE} (?P<verb>{_PRESENT}) (?!inte|ej|du|man|jag|vi|hon|han|det|den|de\b).{{10,}}", "vad {verb} {when} {rest}[ {source}]?", score=0.7),
             states(
                 rf"{SUBJECT} (?P<verb>[a-zåäö]{{4,}}s) av (?i:{_BODY})\b.*", "av vem {verb} {subject}[ {source}]?"),
             states(
@@ -674,11 +674,11 @@ SWEDISH = Lexicon(
         leaning=words("""
             annars därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
             troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
-            ovanstående följande föregående här där därför därmed dock också även andra annan annat jag vi vår
+            ovanstående följande föregående här där därför därmed dock också även andra annan annat jag mig min mitt mina vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
+        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
             r"densamma|ikraftträdandet|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z])? §§?)"
             r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
