@@ -52,7 +52,7 @@ _NO_INFINITIVE = any_of("""
     neuen, eigenen, gegen, neben, zwischen""")
 _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle")
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
-_RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können)\b"
+_RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können|sollte|sollten)\b"
 _MAIN = (
     r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
@@ -61,7 +61,7 @@ _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwöl
 _COUNTED = rf"(?:{_COUNT}|\d[\d.,]*)"
 _MODAL = "muss|müssen|darf|dürfen|soll|sollen|sollte|sollten|kann|können"
 _FINITE = rf"{_MODAL}|ist|sind|wird|werden|hat|haben|war|waren|wurde|wurden"
-_YOU = rf"(?:so |dann )?(?:(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
+_YOU = rf"(?:so |dann )?(?:werden Sie .* müssen|(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
 _BODY = (
     r"(?:Der|Die|Das) [A-ZÄÖÜ][\w-]*(?:vorstand|leitung|behörde|amt|rat|versammlung|ausschuss|minister|präsident|leiter|"
     r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
@@ -477,7 +477,7 @@ GERMAN = Lexicon(
         references=re.compile(r"(?i:siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*)"),
         statements=(
             states(
-                r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n) "
+                r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>(?!.*\b(?:keine?n?|nicht|noch|lieber) )[^,;:()]{4,90} [a-zäöüß]+n) "
                 r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das |werden|wird).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
@@ -671,6 +671,10 @@ GERMAN = Lexicon(
             states(
                 rf"(?!\S+ kann |\S+ können |\w+e? \w+(?:ung|heit|keit|ion|nis)\b){SUBJECT} (?P<be>kann|können) (?!nur|auch|nicht|keine?|sich|es\b|man|von|in|aus|bei)[^,;:()]{{15,120}} [a-zäöüß]+(?<!werden)(?<!sein)(?<!haben)n\.",
                 "was {be} {subject}[ {source}] tun?", score=0.65),
+            states(
+                r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
+                r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt {source} für {subject}?",
+                "reasoning", score=0.6),
             states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
@@ -751,14 +755,14 @@ GERMAN = Lexicon(
         addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
         dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*(?! (?:Gesetz|Verordnung|Satzung|Ordnung|Richtlinie))|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
             r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|stattdessen|beispielsweise|ebenfalls|ebenso|"
-            r"somit|allerdings|im Übrigen)\b|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
+            r"somit|allerdings|im Übrigen)\b|wählen Sie \d\.$|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
             rf"(?!(?: [\w§.,-]+){{0,10}}? (?:[A-ZÄÖÜ][\w-]*{_LAW}(?:e?s|buch(?:e?s|s)?)?\b|[A-Z]\w*[GBO]\b))"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
             wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
-            weiteres neue grund zuständige"""),
+            weiteres neue grund zuständige vernünftige vernünftiger sinnvolle sinnvoller"""),
         abstract=words("""
             alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil

@@ -92,7 +92,11 @@ _PRESENT = any_of("""
     finns, ingår, hör, visas, anges, listas, lagras, sparas, krävs, behövs, ligger, står, används, räknas, upprättas, skrivs, förs,
     bör, avses, redovisas, registreras, samlas, placeras, hanteras, installeras, innehålls, nås""")
 _PASSIVE = r"[a-zåäö]{2,}(?<!finn)(?<!ens)(?<!et)(?<!en)(?<!rna)(?<!er)s"
-_DECIDES = r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|avgör)"
+_DECIDES = (
+    r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|"
+    r"avgör|sänder|bestämmer|företräder|underrättar|registrerar|kontrollerar|övervakar|samordnar|tillhandahåller|bereder|"
+    r"är (?:central|ansvarig|behörig|tillsyns|förvaltnings|registrerings)\w*(?: \w+)? (?:för|i)\b)"
+)
 _OBJECT_OF = any_of("""
     verka för, svara för, ansvara för, besluta om, bestå av, bidra till, främja, innehålla, omfatta, ange, redovisa,
     samordna, tillhandahålla, säkerställa, upprätta, bedriva, betala, ersätta, ansöka om, medge, pröva,
@@ -473,10 +477,14 @@ SWEDISH = Lexicon(
                 rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör|är (?:skyldig|ansvarig|berättigad|fri|behörig)|har rätt|ansvarar|svarar|omfattas) .{{8,}}",
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
             states(
+                rf"(?P<when>(?!Den|Det|De|Han|Hon|Allt|Alla|Vissa)[A-ZÅÄÖ][a-zåäö]{{3,}}) (?P<condition>som (?!anges|avses|sägs)[^,;:()]{{10,80}}?),? "
+                rf"(?:{_MODAL}|är skyldig|har rätt) (?:inte |ej )?(?!vara\b|ha\b).{{12,}}",
+                "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
+            states(
                 rf"(?P<when>En|Ett|Varje) (?P<condition>[a-zåäö-]+ som [^,;:()]{{5,80}}?),? (?:{_MODAL}|är skyldig|är ansvarig|har rätt) (?!vara|ha\b).{{12,}}",
                 "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
             states(
-                rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver)\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
+                rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver|[a-zåäö]+r (?:du|man))\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver|[a-zåäö]+r) (?:du|man)\b).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
@@ -510,7 +518,7 @@ SWEDISH = Lexicon(
             states(
                 rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DUTIES} (?:inte |ej )?(?!vara\b|ha\b|bli\b|kunna\b|heller\b|därför|sedan|dessutom|alltid)[a-zåäö]+ [^;:()]{{15,120}})\.", "vem {rest}[ {source}]?",
                 score=0.75),
-            states(rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DECIDES} [^;:()]{{8,110}})\.", "vem {rest}[ {source}]?"),
+            states(rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DECIDES} [^;:()]{{8,150}})\.", "vem {rest}[ {source}]?"),
             states(
                 rf"(?P<when>Frågor|Fråga|Ärenden|Ärende|Tvister|Tvist|Ansökan|Ansökningar|Beslut) (?P<condition>(?:om|rörande) [^,;:()]{{8,110}}?) "
                 rf"(?P<verb>{_PASSIVE}) av (?i:{_BODY})(?P<tail>(?: (?!och|eller|som)[^,;:()]{{4,60}})?)\.",
@@ -595,6 +603,7 @@ SWEDISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<verb>{_PASSIVE}) (?P<rest>(?:[^,;:()]{{1,60}} )??)(?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}",
                 "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
+            states(rf"{SUBJECT} gör (?:att|det möjligt|så att) {REST}", "vad gör {subject}[ {source}]?", score=0.7),
             states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
             states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
             states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
@@ -622,6 +631,12 @@ SWEDISH = Lexicon(
                 rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!att\b|till\b|i\b|på\b|om\b|"
                 rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b|ner\b|ned\b|fram\b|bort\b|tillbaka\b|kvar\b|ihop\b){REST}",
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
+            states(
+                rf"{SUBJECT} (?P<verb>{_PASSIVE}) (?P<prep>på|mot|ur) (?!grund|begäran|det sätt|nytt|plats|så sätt|sådant|något|samma){REST}",
+                "vad {verb} {subject} {prep}[ {source}]?", score=0.7),
+            states(
+                r"(?P<subject>(?:(?!(?:ska|skall|får|bör|måste) )[^\s,;:()]+ ){2,6}?[^\s,;:()]+) (?:ska|skall|får|bör|måste) (?:inte |ej |endast |alltid )?[a-zåäö]+s\b .{10,}",
+                "vad gäller {source} för {subject}?", "reasoning", score=0.6),
             states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
             states(
                 rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
@@ -679,8 +694,8 @@ SWEDISH = Lexicon(
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
         dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
-            r"densamma|ikraftträdandet|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z])? §§?)"
-            r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))"),
+            r"densamma|ikraftträdandet|äldre (?:bestämmelser|föreskrifter)(?:na)?|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z](?:[-–][a-z])?)? §§?)"
+            r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))|\bvälj \d\.$"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
