@@ -54,7 +54,7 @@ _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle"
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
 _RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können|sollte|sollten)\b"
 _MAIN = (
-    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
+    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
 _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwölf, vierzehn, dreißig")
@@ -507,7 +507,7 @@ GERMAN = Lexicon(
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:mit|über|mittels|durch|per|via|"
-                r"mithilfe) [^,;:()]{3,70} (?P<tail>[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
+                r"mithilfe) [^,;:()]{3,70} (?P<tail>(?!werden)[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:zum|zur|für) [^,;:()]{4,90} "
                 r"(?P<tail>verwenden|benutzen|nutzen|einsetzen)(?:\.|, .+)", "wozu kann man[ {source}] {rest} {tail}?"),
@@ -673,9 +673,9 @@ GERMAN = Lexicon(
                 "was {be} {subject}[ {source}] tun?", score=0.65),
             states(
                 r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
-                r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt {source} für {subject}?",
+                r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt[ {source}] für {subject}?",
                 "reasoning", score=0.6),
-            states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
+            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
                 rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"

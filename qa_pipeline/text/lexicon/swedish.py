@@ -57,7 +57,7 @@ _VERBS = words("""
     utföra visa välja växla återställa ändra öka öppna översätta""")
 _FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"))}
 _VERB, _INFINITIVE = "|".join(sorted(_FORMS)), "|".join(sorted(_VERBS))
-_CLAUSE = r"(?:(?! så )[^,;:()?!]){8,120}"
+_CLAUSE = r"(?:(?! (?:så|skall) )[^,;:()?!]){8,120}"
 _THEN = r"(?:, så|,| så(?= (?:kan|ska|skall|måste|får|bör|har|blir|kommer|visas|går|behöver|finns|gäller)\b))"
 _RULES = r"(?:må|äger|skola|böra|ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
 _MAIN = r"(?!(?:eller|och|men|som|att|där|vilket|till|om|när|för|i|på|samt|det vill)\b|[\w-]+(?:,| eller | och ))[a-zåäö]{2,} .{10,}"
@@ -493,13 +493,13 @@ SWEDISH = Lexicon(
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )(?:(?! som )[^,;:()]){{6,90}}?)(?<!nog)(?<!stor)(?<!verka)(?<!sörja)(?<!svara)(?<!arbeta),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
                 r"(?P<rest>[^,;:()]{8,90})(?:\.|,? (?:och|men|som|när|av) .+)", "när {verb} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?) inom {_COUNTED} "
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>(?=[^,;:()]*?[a-zåäö][aås]\b[^,;:()]*? inom )[^,;:()]{{2,80}}?) inom {_COUNTED} "
                 r"(?P<unit>dagar|veckor|månader|år|timmar|minuter|arbetsdagar)\b.*",
                 "inom hur många {unit} {be} {subject} {rest}[ {source}]?"),
             states(
@@ -549,11 +549,11 @@ SWEDISH = Lexicon(
                 r"muntligen|digitalt|genom|via|med hjälp av)\b.*", "hur {be} {subject} {rest}[ {source}]?"),
             states(rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[a-zåäö]+s) av (?i:{_BODY})\b.*", "av vem {be} {subject} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa),?(?: endast| bara| redan| först)? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}|i (?:de|sådana) fall)"
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa)(?<!kunskap)(?<!information)(?<!uppgifter)(?<!uppgift)(?<!råd)(?<!föreskrifter)(?<!beslut),?(?: endast| bara| redan| först)? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}|i (?:de|sådana) fall)"
                 r" .{8,}", "när {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?P<verb>[A-ZÅÄÖ][a-zåäö]*(?:r|s|Är|Ska|Skall)) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|"
-                r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: inte)?) (?P<condition>[^,;:()]{4,100}), "
+                r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: (?:inte|ej|icke|redan|skriftligen|tidigare|ännu))*) (?P<condition>[^,;:()]{4,100}), "
                 rf"(?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?", "reasoning"),
             states(
                 rf"(?P<verb>[A-ZÅÄÖ][a-zåäö]*[rs])(?P<not> inte| ej| icke) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|[a-zåäö-]{{3,}}(?:en|et|na|an|n)) "
@@ -636,8 +636,8 @@ SWEDISH = Lexicon(
                 "vad {verb} {subject} {prep}[ {source}]?", score=0.7),
             states(
                 r"(?P<subject>(?:(?!(?:ska|skall|får|bör|måste) )[^\s,;:()]+ ){2,6}?[^\s,;:()]+) (?:ska|skall|får|bör|måste) (?:inte |ej |endast |alltid )?[a-zåäö]+s\b .{10,}",
-                "vad gäller {source} för {subject}?", "reasoning", score=0.6),
-            states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
+                "vad gäller[ {source}] för {subject}?", "reasoning", score=0.6),
+            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
             states(
                 rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
                 rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),
