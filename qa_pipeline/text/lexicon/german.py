@@ -488,6 +488,14 @@ GERMAN = Lexicon(
                 "was gilt[ {source}], {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
                 "was passiert[ {source}], {when} {condition}?", "reasoning"),
+            *(
+                states(
+                    rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>[^;:()?!]{{8,110}}?, [^;:()?!]{{3,80}}?\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)), (?={verbs}){_MAIN}",
+                    question, "reasoning")
+                for verbs, question in (
+                    (_YOU + r"\b", "wie geht man[ {source}] vor, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
+                    (r"(?:so |dann )?(?:wird|werden)\b", "was passiert[ {source}], {when} {condition}?"))
+            ),
             states(
                 rf"(?P<verb>Ist|Sind|Wird|Werden|Hat|Haben|Kann|Können|Soll|Sollen|Darf|Muss) (?P<condition>{CLAUSE}), {_MAIN}",
                 "was gilt[ {source}], wenn {condition} {verb}?", "reasoning"),
@@ -500,7 +508,7 @@ GERMAN = Lexicon(
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
             states(rf"(?P<when>Zum|Zur) (?P<rest>(?=\S+ \S+ \S+ ){_NAMES}) (?!benötigen|müssen|brauchen|können|sollten)[a-zäöüß]+en Sie .{{8,}}", "wie geht man[ {source}] {when} {rest} vor?", "procedure"),
             states(
-                r"[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
+                r"(?!Lesen|Beachten|Sehen|Vergessen|Vermeiden)[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
             states(
                 r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100} [a-zäöüß]+n)(?:\.|, .+)",
@@ -589,6 +597,10 @@ GERMAN = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) (?:schriftlich|elektronisch|unverzüglich|jährlich|zusammenhängend|gesondert|öffentlich|unentgeltlich) "
                 r"(?P<rest>[^,;:()]{0,70}?(?:zu [a-zäöüß]+n|[a-zäöüß]+zu[a-zäöüß]+n))(?:\.|, .+)", "wie {be} {subject}[ {source}] {rest}?"),
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,90}}), indem .{{8,}}", "wie {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<verb>verwendet|benutzt|nutzt|verwenden|benutzen|nutzen) (?P<rest>(?!man\b|Sie\b|sich\b)[^,;:()]{{4,60}}?) (?:zum|zur|für) "
+                r"(?!die\b)[^,;:()]{8,}\.", "wozu {verb} {subject}[ {source}] {rest}?"),
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) (?P<when>vor|nach|bei|mit|während|spätestens|innerhalb|binnen) (?P<middle>[^,;:()]{{4,70}}?) "
                 r"(?P<rest>zu [a-zäöüß]+n|[a-zäöüß]+zu[a-zäöüß]+n)\.", "wann {be} {subject}[ {source}] {rest}?"),
@@ -602,7 +614,7 @@ GERMAN = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) [^,;:()]{{3,90}} "
                 r"(?P<rest>gespeichert|abgelegt|installiert|angezeigt|definiert|festgelegt|geregelt|aufgelistet|konfiguriert|"
-                r"eingestellt|gefunden|untergebracht)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
+                r"eingestellt|gefunden|untergebracht|platziert|enthalten)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             *(
                 states(
                     rf"{SUBJECT} (?P<be>wird|werden|kann|können|wurde|wurden) (?:{prepositions}) [^,;:()]{{3,90}} "
@@ -669,7 +681,7 @@ GERMAN = Lexicon(
                 r"verlangt|beschreibt|erlaubt|enthalten|umfassen|ermöglichen|unterstützen|benötigen|erfordern|bieten|regeln|betreffen|"
                 rf"beschreiben|erlauben|verlangen) {REST}", "was {verb} {subject}[ {source}]?"),
             states(
-                rf"(?!\S+ kann |\S+ können |\w+e? \w+(?:ung|heit|keit|ion|nis)\b){SUBJECT} (?P<be>kann|können) (?!nur|auch|nicht|keine?|sich|es\b|man|von|in|aus|bei)[^,;:()]{{15,120}} [a-zäöüß]+(?<!werden)(?<!sein)(?<!haben)n\.",
+                rf"(?!\S+ kann |\S+ können |\w+e? \w+(?:ung|heit|keit|ion|nis)\b)(?=Der |Die |Das |Eine? ){SUBJECT} (?P<be>kann|können) (?!nur|auch|nicht|keine?|sich|es\b|man|von|in|aus|bei)[^,;:()]{{15,120}} [a-zäöüß]+(?<!werden)(?<!sein)(?<!haben)n\.",
                 "was {be} {subject}[ {source}] tun?", score=0.65),
             states(
                 r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
@@ -726,7 +738,7 @@ GERMAN = Lexicon(
         },
         relations=("von", "für"),
         plural=re.compile(r"(?:ungen|heiten|keiten|ionen|en)$"),
-        kinds=re.compile(r"(?i:,? (?:Datenblatt|Handbuch|Anleitung|Dokumentation|Übersicht|Spezifikation|Referenz))$"),
+        kinds=re.compile(r"(?i:[ -](?:Direktive|Directive)|,? (?:Datenblatt|Handbuch|Anleitung|Dokumentation|Übersicht|Spezifikation|Referenz))$"),
         common=re.compile(r".*"),
         indefinite=words("ein eine"),
         definite=words("der die das"),
@@ -762,7 +774,7 @@ GERMAN = Lexicon(
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
             wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
-            weiteres neue grund zuständige vernünftige vernünftiger sinnvolle sinnvoller"""),
+            weiteres neue grund zuständige empfohlene empfohlener vernünftige vernünftiger sinnvolle sinnvoller"""),
         abstract=words("""
             alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil

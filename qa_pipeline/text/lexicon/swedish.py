@@ -603,6 +603,7 @@ SWEDISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<verb>{_PASSIVE}) (?P<rest>(?:[^,;:()]{{1,60}} )??)(?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}",
                 "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
+            states(rf"{SUBJECT} använder (?P<rest>(?!sig\b|inte\b)[^,;:()]{{4,60}}?) (?:för att|till) .{{8,}}", "vad använder {subject} {rest} till[ {source}]?"),
             states(rf"{SUBJECT} gör (?:att|det möjligt|så att) {REST}", "vad gör {subject}[ {source}]?", score=0.7),
             states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
             states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
@@ -628,7 +629,7 @@ SWEDISH = Lexicon(
                 rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?P<not>(?: inte)?) (?:också |även |särskilt )?"
-                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!att\b|till\b|i\b|på\b|om\b|"
+                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!de (?:närmare|ytterligare) föreskrifter|att\b|till\b|i\b|på\b|om\b|"
                 rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b|ner\b|ned\b|fram\b|bort\b|tillbaka\b|kvar\b|ihop\b){REST}",
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
             states(
@@ -694,7 +695,7 @@ SWEDISH = Lexicon(
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
         dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
-            r"densamma|ikraftträdandet|äldre (?:bestämmelser|föreskrifter)(?:na)?|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z](?:[-–][a-z])?)? §§?)"
+            r"densamma|dessförinnan|ifrågavarande|ikraftträdandet|äldre (?:bestämmelser|föreskrifter)(?:na)?|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z](?:[-–][a-z])?)? §§?)"
             r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))|\bvälj \d\.$"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
