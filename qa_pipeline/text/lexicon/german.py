@@ -72,7 +72,7 @@ _PERSON = (
     r"(?:geber|nehmer)|verkäufer|käufer|mieter|pächter|eigentümer|besitzer|hersteller|inhaber|schuldner|gläubiger|unternehmer|"
     r"verbraucher|besteller|antragsteller|pflichteter?|berechtigter?|beauftragter?|geschädigter?|vorsitzender?|kläger|beklagter?|"
     r"beamter?|richter|lieferant|händler|vertreiber|erzeuger|halter|arzt|ärztin|lehrer|schüler|anwender|benutzer|nutzer|betreuer|"
-    r"entwickler|administrator|verantwortlicher?|erbe|pflichtiger?|mitglied|bewerber|träger|anbieter|erwerber|absender|frachtführer|"
+    r"entwickler|administrator|verantwortlicher?|vorgesetzter?|führungskraft|erbe|pflichtiger?|mitglied|bewerber|träger|anbieter|erwerber|absender|frachtführer|"
     r"empfänger|person|bundesministerium|bundesrat|bundestag|bundesamt|finanzamt|gericht|behörde|vorstand|aufsichtsrat)(?:in)?"
 )
 _DUTY = (
@@ -467,7 +467,7 @@ GERMAN = Lexicon(
         action="was macht {key}[ {source}]?",
         acts=re.compile(
             rf"(?:{_DOES}|wählt|schaltet|druckt|springt|wechselt|sucht|ersetzt|blendet|schließt|kopiert|verschiebt|sortiert|"
-            r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt an|enthält)\b", re.IGNORECASE),
+            r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt|verwendet|benutzt|kehrt|ignoriert|listet|unterdrückt|überschreibt|erzwingt|behandelt|folgt|liest|schreibt|nimmt|enthält)\b", re.IGNORECASE),
         instructions="Wie kann man {goal}?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
@@ -575,6 +575,9 @@ GERMAN = Lexicon(
                     ("wird|werden", "was wird", _PARTICIPLE), ("kann|können", "was kann", f"{_PARTICIPLE} werden"),
                     ("muss|müssen", "was muss", f"{_PARTICIPLE} werden"))
             ),
+            states(
+                rf"(?P<when>Bei|Beim|Nach|Im Falle?) (?P<rest>(?=\S+ (?!wird|werden)){_NAMES}) (?:wird|werden) (?!Sie\b|man\b|es\b|sich\b|er\b|sie\b|dies|kein|nicht).{{15,}}",
+                "was passiert[ {source}] {when} {rest}?", "reasoning"),
             *(
                 states(
                     rf"(?P<when>In|Im|Auf|Unter|Bei|Am|An|Zu|Zum|Zur|Neben|Über|Hinter) (?P<rest>{_NAMES}) (?P<verb>{verbs}) (?!Sie\b|man\b|es\b|kein|nicht)"
@@ -607,7 +610,24 @@ GERMAN = Lexicon(
             states(
                 rf"{SUBJECT} (?P<verb>beträgt|umfasst|dauert) (?P<rest>[^,;:()]{{0,40}}?) ?(?P<bound>mindestens|höchstens|maximal) {_COUNTED} "
                 r"(?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: [^,;:()]{2,60})?)\.", "wie viele {unit} {verb} {subject}[ {source}] {rest} {bound}{tail}?"),
-            states(rf"{SUBJECT} (?P<verb>verjährt|erlischt|endet|beginnt) (?P<rest>(?:in|nach|am|bei|durch|sobald) .{{6,}})", "wann {verb} {subject}[ {source}]?"),
+            states(
+                rf"(?:Sie haben|Man hat|Du hast) (?P<done>Anspruch) auf (?:mindestens |höchstens )?{_COUNTED} (?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: (?:pro|im|je) [^,;:()]{{2,40}})?)\.",
+                "auf wie viele {unit} hat man[ {source}]{tail} {done}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?:höchstens |mindestens |maximal |nur )?{_COUNTED} (?:Tage|Wochen|Monate|Jahre|Stunden|Minuten|Sekunden)(?: lang)? "
+                r"(?P<rest>[^,;:()]{4,60})\.", "wie lange {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>wird|werden|{_MODAL}) (?:am|bis zum|bis spätestens|spätestens am|spätestens|jeden|jährlich|monatlich|täglich|wöchentlich)\b[^,;:()]{{0,50}} "
+                rf"(?P<rest>{_PARTICIPLE}(?: werden)?)\.", "wann {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?:vom|von der|von dem|von den|durch den|durch die|durch das) (?P<middle>[\w ]*?(?i:vorgesetzt|behörde|leitung|vorstand|arzt|"
+                r"nutzer|administrator|entwickler|gericht|bundes|amt|minister|arbeitgeber|arbeitnehmer|mieter|regierung|ausschuss|versammlung|betreiber|inhaber)[a-zäöüß]*) "
+                rf"(?P<rest>[^,;:()]{{0,60}}?{_PARTICIPLE}(?: werden)?)(?:\.|, .+)", "von wem {be} {subject}[ {source}] {rest}?"),
+            states(rf"{SUBJECT} beträgt (?:\w+ )?{_COUNTED} (?P<unit>Monate|Wochen|Tage|Jahre|Stunden|Minuten|Werktage)\.", "wie viele {unit} beträgt {subject}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>verjährt|erlischt|endet|beginnt|verjähren|enden|beginnen|verfällt|verfallen) (?P<rest>(?:in|nach|am|bei|durch|zum|sobald) .{{5,}})", "wann {verb} {subject}[ {source}]?"),
+            states(
+                rf"{_PERSON} (?P<rest>(?:entscheidet|bestimmt|beschließt|vertritt|leitet|erteilt|prüft|genehmigt|erhält|bezahlt|zahlt|trägt) (?!sich\b)[^;:()]{{8,110}})\.",
+                "wer {rest}[ {source}]?", score=0.7),
             states(
                 rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
                 r"erlässt|kann|darf|ist) [^;:()]{8,110})\.", "wer {rest}[ {source}]?", score=0.7),

@@ -450,7 +450,7 @@ SWEDISH = Lexicon(
         key_value="Vad anges under {key} för {place}?",
         term="vad är {key}[ {source}]?",
         action="vad gör {key}[ {source}]?",
-        acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r)\b", re.IGNORECASE),
+        acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r|använder|vänder|ignorerar|undertrycker|bevarar|tvingar|följer|behandlar|ersätter)\b", re.IGNORECASE),
         instructions="Hur gör man för att {goal}?",
         how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
         clauses=("Artikel",),
@@ -478,7 +478,7 @@ SWEDISH = Lexicon(
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
             states(
                 rf"(?P<when>(?!Den|Det|De|Han|Hon|Allt|Alla|Vissa)[A-ZÅÄÖ][a-zåäö]{{3,}}) (?P<condition>som (?!anges|avses|sägs)[^,;:()]{{10,80}}?),? "
-                rf"(?:{_MODAL}|är skyldig|har rätt) (?:inte |ej )?(?!vara\b|ha\b).{{12,}}",
+                rf"(?:{_MODAL}|är skyldig|har rätt) (?:inte |ej )?(?!vara\b|ha\b).{{8,}}",
                 "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
             states(
                 rf"(?P<when>En|Ett|Varje) (?P<condition>[a-zåäö-]+ som [^,;:()]{{5,80}}?),? (?:{_MODAL}|är skyldig|är ansvarig|har rätt) (?!vara|ha\b).{{12,}}",
@@ -532,13 +532,24 @@ SWEDISH = Lexicon(
                 "vad {be} {done} {when} {rest}[ {source}]?"),
             states(
                 rf"(?P<when>Vid|För|I fråga om|Efter|Under|Utan|Mot|Inom|Hos) (?P<condition>(?:{_PHRASE}|[^,;:()]{{4,60}} som (?!anges|avses|sägs)[^,;:()]{{4,60}}?)) "
-                r"(?:ska|skall|får|måste|bör|gäller|tillämpas) (?!du\b|man\b|finnas|det finnas).{12,}",
+                r"(?:ska|skall|får|kan|måste|bör|gäller|tillämpas) (?!du\b|man\b|finnas|det finnas).{12,}",
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
             states(
                 rf"{_PLACE} kan (?:du|man) (?P<tail>[a-zåäö]+ .{{10,}})\.", "vad kan man göra {when} {rest}[ {source}]?", score=0.7),
             states(rf"{_PLACE} (?P<verb>{_PRESENT}) (?!inte|ej|du|man|jag|vi|hon|han|det|den|de\b).{{10,}}", "vad {verb} {when} {rest}[ {source}]?", score=0.7),
             states(
                 rf"{SUBJECT} (?P<verb>[a-zåäö]{{4,}}s) av (?i:{_BODY})\b.*", "av vem {verb} {subject}[ {source}]?"),
+            states(
+                rf"(?P<subject>Du|Ni|Man|[A-ZÅÄÖ][^,;:.()]{{3,50}}?) har rätt till (?:högst |minst )?{_COUNTED} (?P<unit>[a-zåäö]+)(?P<tail>(?: (?:per|om|under) [^,;:()]{{2,40}})?)\.",
+                "hur många {unit} har {subject} rätt till{tail}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[a-zåäö]+s) (?:i|under) (?:högst |minst )?(?:en|ett|{_COUNTED}) (?:år|månad|veck|dag|timm|minut)\w*\b.*",
+                "hur länge {be} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>[a-zåäö]{{3,}}[rs]) (?P<rest>(?:[^,;:()]{{2,60}} )??)senast (?:den )?\d.*", "senast när {verb} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>{_PASSIVE}|infaller|öppnar|stänger|börjar|slutar) (?P<rest>(?:[^,;:()]{{2,60}} )??)(?:den \d|klockan \d|kl\. \d|varje (?:år|månad|vecka|dag)).*",
+                "när {verb} {subject} {rest}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<verb>gäller|löper|varar|pågår|hålls öppen) (?:under|i) (?:högst |minst )?(?:en|ett|{_COUNTED}) .*",
                 "hur länge {verb} {subject}[ {source}]?"),
@@ -656,15 +667,15 @@ SWEDISH = Lexicon(
         ),
         attributes=(
             attribute(r"\d+ (?:sekund|minut|timm|dag|veck|månad|år)", "hur lång är {key} {of} {subject}?",
-                "{key} {of} {subject} är {value}.", key=".*(?:tid|frist|period)"),
+                "{key} {of} {subject} är {value}.", key=".*(?:tid|frist|period|garanti)"),
             attribute(r"\d", "vad är {key} {of} {subject}?", "{key} {of} {subject} är {value}."),
             attribute(r"\S", "vad är {key} {of} {subject}?", "{key} {of} {subject} är {value}."),
         ),
         definite_forms={
             **dict.fromkeys(
-                words("""ning het tion tid avgift kostnad nivå vikt längd bredd höjd mängd frist ränta port effekt spänning
+                words("""ning het tion tid skatt lön uppsägningstid avgift kostnad nivå vikt längd bredd höjd mängd frist ränta port effekt spänning
                     frekvens hastighet storlek volym yta temperatur adress plats ort gräns summa form typ kod"""), "{}en"),
-            **dict.fromkeys(words("ränta yta summa gata"), "{}n"),
+            **dict.fromkeys(words("ränta yta summa gata hyra garanti"), "{}n"),
             **dict.fromkeys(words("pris belopp antal tryck djup avstånd format språk mått mål krav namn"), "{}et"),
             "nummer": "{}t", "datum": "{}et", "vikt": "{}en",
         },
