@@ -249,7 +249,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         or not language.finite_verbs.union(language.dependent_openers - language.prepositions).isdisjoint(
             word.lower() for word in inner
         )
-        or leans_on_context(" ".join(inner), phrases)
+        or leans_on_context(" ".join(word for word in inner if word not in language.joiners), phrases)
         or first in (phrases.leaning | language.prepositions) - articles
         or (language.verb_second and first in phrases.infinitives)  # an order: "Kontrollera filen …"
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))

@@ -112,9 +112,12 @@ def _attribute(
     keeps_capital = lexicon(passage.language).nouns_capitalised or is_identifier(key.split()[0])
     name = key if keeps_capital else key[:1].lower() + key[1:]
     endings = sorted(phrases.definite_forms, key=len, reverse=True)
-    form = next((phrases.definite_forms[end] for end in endings if key.lower().endswith(end)), "")
-    if " " in key and "" not in phrases.definite_forms:
-        return  # an adjective before the noun would have another ending behind the article
+    noun, _, tail = key.partition(" ")  # "Fee per day"; an adjective would have another ending by the article
+    form = next((phrases.definite_forms[end] for end in endings if noun.lower().endswith(end)), "")
+    if tail and "" not in phrases.definite_forms:
+        if tail.split()[0] not in lexicon(passage.language).prepositions:
+            return
+        form, name = f"{form} {tail}" if form else "", name.partition(" ")[0]
     for row in phrases.attributes:
         if not row.key.fullmatch(key) or not row.value.match(value) or ("{key}" in row.question and not form):
             continue
@@ -234,7 +237,9 @@ def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iter
     heading = heading_name(written.rstrip("?"), phrases)
     lead, steps = _lead(body, passage, phrases), _steps(body, passage)
     if written.endswith("?"):
-        if lead and len(heading.split()) > 2 and not leans_on_context(heading, phrases):
+        speakers = lexicon(passage.language).courtesies.speakers
+        subject = " ".join(word for word in heading.split() if word.lower() not in speakers)
+        if lead and len(heading.split()) > 2 and not leans_on_context(subject, phrases):
             yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
@@ -304,7 +309,8 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     alone = (
         MIN_LEAD <= len(text) <= MAX_LEAD
         and text[0].isupper()
-        and not leans_on_context(" ".join(opening[:2]), phrases)
+        and not leans_on_context(opening[0], phrases)
+        and not leans_on_context(" ".join({*opening[1:2]} - phrases.addressing), phrases)
         and not any(word.endswith(":") for word in opening[:4])
         and not points_elsewhere(text, phrases)
         and not phrases.dangling.search(paragraph[0].text)

@@ -52,16 +52,16 @@ _NO_INFINITIVE = any_of("""
     neuen, eigenen, gegen, neben, zwischen""")
 _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle")
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
-_RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können)\b"
+_RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können|sollte|sollten)\b"
 _MAIN = (
-    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
+    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
 _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwölf, vierzehn, dreißig")
 _COUNTED = rf"(?:{_COUNT}|\d[\d.,]*)"
 _MODAL = "muss|müssen|darf|dürfen|soll|sollen|sollte|sollten|kann|können"
 _FINITE = rf"{_MODAL}|ist|sind|wird|werden|hat|haben|war|waren|wurde|wurden"
-_YOU = rf"(?:so |dann )?(?:(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
+_YOU = rf"(?:so |dann )?(?:werden Sie .* müssen|(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
 _BODY = (
     r"(?:Der|Die|Das) [A-ZÄÖÜ][\w-]*(?:vorstand|leitung|behörde|amt|rat|versammlung|ausschuss|minister|präsident|leiter|"
     r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
@@ -72,7 +72,7 @@ _PERSON = (
     r"(?:geber|nehmer)|verkäufer|käufer|mieter|pächter|eigentümer|besitzer|hersteller|inhaber|schuldner|gläubiger|unternehmer|"
     r"verbraucher|besteller|antragsteller|pflichteter?|berechtigter?|beauftragter?|geschädigter?|vorsitzender?|kläger|beklagter?|"
     r"beamter?|richter|lieferant|händler|vertreiber|erzeuger|halter|arzt|ärztin|lehrer|schüler|anwender|benutzer|nutzer|betreuer|"
-    r"entwickler|administrator|verantwortlicher?|erbe|pflichtiger?|mitglied|bewerber|träger|anbieter|erwerber|absender|frachtführer|"
+    r"entwickler|administrator|verantwortlicher?|vorgesetzter?|führungskraft|erbe|pflichtiger?|mitglied|bewerber|träger|anbieter|erwerber|absender|frachtführer|"
     r"empfänger|person|bundesministerium|bundesrat|bundestag|bundesamt|finanzamt|gericht|behörde|vorstand|aufsichtsrat)(?:in)?"
 )
 _DUTY = (
@@ -467,7 +467,7 @@ GERMAN = Lexicon(
         action="was macht {key}[ {source}]?",
         acts=re.compile(
             rf"(?:{_DOES}|wählt|schaltet|druckt|springt|wechselt|sucht|ersetzt|blendet|schließt|kopiert|verschiebt|sortiert|"
-            r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt an|enthält)\b", re.IGNORECASE),
+            r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt|verwendet|benutzt|kehrt|ignoriert|listet|unterdrückt|überschreibt|erzwingt|behandelt|folgt|liest|schreibt|nimmt|enthält)\b", re.IGNORECASE),
         instructions="Wie kann man {goal}?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
@@ -477,7 +477,7 @@ GERMAN = Lexicon(
         references=re.compile(r"(?i:siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*)"),
         statements=(
             states(
-                r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n) "
+                r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>(?!.*\b(?:keine?n?|nicht|noch|lieber) )[^,;:()]{4,90} [a-zäöüß]+n) "
                 r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das |werden|wird).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
@@ -488,6 +488,14 @@ GERMAN = Lexicon(
                 "was gilt[ {source}], {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
                 "was passiert[ {source}], {when} {condition}?", "reasoning"),
+            *(
+                states(
+                    rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>[^;:()?!]{{8,110}}?, [^;:()?!]{{3,80}}?\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)), (?={verbs}){_MAIN}",
+                    question, "reasoning")
+                for verbs, question in (
+                    (_YOU + r"\b", "wie geht man[ {source}] vor, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
+                    (r"(?:so |dann )?(?:wird|werden)\b", "was passiert[ {source}], {when} {condition}?"))
+            ),
             states(
                 rf"(?P<verb>Ist|Sind|Wird|Werden|Hat|Haben|Kann|Können|Soll|Sollen|Darf|Muss) (?P<condition>{CLAUSE}), {_MAIN}",
                 "was gilt[ {source}], wenn {condition} {verb}?", "reasoning"),
@@ -500,14 +508,14 @@ GERMAN = Lexicon(
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
             states(rf"(?P<when>Zum|Zur) (?P<rest>(?=\S+ \S+ \S+ ){_NAMES}) (?!benötigen|müssen|brauchen|können|sollten)[a-zäöüß]+en Sie .{{8,}}", "wie geht man[ {source}] {when} {rest} vor?", "procedure"),
             states(
-                r"[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
+                r"(?!Lesen|Beachten|Sehen|Vergessen|Vermeiden)[A-ZÄÖÜ][a-zäöüß]+en Sie [^;:()]{3,140}, um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+n))\.",
                 "wie geht man[ {source}] vor, um {goal}?", "procedure"),
             states(
                 r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100} [a-zäöüß]+n)(?:\.|, .+)",
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:mit|über|mittels|durch|per|via|"
-                r"mithilfe) [^,;:()]{3,70} (?P<tail>[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
+                r"mithilfe) [^,;:()]{3,70} (?P<tail>(?!werden)[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:zum|zur|für) [^,;:()]{4,90} "
                 r"(?P<tail>verwenden|benutzen|nutzen|einsetzen)(?:\.|, .+)", "wozu kann man[ {source}] {rest} {tail}?"),
@@ -567,6 +575,9 @@ GERMAN = Lexicon(
                     ("wird|werden", "was wird", _PARTICIPLE), ("kann|können", "was kann", f"{_PARTICIPLE} werden"),
                     ("muss|müssen", "was muss", f"{_PARTICIPLE} werden"))
             ),
+            states(
+                rf"(?P<when>Bei|Beim|Nach|Im Falle?) (?P<rest>(?=\S+ (?!wird|werden)){_NAMES}) (?:wird|werden) (?!Sie\b|man\b|es\b|sich\b|er\b|sie\b|dies|kein|nicht).{{15,}}",
+                "was passiert[ {source}] {when} {rest}?", "reasoning"),
             *(
                 states(
                     rf"(?P<when>In|Im|Auf|Unter|Bei|Am|An|Zu|Zum|Zur|Neben|Über|Hinter) (?P<rest>{_NAMES}) (?P<verb>{verbs}) (?!Sie\b|man\b|es\b|kein|nicht)"
@@ -589,20 +600,41 @@ GERMAN = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) (?:schriftlich|elektronisch|unverzüglich|jährlich|zusammenhängend|gesondert|öffentlich|unentgeltlich) "
                 r"(?P<rest>[^,;:()]{0,70}?(?:zu [a-zäöüß]+n|[a-zäöüß]+zu[a-zäöüß]+n))(?:\.|, .+)", "wie {be} {subject}[ {source}] {rest}?"),
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,90}}), indem .{{8,}}", "wie {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<verb>verwendet|benutzt|nutzt|verwenden|benutzen|nutzen) (?P<rest>(?!man\b|Sie\b|sich\b)[^,;:()]{{4,60}}?) (?:zum|zur|für) "
+                r"(?!die\b)[^,;:()]{8,}\.", "wozu {verb} {subject}[ {source}] {rest}?"),
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) (?P<when>vor|nach|bei|mit|während|spätestens|innerhalb|binnen) (?P<middle>[^,;:()]{{4,70}}?) "
                 r"(?P<rest>zu [a-zäöüß]+n|[a-zäöüß]+zu[a-zäöüß]+n)\.", "wann {be} {subject}[ {source}] {rest}?"),
             states(
                 rf"{SUBJECT} (?P<verb>beträgt|umfasst|dauert) (?P<rest>[^,;:()]{{0,40}}?) ?(?P<bound>mindestens|höchstens|maximal) {_COUNTED} "
                 r"(?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: [^,;:()]{2,60})?)\.", "wie viele {unit} {verb} {subject}[ {source}] {rest} {bound}{tail}?"),
-            states(rf"{SUBJECT} (?P<verb>verjährt|erlischt|endet|beginnt) (?P<rest>(?:in|nach|am|bei|durch|sobald) .{{6,}})", "wann {verb} {subject}[ {source}]?"),
+            states(
+                rf"(?:Sie haben|Man hat|Du hast) (?P<done>Anspruch) auf (?:mindestens |höchstens )?{_COUNTED} (?P<unit>[A-ZÄÖÜ]\w+)(?P<tail>(?: (?:pro|im|je) [^,;:()]{{2,40}})?)\.",
+                "auf wie viele {unit} hat man[ {source}]{tail} {done}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?:höchstens |mindestens |maximal |nur )?{_COUNTED} (?:Tage|Wochen|Monate|Jahre|Stunden|Minuten|Sekunden)(?: lang)? "
+                r"(?P<rest>[^,;:()]{4,60})\.", "wie lange {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>wird|werden|{_MODAL}) (?:am|bis zum|bis spätestens|spätestens am|spätestens|jeden|jährlich|monatlich|täglich|wöchentlich)\b[^,;:()]{{0,50}} "
+                rf"(?P<rest>{_PARTICIPLE}(?: werden)?)\.", "wann {be} {subject}[ {source}] {rest}?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_FINITE}) (?:vom|von der|von dem|von den|durch den|durch die|durch das) (?P<middle>[\w ]*?(?i:vorgesetzt|behörde|leitung|vorstand|arzt|"
+                r"nutzer|administrator|entwickler|gericht|bundes|amt|minister|arbeitgeber|arbeitnehmer|mieter|regierung|ausschuss|versammlung|betreiber|inhaber)[a-zäöüß]*) "
+                rf"(?P<rest>[^,;:()]{{0,60}}?{_PARTICIPLE}(?: werden)?)(?:\.|, .+)", "von wem {be} {subject}[ {source}] {rest}?"),
+            states(rf"{SUBJECT} beträgt (?:\w+ )?{_COUNTED} (?P<unit>Monate|Wochen|Tage|Jahre|Stunden|Minuten|Werktage)\.", "wie viele {unit} beträgt {subject}[ {source}]?"),
+            states(rf"{SUBJECT} (?P<verb>verjährt|erlischt|endet|beginnt|verjähren|enden|beginnen|verfällt|verfallen) (?P<rest>(?:in|nach|am|bei|durch|zum|sobald) .{{5,}})", "wann {verb} {subject}[ {source}]?"),
+            states(
+                rf"{_PERSON} (?P<rest>(?:entscheidet|bestimmt|beschließt|vertritt|leitet|erteilt|prüft|genehmigt|erhält|bezahlt|zahlt|trägt) (?!sich\b)[^;:()]{{8,110}})\.",
+                "wer {rest}[ {source}]?", score=0.7),
             states(
                 rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
                 r"erlässt|kann|darf|ist) [^;:()]{8,110})\.", "wer {rest}[ {source}]?", score=0.7),
             states(
                 rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) [^,;:()]{{3,90}} "
                 r"(?P<rest>gespeichert|abgelegt|installiert|angezeigt|definiert|festgelegt|geregelt|aufgelistet|konfiguriert|"
-                r"eingestellt|gefunden|untergebracht)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
+                r"eingestellt|gefunden|untergebracht|platziert|enthalten)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             *(
                 states(
                     rf"{SUBJECT} (?P<be>wird|werden|kann|können|wurde|wurden) (?:{prepositions}) [^,;:()]{{3,90}} "
@@ -669,9 +701,13 @@ GERMAN = Lexicon(
                 r"verlangt|beschreibt|erlaubt|enthalten|umfassen|ermöglichen|unterstützen|benötigen|erfordern|bieten|regeln|betreffen|"
                 rf"beschreiben|erlauben|verlangen) {REST}", "was {verb} {subject}[ {source}]?"),
             states(
-                rf"(?!\S+ kann |\S+ können |\w+e? \w+(?:ung|heit|keit|ion|nis)\b){SUBJECT} (?P<be>kann|können) (?!nur|auch|nicht|keine?|sich|es\b|man|von|in|aus|bei)[^,;:()]{{15,120}} [a-zäöüß]+(?<!werden)(?<!sein)(?<!haben)n\.",
+                rf"(?!\S+ kann |\S+ können |\w+e? \w+(?:ung|heit|keit|ion|nis)\b)(?=Der |Die |Das |Eine? ){SUBJECT} (?P<be>kann|können) (?!nur|auch|nicht|keine?|sich|es\b|man|von|in|aus|bei)[^,;:()]{{15,120}} [a-zäöüß]+(?<!werden)(?<!sein)(?<!haben)n\.",
                 "was {be} {subject}[ {source}] tun?", score=0.65),
-            states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
+            states(
+                r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
+                r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt[ {source}] für {subject}?",
+                "reasoning", score=0.6),
+            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
                 rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"
@@ -722,7 +758,7 @@ GERMAN = Lexicon(
         },
         relations=("von", "für"),
         plural=re.compile(r"(?:ungen|heiten|keiten|ionen|en)$"),
-        kinds=re.compile(r"(?i:,? (?:Datenblatt|Handbuch|Anleitung|Dokumentation|Übersicht|Spezifikation|Referenz))$"),
+        kinds=re.compile(r"(?i:[ -](?:Direktive|Directive)|,? (?:Datenblatt|Handbuch|Anleitung|Dokumentation|Übersicht|Spezifikation|Referenz))$"),
         common=re.compile(r".*"),
         indefinite=words("ein eine"),
         definite=words("der die das"),
@@ -751,14 +787,14 @@ GERMAN = Lexicon(
         addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
         dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*(?! (?:Gesetz|Verordnung|Satzung|Ordnung|Richtlinie))|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
             r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|stattdessen|beispielsweise|ebenfalls|ebenso|"
-            r"somit|allerdings|im Übrigen)\b|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
+            r"somit|allerdings|im Übrigen)\b|wählen Sie \d\.$|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
             rf"(?!(?: [\w§.,-]+){{0,10}}? (?:[A-ZÄÖÜ][\w-]*{_LAW}(?:e?s|buch(?:e?s|s)?)?\b|[A-Z]\w*[GBO]\b))"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
             wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
-            weiteres neue grund zuständige"""),
+            weiteres neue grund zuständige empfohlene empfohlener vernünftige vernünftiger sinnvolle sinnvoller"""),
         abstract=words("""
             alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil

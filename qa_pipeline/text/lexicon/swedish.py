@@ -36,7 +36,7 @@ from qa_pipeline.text.lexicon.phrases import (
 
 _MONTH = any_of("""
     januari, februari, mars, april, maj, juni, juli, augusti, september, oktober, november, december""")
-_DATE = rf"(?:(?:den |år )?(?:\d{{1,2}} )?(?:{_MONTH} )?{YEAR})"
+_DATE = rf"(?:(?:den |år |under |i )?(?:\d{{1,2}} )?(?:{_MONTH} )?{YEAR})"
 _QUANTITY = any_of("""
     antalet, avgiften, avståndet, bredden, djupet, effekten, fristen, gränsen, hastigheten, höjden, kostnaden,
     längden, maximum, minimum, priset, räntan, standardvärdet, storleken, takten, temperaturen, tiden,
@@ -57,7 +57,7 @@ _VERBS = words("""
     utföra visa välja växla återställa ändra öka öppna översätta""")
 _FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"))}
 _VERB, _INFINITIVE = "|".join(sorted(_FORMS)), "|".join(sorted(_VERBS))
-_CLAUSE = r"(?:(?! så )[^,;:()?!]){8,120}"
+_CLAUSE = r"(?:(?! (?:så|skall) )[^,;:()?!]){8,120}"
 _THEN = r"(?:, så|,| så(?= (?:kan|ska|skall|måste|får|bör|har|blir|kommer|visas|går|behöver|finns|gäller)\b))"
 _RULES = r"(?:må|äger|skola|böra|ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
 _MAIN = r"(?!(?:eller|och|men|som|att|där|vilket|till|om|när|för|i|på|samt|det vill)\b|[\w-]+(?:,| eller | och ))[a-zåäö]{2,} .{10,}"
@@ -65,7 +65,7 @@ _COUNT = any_of("två, tre, fyra, fem, sex, sju, åtta, nio, tio, tolv, fjorton,
 _COUNTED = rf"(?:{_COUNT}|\d[\d ,.]*)"
 _MODAL = "ska|skall|får|kan|måste|bör|behöver"
 _AUXILIARY = rf"(?P<be>{_MODAL}|är|har|blir|var)(?P<not>(?: inte)?)"
-_YOU = rf"(?:så )?(?:{_VERB}|(?:{_MODAL}) (?:du|man))"
+_YOU = rf"(?:så )?(?:{_VERB}|(?:{_MODAL}) (?:du|man) (?!ha\b|vara\b|få\b|bli\b|höra\b|se\b|uppleva\b))"
 _DEFINITE = r"(?:[a-zåäö-]{2,}(?:en|et|na|n|t)|det|den|man|du|någon|något|de)"
 _HOLDS = rf"(?:{_DEFINITE}|[a-zåäö-]{{3,}}) (?:inte )?(?:är|har|kan|ska|får|måste|finns|blir|inte|vill|[a-zåäö]{{2,}}(?:ar|er|år|as|es|ds|ns|ts))\b"
 _BODY = (
@@ -92,7 +92,11 @@ _PRESENT = any_of("""
     finns, ingår, hör, visas, anges, listas, lagras, sparas, krävs, behövs, ligger, står, används, räknas, upprättas, skrivs, förs,
     bör, avses, redovisas, registreras, samlas, placeras, hanteras, installeras, innehålls, nås""")
 _PASSIVE = r"[a-zåäö]{2,}(?<!finn)(?<!ens)(?<!et)(?<!en)(?<!rna)(?<!er)s"
-_DECIDES = r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|avgör)"
+_DECIDES = (
+    r"(?:prövar|beslutar om|beslutar i|ansvarar för|svarar för|leder|utser|utövar|meddelar|fastställer|handlägger|förordnar|anställer|"
+    r"avgör|sänder|bestämmer|företräder|underrättar|registrerar|kontrollerar|övervakar|samordnar|tillhandahåller|bereder|"
+    r"är (?:central|ansvarig|behörig|tillsyns|förvaltnings|registrerings)\w*(?: \w+)? (?:för|i)\b)"
+)
 _OBJECT_OF = any_of("""
     verka för, svara för, ansvara för, besluta om, bestå av, bidra till, främja, innehålla, omfatta, ange, redovisa,
     samordna, tillhandahålla, säkerställa, upprätta, bedriva, betala, ersätta, ansöka om, medge, pröva,
@@ -446,7 +450,7 @@ SWEDISH = Lexicon(
         key_value="Vad anges under {key} för {place}?",
         term="vad är {key}[ {source}]?",
         action="vad gör {key}[ {source}]?",
-        acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r)\b", re.IGNORECASE),
+        acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r|använder|vänder|ignorerar|undertrycker|bevarar|tvingar|följer|behandlar|ersätter)\b", re.IGNORECASE),
         instructions="Hur gör man för att {goal}?",
         how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
         clauses=("Artikel",),
@@ -473,10 +477,14 @@ SWEDISH = Lexicon(
                 rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör|är (?:skyldig|ansvarig|berättigad|fri|behörig)|har rätt|ansvarar|svarar|omfattas) .{{8,}}",
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
             states(
+                rf"(?P<when>(?!Den|Det|De|Han|Hon|Allt|Alla|Vissa)[A-ZÅÄÖ][a-zåäö]{{3,}}) (?P<condition>som (?!anges|avses|sägs)[^,;:()]{{10,80}}?),? "
+                rf"(?:{_MODAL}|är skyldig|har rätt) (?:inte |ej )?(?!vara\b|ha\b).{{8,}}",
+                "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
+            states(
                 rf"(?P<when>En|Ett|Varje) (?P<condition>[a-zåäö-]+ som [^,;:()]{{5,80}}?),? (?:{_MODAL}|är skyldig|är ansvarig|har rätt) (?!vara|ha\b).{{12,}}",
                 "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
             states(
-                rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver)\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
+                rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver|[a-zåäö]+r (?:du|man))\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver|[a-zåäö]+r) (?:du|man)\b).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
@@ -485,13 +493,13 @@ SWEDISH = Lexicon(
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )[^,;:()]{{6,90}}?)(?<!nog)(?<!stor),? (?:för att|så att) .{{8,}}",
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )(?:(?! som )[^,;:()]){{6,90}}?)(?<!nog)(?<!stor)(?<!verka)(?<!sörja)(?<!svara)(?<!arbeta),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
                 r"(?P<rest>[^,;:()]{8,90})(?:\.|,? (?:och|men|som|när|av) .+)", "när {verb} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[^,;:()]{{2,80}}?) inom {_COUNTED} "
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>(?=[^,;:()]*?[a-zåäö][aås]\b[^,;:()]*? inom )[^,;:()]{{2,80}}?) inom {_COUNTED} "
                 r"(?P<unit>dagar|veckor|månader|år|timmar|minuter|arbetsdagar)\b.*",
                 "inom hur många {unit} {be} {subject} {rest}[ {source}]?"),
             states(
@@ -510,7 +518,7 @@ SWEDISH = Lexicon(
             states(
                 rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DUTIES} (?:inte |ej )?(?!vara\b|ha\b|bli\b|kunna\b|heller\b|därför|sedan|dessutom|alltid)[a-zåäö]+ [^;:()]{{15,120}})\.", "vem {rest}[ {source}]?",
                 score=0.75),
-            states(rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DECIDES} [^;:()]{{8,110}})\.", "vem {rest}[ {source}]?"),
+            states(rf"(?:{_BODY}|{_PERSON}) (?P<rest>{_DECIDES} [^;:()]{{8,150}})\.", "vem {rest}[ {source}]?"),
             states(
                 rf"(?P<when>Frågor|Fråga|Ärenden|Ärende|Tvister|Tvist|Ansökan|Ansökningar|Beslut) (?P<condition>(?:om|rörande) [^,;:()]{{8,110}}?) "
                 rf"(?P<verb>{_PASSIVE}) av (?i:{_BODY})(?P<tail>(?: (?!och|eller|som)[^,;:()]{{4,60}})?)\.",
@@ -524,13 +532,24 @@ SWEDISH = Lexicon(
                 "vad {be} {done} {when} {rest}[ {source}]?"),
             states(
                 rf"(?P<when>Vid|För|I fråga om|Efter|Under|Utan|Mot|Inom|Hos) (?P<condition>(?:{_PHRASE}|[^,;:()]{{4,60}} som (?!anges|avses|sägs)[^,;:()]{{4,60}}?)) "
-                r"(?:ska|skall|får|måste|bör|gäller|tillämpas) (?!du\b|man\b|finnas|det finnas).{12,}",
+                r"(?:ska|skall|får|kan|måste|bör|gäller|tillämpas) (?!du\b|man\b|finnas|det finnas).{12,}",
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
             states(
                 rf"{_PLACE} kan (?:du|man) (?P<tail>[a-zåäö]+ .{{10,}})\.", "vad kan man göra {when} {rest}[ {source}]?", score=0.7),
-            states(rf"{_PLACE} (?P<verb>{_PRESENT}) (?!inte|ej|du|man|det|den|de\b).{{10,}}", "vad {verb} {when} {rest}[ {source}]?", score=0.7),
+            states(rf"{_PLACE} (?P<verb>{_PRESENT}) (?!inte|ej|du|man|jag|vi|hon|han|det|den|de\b).{{10,}}", "vad {verb} {when} {rest}[ {source}]?", score=0.7),
             states(
                 rf"{SUBJECT} (?P<verb>[a-zåäö]{{4,}}s) av (?i:{_BODY})\b.*", "av vem {verb} {subject}[ {source}]?"),
+            states(
+                rf"(?P<subject>Du|Ni|Man|[A-ZÅÄÖ][^,;:.()]{{3,50}}?) har rätt till (?:högst |minst )?{_COUNTED} (?P<unit>[a-zåäö]+)(?P<tail>(?: (?:per|om|under) [^,;:()]{{2,40}})?)\.",
+                "hur många {unit} har {subject} rätt till{tail}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[a-zåäö]+s) (?:i|under) (?:högst |minst )?(?:en|ett|{_COUNTED}) (?:år|månad|veck|dag|timm|minut)\w*\b.*",
+                "hur länge {be} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>[a-zåäö]{{3,}}[rs]) (?P<rest>(?:[^,;:()]{{2,60}} )??)senast (?:den )?\d.*", "senast när {verb} {subject} {rest}[ {source}]?"),
+            states(
+                rf"{SUBJECT} (?P<verb>{_PASSIVE}|infaller|öppnar|stänger|börjar|slutar) (?P<rest>(?:[^,;:()]{{2,60}} )??)(?:den \d|klockan \d|kl\. \d|varje (?:år|månad|vecka|dag)).*",
+                "när {verb} {subject} {rest}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<verb>gäller|löper|varar|pågår|hålls öppen) (?:under|i) (?:högst |minst )?(?:en|ett|{_COUNTED}) .*",
                 "hur länge {verb} {subject}[ {source}]?"),
@@ -541,11 +560,11 @@ SWEDISH = Lexicon(
                 r"muntligen|digitalt|genom|via|med hjälp av)\b.*", "hur {be} {subject} {rest}[ {source}]?"),
             states(rf"{SUBJECT} (?P<be>{_MODAL}) (?P<rest>[a-zåäö]+s) av (?i:{_BODY})\b.*", "av vem {be} {subject} {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa),?(?: endast| bara| redan| först)? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}|i (?:de|sådana) fall)"
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!är )|(?!en |ett |den |det ))(?!också)(?:(?! som | — )[^,;:()]){{2,100}}?)(?<!detektera)(?<!veta)(?<!avgöra)(?<!bestämma)(?<!ange)(?<!visa)(?<!kunskap)(?<!information)(?<!uppgifter)(?<!uppgift)(?<!råd)(?<!föreskrifter)(?<!beslut),?(?: endast| bara| redan| först)? (?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}|i (?:de|sådana) fall)"
                 r" .{8,}", "när {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?P<verb>[A-ZÅÄÖ][a-zåäö]*(?:r|s|Är|Ska|Skall)) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|"
-                r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: inte)?) (?P<condition>[^,;:()]{4,100}), "
+                r"[a-zåäö-]{3,}(?:en|et|na|an|n))(?P<not>(?: (?:inte|ej|icke|redan|skriftligen|tidigare|ännu))*) (?P<condition>[^,;:()]{4,100}), "
                 rf"(?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?", "reasoning"),
             states(
                 rf"(?P<verb>[A-ZÅÄÖ][a-zåäö]*[rs])(?P<not> inte| ej| icke) (?P<tail>(?:en|ett) [a-zåäö-]+|någon|[a-zåäö-]{{3,}}(?:en|et|na|an|n)) "
@@ -595,6 +614,8 @@ SWEDISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<verb>{_PASSIVE}) (?P<rest>(?:[^,;:()]{{1,60}} )??)(?:när|sedan|innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}",
                 "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
+            states(rf"{SUBJECT} använder (?P<rest>(?!sig\b|inte\b)[^,;:()]{{4,60}}?) (?:för att|till) .{{8,}}", "vad använder {subject} {rest} till[ {source}]?"),
+            states(rf"{SUBJECT} gör (?:att|det möjligt|så att) {REST}", "vad gör {subject}[ {source}]?", score=0.7),
             states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}[ {source}]?"),
             states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}[ {source}]?"),
             states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
@@ -619,10 +640,16 @@ SWEDISH = Lexicon(
                 rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?P<not>(?: inte)?) (?:också |även |särskilt )?"
-                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!att\b|till\b|i\b|på\b|om\b|"
+                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!de (?:närmare|ytterligare) föreskrifter|att\b|till\b|i\b|på\b|om\b|"
                 rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b|ner\b|ned\b|fram\b|bort\b|tillbaka\b|kvar\b|ihop\b){REST}",
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
-            states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
+            states(
+                rf"{SUBJECT} (?P<verb>{_PASSIVE}) (?P<prep>på|mot|ur) (?!grund|begäran|det sätt|nytt|plats|så sätt|sådant|något|samma){REST}",
+                "vad {verb} {subject} {prep}[ {source}]?", score=0.7),
+            states(
+                r"(?P<subject>(?:(?!(?:ska|skall|får|bör|måste) )[^\s,;:()]+ ){2,6}?[^\s,;:()]+) (?:ska|skall|får|bör|måste) (?:inte |ej |endast |alltid )?[a-zåäö]+s\b .{10,}",
+                "vad gäller[ {source}] för {subject}?", "reasoning", score=0.6),
+            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
             states(
                 rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
                 rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),
@@ -640,15 +667,15 @@ SWEDISH = Lexicon(
         ),
         attributes=(
             attribute(r"\d+ (?:sekund|minut|timm|dag|veck|månad|år)", "hur lång är {key} {of} {subject}?",
-                "{key} {of} {subject} är {value}.", key=".*(?:tid|frist|period)"),
+                "{key} {of} {subject} är {value}.", key=".*(?:tid|frist|period|garanti)"),
             attribute(r"\d", "vad är {key} {of} {subject}?", "{key} {of} {subject} är {value}."),
             attribute(r"\S", "vad är {key} {of} {subject}?", "{key} {of} {subject} är {value}."),
         ),
         definite_forms={
             **dict.fromkeys(
-                words("""ning het tion tid avgift kostnad nivå vikt längd bredd höjd mängd frist ränta port effekt spänning
+                words("""ning het tion tid skatt lön uppsägningstid avgift kostnad nivå vikt längd bredd höjd mängd frist ränta port effekt spänning
                     frekvens hastighet storlek volym yta temperatur adress plats ort gräns summa form typ kod"""), "{}en"),
-            **dict.fromkeys(words("ränta yta summa gata"), "{}n"),
+            **dict.fromkeys(words("ränta yta summa gata hyra garanti"), "{}n"),
             **dict.fromkeys(words("pris belopp antal tryck djup avstånd format språk mått mål krav namn"), "{}et"),
             "nummer": "{}t", "datum": "{}et", "vikt": "{}en",
         },
@@ -674,13 +701,13 @@ SWEDISH = Lexicon(
         leaning=words("""
             annars därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
             troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
-            ovanstående följande föregående här där därför därmed dock också även andra annan annat jag vi vår
+            ovanstående följande föregående här där därför därmed dock också även andra annan annat jag mig min mitt mina vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
-            r"densamma|ikraftträdandet|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z])? §§?)"
-            r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))"),
+        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
+            r"densamma|dessförinnan|ifrågavarande|ikraftträdandet|äldre (?:bestämmelser|föreskrifter)(?:na)?|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z](?:[-–][a-z])?)? §§?)"
+            r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))|\bvälj \d\.$"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat

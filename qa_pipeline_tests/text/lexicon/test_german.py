@@ -88,6 +88,18 @@ def test_a_statute_is_asked_for_holder_case_and_definition(sentence: str, questi
             "Sie können Brasero zum Erstellen von Einlegern für Hüllen verwenden.",
             "Wozu kann man laut „Konten“ Brasero verwenden?",
         ),
+        (
+            "Das Gehalt der Angestellten wird am 25. jedes Monats ausgezahlt.",
+            "Wann wird das Gehalt der Angestellten laut „Konten“ ausgezahlt?",
+        ),
+        (
+            "Die Überstunden müssen vom Vorgesetzten im Voraus genehmigt werden.",
+            "Von wem müssen die Überstunden laut „Konten“ im Voraus genehmigt werden?",
+        ),
+        (
+            "Die Tags können bearbeitet werden, indem Sie die rechte Maustaste drücken.",
+            "Wie können die Tags laut „Konten“ bearbeitet werden?",
+        ),
         ("Bei der Ausgabe werden keine leeren Zeilen zwischen den Absätzen gedruckt.", None),
         ("Mit Ausnahme des Servers wird dann für alle Systeme ein Bild angezeigt.", None),
     ],

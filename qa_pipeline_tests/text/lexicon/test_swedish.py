@@ -87,3 +87,33 @@ def test_a_statute_is_asked_for_holder_case_and_place(sentence: str, question: s
 )
 def test_a_manual_is_asked_for_places_and_what_things_do(sentence: str, question: str | None) -> None:
     assert asked(sentence, "Hantera konton") == ([] if question is None else [question])
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (
+            "En bok får lånas i 28 dagar. Lånetiden kan förlängas en gång i appen.",
+            "Hur länge får jag låna en bok?",
+        ),
+        (
+            "Ja, du kan låna en bok i 28 dagar. Lånetiden kan förlängas en gång.",
+            "Hur länge får jag låna en bok?",
+        ),
+    ],
+)
+def test_a_question_that_is_a_heading_may_speak_of_its_reader(text: str, question: str) -> None:
+    passage = Passage(
+        "chunk", "Frågor om böcker", ("Frågor om böcker", question), f"## {question}\n\n{text}", "sv"
+    )
+    assert question in [candidate.question for candidate in find_candidates(passage)]
+
+
+def test_a_column_with_a_preposition_is_asked_for_with_its_article() -> None:
+    rows = "Låntagare: Vuxna | Avgift per dag: 5 kr\nLåntagare: Barn | Avgift per dag: 1 kr"
+    passage = Passage("chunk", "Avgifter", ("Avgifter", "Böcker"), f"## Böcker\n\n{rows}", "sv")
+    [first, _] = find_candidates(passage)
+    assert (first.question, first.answer) == (
+        "Vad är avgiften per dag för vuxna?",
+        "Avgiften per dag för vuxna är 5 kr.",
+    )
