@@ -6,7 +6,8 @@ reads what is stored, and how cells look is read beside it. Links to other files
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
+_VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d")  # a year may be the name of a column
+_DIGITS = str.maketrans("0123456789", "abcdefghij")
 _PLAIN = Look()
 _MOST_CELLS = 20_000_000
 """Places between the first and last cell of a sheet; the library takes memory for each."""
@@ -50,14 +53,15 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if about.typ != SheetTypeEnum.WorkSheet:
             omissions.add("chart_sheet", about.name)
             continue
-        rows_of_sheet = _rows_of(
+        rows_of_sheet, wide_rows = _rows_of(
             workbook, place, looks(place, omissions), settings.max_rows - rows, settings, omissions
         )
         rows += len(rows_of_sheet)
         if about.visible != SheetVisibleEnum.Visible:
             omissions.add("hidden_sheet", "".join("".join(row) for row in rows_of_sheet))
             continue
-        tables = [block for table in _find_tables(rows_of_sheet) for block in _write_table(table, omissions)]
+        found_tables = _find_tables(rows_of_sheet, wide_rows)
+        tables = [block for table in found_tables for block in _write_table(*table, omissions)]
         if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(about.name)):
             blocks.append(Block("heading", about.name, 2))
         blocks += tables
@@ -86,8 +90,11 @@ def _rows_of(
     most: int,
     settings: DocumentSettings,
     omissions: Omissions,
-) -> list[_Row]:
-    """Return the rows of a sheet as text, blank ones included, with merged cells filled."""
+) -> tuple[list[_Row], dict[int, _Row]]:
+    """Return the rows of a sheet as text, blank ones included, with cells that are merged downwards filled.
+
+    Rows with cells that are merged across come a second time, by their number, with these filled as well.
+    """
     from python_calamine import CalamineError
 
     try:
@@ -109,13 +116,18 @@ def _rows_of(
         cells = enumerate(values, first_column)
         rows.append([_show(value, row_looks.get(column, _PLAIN), omissions) for column, value in cells])
     # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
-    for (first, start), (last, _) in sheet.merged_cell_ranges or ():
-        if first < min(last, len(rows)) and start - first_column < len(rows[first]):
-            column = start - first_column
-            if len(rows[first][column]) <= LONGEST_REPEATED:
-                for row in rows[first + 1 : last + 1]:
-                    row[column] = row[column] or rows[first][column]
-    return rows
+    wide_rows: dict[int, _Row] = {}
+    for (first, start), (last, stop) in sheet.merged_cell_ranges or ():
+        column = start - first_column
+        if first < len(rows) and column < len(rows[first]) and len(rows[first][column]) <= LONGEST_REPEATED:
+            for row in rows[first + 1 : last + 1]:
+                row[column] = row[column] or rows[first][column]
+            if stop > start:
+                row = wide_rows.setdefault(first, rows[first].copy())
+                row[column : stop - first_column + 1] = [row[column]] * len(
+                    row[column : stop - first_column + 1]
+                )
+    return rows, wide_rows
 
 
 def _show(value: object, look: Look, omissions: Omissions) -> str:
@@ -136,25 +148,54 @@ def _write_value(value: object, form: str = "") -> str:
     return " ".join(str(value).split())
 
 
-def _find_tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Yield the rows together between blank ones, without columns that are blank in all of them."""
-    table: list[_Row] = []
-    for row in [*rows, []]:
+def _find_tables(
+    rows: Sequence[_Row], wide_rows: Mapping[int, _Row]
+) -> Iterator[tuple[list[_Row], list[_Row]]]:
+    """Yield the rows together between blank ones, without columns that are blank in all of them.
+
+    They come a second time with cells filled that are merged across.
+    """
+    table: list[int] = []
+    for number, row in enumerate([*rows, []]):
         if any(row):
-            table.append(row)
+            table.append(number)
         elif table:
-            used = [place for place in range(len(table[0])) if any(table_row[place] for table_row in table)]
-            yield [[table_row[place] for place in used] for table_row in table]
+            used = [place for place in range(len(rows[table[0]])) if any(rows[line][place] for line in table)]
+            plain = [[rows[line][place] for place in used] for line in table]
+            yield plain, [[wide_rows.get(line, rows[line])[place] for place in used] for line in table]
             table = []
 
 
-def _write_table(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
+def _write_table(table: list[_Row], wide: list[_Row], omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
-    first = first_row(table, len(table[0]))
+    cells = [_span(*rows) for rows in zip(table, wide, strict=True)]
+    # What reaches across from the first column is a caption; names of groups leave the names of rows out.
+    first = first_row(
+        [row if row[0] else filled for row, filled in zip(table, wide, strict=True)], len(table[0])
+    )
     for row in table[:first]:
         yield Block("paragraph", " ".join(filter(None, row)))
-    rest = table[first:]
-    has_header = len(rest) > 1 and names_columns(rest[0], rest[1 : SAMPLE_ROWS + 1])
-    cells = [[Cell(text, header=has_header and not place) for text in row] for place, row in enumerate(rest)]
-    for line in counted_lines(cells, omissions):
+    names = _count_names(table[first:], wide[first])
+    heads = [[replace(cell, header=True) for cell in row] for row in cells[first : first + names]]
+    for line in counted_lines(heads + cells[first + names :], omissions):
         yield Block("table_row", line)
+
+
+def _span(row: _Row, wide: _Row) -> list[Cell]:
+    """Return the cells of a row, merged ones once; one across the whole table is a caption inside it."""
+    cells: list[Cell] = []
+    for text, filled in zip(row, wide, strict=True):
+        if cells and text != filled:
+            cells[-1] = replace(cells[-1], columns=cells[-1].columns + 1)
+        else:
+            cells.append(Cell(filled))
+    return cells if len(cells) > 1 else [replace(cell, header=cell.columns > 1) for cell in cells]
+
+
+def _count_names(rows: list[_Row], head: _Row) -> int:
+    """Return how many rows name the columns; the `head` is the first with cells filled that reach across."""
+    if len(rows) > 2 and head != rows[0] and not any(map(_VALUE.match, rows[1])):
+        both = [f"{name} {below}".translate(_DIGITS) for name, below in zip(head, rows[1], strict=True)]
+        if names_columns(both, rows[2 : SAMPLE_ROWS + 2]):
+            return 2
+    return int(len(rows) > 1 and names_columns(rows[0], rows[1 : SAMPLE_ROWS + 1]))

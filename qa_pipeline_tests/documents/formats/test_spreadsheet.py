@@ -1,5 +1,5 @@
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import pytest
@@ -55,6 +55,69 @@ def test_the_only_sheet_needs_no_heading_and_merged_cells_hold_for_every_row_the
         "Prices of 2024\n\nCity: Umeå | Street: Storgatan | Price: 12\n"
         "City: Umeå | Street: Kungsgatan | Price: 14"
     )
+
+
+def merged(*rows: list[object], groups: Sequence[tuple[int, int, int, str]]) -> Callable[[Workbook], None]:
+    """Fill a sheet with rows, and with groups by their row, first and last column."""
+
+    def fill(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet()
+        for number, row in enumerate(rows):
+            sheet.write_row(number, 0, row)
+        for number, start, stop, name in groups:
+            sheet.merge_range(number, start, number, stop, name)
+
+    return fill
+
+
+NORTH, SOUTH = ["North", 1.5, 2, 3, 4], ["South", 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("fill", "lines"),
+    [
+        (
+            merged(
+                ["Region"], ["", "Sales", "Costs", "Sales", "Costs"], NORTH,
+                groups=[(0, 1, 2, "2023"), (0, 3, 4, "2024")],
+            ),
+            ["Region: North | 2023 Sales: 1.5 | 2023 Costs: 2 | 2024 Sales: 3 | 2024 Costs: 4"],
+        ),
+        (
+            merged([], ["Region", 2021, 2022, 2023, 2024], NORTH, SOUTH, groups=[(0, 1, 4, "Revenue")]),
+            [
+                "Region: North | Revenue 2021: 1.5 | Revenue 2022: 2 | Revenue 2023: 3 | Revenue 2024: 4",
+                "Region: South | Revenue 2021: 5 | Revenue 2022: 6 | Revenue 2023: 7 | Revenue 2024: 8",
+            ],
+        ),
+        (
+            merged(
+                [], [], ["Region", 2023, 2024, 2023, 2024], NORTH,
+                groups=[(0, 0, 4, "People"), (1, 1, 2, "Men"), (1, 3, 4, "Women")],
+            ),
+            ["People", "", "Region: North | Men 2023: 1.5 | Men 2024: 2 | Women 2023: 3 | Women 2024: 4"],
+        ),
+        (
+            merged(["Region", "", "", "Sales", "Costs"], NORTH, SOUTH, groups=[(0, 1, 2, "Size")]),
+            [
+                "Region: North | Size: 1.5 | Size: 2 | Sales: 3 | Costs: 4",
+                "Region: South | Size: 5 | Size: 6 | Sales: 7 | Costs: 8",
+            ],
+        ),
+        (
+            merged(["Region", "A", "B", "C", "D"], [], NORTH, groups=[(1, 0, 4, "Coast")]),
+            ["Coast", "Region: North | A: 1.5 | B: 2 | C: 3 | D: 4"],
+        ),
+        (
+            merged(["Region", "A", "B", "C", "D"], NORTH, ["South", "", "", 7, 8], groups=[(2, 1, 2, "-")]),
+            ["Region: North | A: 1.5 | B: 2 | C: 3 | D: 4", "Region: South | A: - | C: 7 | D: 8"],
+        ),
+    ],
+)  # fmt: skip
+def test_names_of_columns_stand_below_names_of_groups_that_are_merged_across(
+    fill: Callable[[Workbook], None], lines: list[str]
+) -> None:
+    assert sheet_text(fill).split("\n") == lines
 
 
 def rows(workbook: Workbook) -> None:
