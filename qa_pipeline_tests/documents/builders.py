@@ -6,9 +6,12 @@ from pathlib import Path
 
 from fpdf import FPDF
 
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.characters import clean
+from qa_pipeline.text.sentences import split_sentences
 
 SETTINGS = DocumentSettings()
 
@@ -18,12 +21,28 @@ def source(content: str | bytes, path: str = "file") -> SourceFile:
 
 
 def outline(parsed: ParsedFile) -> list[tuple[str, str]]:
-    """Kind and text of each block, white space evened out."""
-    return [(block.kind, " ".join(block.text.split())) for block in parsed.blocks]
+    """Kind and text of each block as its document has it, white space evened out."""
+    return [(block.kind, " ".join(clean(block.text).split())) for block in parsed.blocks]
 
 
 def texts(blocks: Sequence[Block]) -> list[str]:
-    return [" ".join(block.text.split()) for block in blocks]
+    return [" ".join(clean(block.text).split()) for block in blocks]
+
+
+def doubted(parsed: ParsedFile) -> list[tuple[str, str]]:
+    """Kind of each doubt, and the sentence or rows it is about."""
+    text = assemble(parsed.blocks)
+    return [
+        (doubt["kind"], " ".join(text.text[start:end].split()))
+        for doubt in text.doubts
+        for start, end in [_around(text.text, doubt["start"], doubt["end"])]
+    ]
+
+
+def _around(text: str, start: int, end: int) -> tuple[int, int]:
+    spans = split_sentences(text, "en")
+    touched = [span for span in spans if span[0] < end and span[1] > start]
+    return touched[0][0], touched[-1][1]
 
 
 def new_pdf() -> FPDF:

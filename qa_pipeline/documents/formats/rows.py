@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.text.doubt import SIGNS
 
 _WIDEST = 100  # columns
 _TALLEST = 200  # rows
@@ -96,7 +97,7 @@ def _filled_cells(row: list[Cell]) -> list[tuple[int, Cell]]:
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Lay spanning cells into every place they cover, so that columns line up."""
+    """Lay spanning cells into every place they cover, so that columns line up; one over another is unsure."""
     grid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
     budget = _MOST_REPEATED
@@ -114,6 +115,8 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
             following = next(pending, None)
             if following is None:
                 break
+            if any(len(line) + place in hanging for place in range(min(following.columns, _WIDEST))):
+                following = replace(following, text=following.text + SIGNS["table"])
             for _ in range(max(1, min(following.columns, _WIDEST - len(line)))):
                 if following.rows > 1 and budget > 0:
                     hanging[len(line)] = (following, min(following.rows, _TALLEST) - 1)
@@ -125,6 +128,8 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
     """Return one row as a line: its filled cells by their places, each with the name of its column.
 
+    A row with cells beyond the last name is in doubt: they may belong to other columns.
+
     Where no column has a name, a first cell that is a key (`keyed`, or it ends in a colon) names the others.
     """
     if any(names):
@@ -132,7 +137,7 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
         named = (
             f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled
         )
-        return " | ".join(named)
+        return " | ".join(named) + (SIGNS["table"] if filled and filled[-1][0] >= width else "")
     texts = [text for _, text in filled]
     if len(texts) > 1 and (keyed or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"

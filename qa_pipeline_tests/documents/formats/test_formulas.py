@@ -7,7 +7,7 @@ from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUC
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import LeftOut
 from qa_pipeline.text.characters import clean
-from qa_pipeline_tests.documents.builders import SETTINGS, source
+from qa_pipeline_tests.documents.builders import SETTINGS, doubted, source
 from qa_pipeline_tests.documents.formats.office.builders import left_out, read_docx, run
 from qa_pipeline_tests.support.work import lines_run
 
@@ -162,6 +162,7 @@ def test_formulas_that_no_line_can_hold_are_left_out_and_counted(maths: str, cha
     parsed = html.parse(source(f"<p>So <math>{maths}</math> it is.</p>"), SETTINGS)
     assert assemble(parsed.blocks).text == "So it is."
     assert left_out(parsed) == {"formula": (1, characters)}
+    assert doubted(parsed) == [("formula", "So it is.")]
 
 
 def test_a_formula_twice_as_wide_is_at_most_twice_the_work() -> None:

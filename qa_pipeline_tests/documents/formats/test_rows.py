@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.rows import Cell, render_table
+from qa_pipeline.text.doubt import SIGNS
 
 CELLS = st.builds(
     Cell,
@@ -101,3 +102,28 @@ def test_names_at_the_end_are_a_line_and_those_of_each_part_are_looked_at_alone(
     ]
     assert lines_of(grid) == ["A: 1", "C: 2 | D: 3", "Sum | 5"]
     assert unused_of(grid) == ["B"]
+
+
+def signed(grid: list[list[Cell]]) -> list[str]:
+    """Lines in doubt."""
+    return [line.replace(SIGNS["table"], "") for line in lines_of(grid) if SIGNS["table"] in line]
+
+
+def test_a_row_whose_cells_overlap_is_in_doubt_and_its_neighbours_are_not() -> None:
+    tall, wide = Cell("tall", rows=2), Cell("wide", columns=2)
+    above = [row("A", "B", "C", header=True), row("1", "2", "3"), [Cell("x"), tall, Cell("y")]]
+    assert signed([*above, [wide, Cell("z")]]) == ["A: wide | C: z"]
+
+
+def test_all_rows_below_names_that_overlap_are_in_doubt() -> None:
+    head = [[Cell("A", True), Cell("B", True, rows=2)], [Cell("C", True, columns=2)]]
+    assert len(signed([*head, row("1", "2"), row("3", "4")])) == 2
+
+
+def test_a_row_with_more_cells_than_there_are_names_is_in_doubt() -> None:
+    assert signed([row("A", "B", header=True), row("1", "2"), row("1", "2", "3")]) == ["A: 1 | B: 2 | 3"]
+
+
+def test_spans_that_fit_and_short_rows_are_not_in_doubt() -> None:
+    tall = [Cell("tall", rows=2), Cell("x", columns=2)]
+    assert signed([row("A", "B", "C", header=True), tall, row("y", "z"), row("1")]) == []

@@ -32,7 +32,7 @@ _LABELLED = re.compile(r"^[^\W\d_]+:\s")
 FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
 _LABEL_GAP = 0.4  # of the type size: lines of one label in a drawing are closer
 _LABELS_BESIDE = 30  # labels that a line is compared with: not all, whose number would be squared
-_SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
+SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
     """Return whether the next line begins a paragraph although it is close below."""
     if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
         return False
-    is_whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
+    is_whole = last.text.endswith(SENTENCE_END) or _LABEL.match(line.text) is not None
     level = abs(last.right - line.right) <= _LEVEL
     return is_whole or (uneven and not level and not line.text[:1].islower())
 
@@ -234,7 +234,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
     set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
-    begins = set_in and last.text.endswith(_SENTENCE_END)  # a paragraph, after a line that ends a sentence
+    begins = set_in and last.text.endswith(SENTENCE_END)  # a paragraph, after a line that ends a sentence
     return not begins and not _is_hanging(group, line)
 
 

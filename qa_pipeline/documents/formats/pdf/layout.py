@@ -21,6 +21,7 @@ from qa_pipeline.documents.formats.pdf.groups import (
     FOOTNOTE,
     ITEM,
     NUMBER,
+    SENTENCE_END,
     Figure,
     Group,
     Item,
@@ -44,6 +45,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
 )
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
+from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
 
 _MOST_LISTED = 20  # pages named in a note, which is one line of a table
@@ -259,12 +261,21 @@ def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line
 
 
 _LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
+_FORMULA = re.compile(r"[∑∏∫∮√]|(?<!\S)(?:\S{1,2} ){5,}")
+"""A sign that reaches over what is beside it, or short words in a row: with two operators among them they are
+a formula, whose fractions, limits and indices are no longer told apart.
+"""
+_LARGE_SIGNS = frozenset("∑∏∫∮√")
+_OPERATORS = re.compile(r"[=+−×·≤≥≈/∈<>]")
+_FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 _MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text taken for a table
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
     depths = _Depths()
+    groups = list(groups)
+    ends, begins = _torn_places(groups)
     for group in groups:
         if group.kind != "list_item":
             depths = _Depths()
@@ -280,14 +291,43 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
             yield Block("code", code_text(group.lines), page=group.page)
         else:
             level = depths.of(group) if group.kind == "list_item" else group.level
-            for number, (page, text) in enumerate(texts_by_page(group.lines, spelling)):
+            texts = list(texts_by_page(group.lines, spelling))
+            for number, (page, text) in enumerate(texts):
                 marker = ITEM.match(text) if group.kind == "list_item" and not number else None
                 sign = marker.group().strip() if marker else ""
                 if len(sign) == 1:  # a bullet; numbers and letters stay in the text
                     left_out.add("list_marker", sign)
                 rest = text[marker.end() :] if marker else text
+                rest = _FORMULA.sub(_doubt_formula, rest)
+                rest = SIGNS["order"] + rest if not number and id(group) in begins else rest
+                rest += SIGNS["order"] if number == len(texts) - 1 and id(group) in ends else ""
                 sign_alone = sign if len(sign) > 1 else None
                 yield Block(group.kind, rest, level, page, continues=number > 0, marker=sign_alone)
+
+
+def _doubt_formula(match: re.Match[str]) -> str:
+    is_formula = not _LARGE_SIGNS.isdisjoint(match[0]) or len(_OPERATORS.findall(match[0])) > 1
+    return match[0] + SIGNS["formula"] if is_formula else match[0]
+
+
+def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
+    """Return the groups that end amid a sentence where a page or column ends, and those that follow them.
+
+    Which group goes on with which is not certain there: a table, figure or note may stand between them.
+    """
+    flow = [group for group in groups if not (group.plain or group.table)]
+    torn = [
+        (id(above), id(group))
+        for above, group in pairwise(flow)
+        if above.kind == group.kind == "paragraph" and _is_torn(above.lines[-1], group.lines[0])
+    ]
+    return {above for above, _ in torn}, {group for _, group in torn}
+
+
+def _is_torn(last: Line, line: Line) -> bool:
+    elsewhere = last.page != line.page or line.bottom > last.top
+    ended = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
+    return elsewhere and not (ended or ITEM.match(line.text))
 
 
 def _order_by_page(blocks: list[Block]) -> list[Block]:

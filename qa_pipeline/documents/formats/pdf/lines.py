@@ -8,6 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
+from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
@@ -346,6 +347,7 @@ _CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
+_LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
 """The part of a line that is read: time must not grow with the square of a line's length."""
 
@@ -373,11 +375,22 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         if line.page != page:
             yield page, "".join(parts)
             parts, page = [], line.page
-        parts.append(here)
+        parts.append(SIGNS["order"] + here if _is_unsure(before, line) else here)
     if lines[-1].broken:
         parts.append("-")
     if any(parts):
         yield page, "".join(parts)
+
+
+def _is_unsure(before: Line, line: Line) -> bool:
+    """Return whether a line may not go on with the one before it.
+
+    It is on another page or higher up and begins with no small letter, or it is before it in the file, with
+    other text between the two.
+    """
+    if line.page != before.page or line.bottom > before.top:
+        return not (line.text[:1].islower() or before.broken)
+    return line.end < before.start - _LINE_END
 
 
 def _is_broken(text: str, following: str) -> bool:

@@ -8,6 +8,7 @@ from fpdf import FPDF
 from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import SETTINGS, source
 
 WORDS = (
@@ -67,7 +68,7 @@ def with_table(
 
 
 def rows(parsed: ParsedFile) -> list[str]:
-    return [block.text for block in parsed.blocks if block.kind == "table_row"]
+    return [clean(block.text) for block in parsed.blocks if block.kind == "table_row"]
 
 
 def of_kind(parsed: ParsedFile, kind: str) -> list[Block]:

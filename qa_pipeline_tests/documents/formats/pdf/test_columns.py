@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.columns import order_lines, split_columns
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline.text.characters import clean
+from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
@@ -92,8 +93,9 @@ def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> 
     document = blank()
     for y, text in ((60, "third line of it."), (40, "First comes this"), (50, "then that, and the")):
         document.text(20, y, text)
-    text = " ".join(text_of(document).split())
-    assert text == "First comes this then that, and the third line of it."
+    sentence = "First comes this then that, and the third line of it."
+    assert " ".join(clean(text_of(document)).split()) == sentence
+    assert doubted(parse(document)) == [("order", sentence)]
 
 
 def test_a_right_margin_note_tears_nothing_apart() -> None:

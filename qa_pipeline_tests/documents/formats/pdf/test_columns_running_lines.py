@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.columns import remove_running_lines
 from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
 
 
@@ -208,7 +209,7 @@ def test_the_head_of_a_table_that_goes_on_stays_on_each_page() -> None:
         for row in range(12):
             document.text(20, 12 + 5 * row, f"Bolt {number}{row}" if row else "Article")
             document.text(120, 12 + 5 * row, f"{number}{row}.50" if row else "Price")
-    rows = [block.text for block in of_kind(parse(document), "table_row")]
+    rows = [clean(block.text) for block in of_kind(parse(document), "table_row")]
     assert rows[0] == "Article: Bolt 11 | Price: 11.50"
     assert rows[-1] == "Article: Bolt 311 | Price: 311.50"
 

@@ -1,7 +1,14 @@
 """Which lines of a PDF make up a paragraph where paragraphs are single lines."""
 
+import pytest
 from fpdf import FPDF
 
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf import layout
+from qa_pipeline.documents.formats.pdf.groups import Group
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling
+from qa_pipeline.records import ParsedFile
+from qa_pipeline_tests.documents.builders import doubted, texts
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, parse, prose
 
 
@@ -70,9 +77,9 @@ def test_a_broken_small_word_does_not_go_on_with_a_capital() -> None:
     document.text(20, 280, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
     document.add_page()
     document.text(20, 20, "Das Bestreben ist Hurd.")
-    assert [block.text for block in parse(document).blocks] == [
-        "Derzeit sind die Portierungen noch nicht offiziell verfüg-", "Das Bestreben ist Hurd.",
-    ]  # fmt: skip
+    torn = ["Derzeit sind die Portierungen noch nicht offiziell verfüg-", "Das Bestreben ist Hurd."]
+    assert texts(parse(document).blocks) == torn
+    assert doubted(parse(document)) == [("order", " ".join(torn))]
 
 
 def test_a_short_line_at_the_end_of_a_page_is_not_joined_to_a_capital_on_the_next() -> None:
@@ -81,5 +88,54 @@ def test_a_short_line_at_the_end_of_a_page_is_not_joined_to_a_capital_on_the_nex
     document.text(20, 280, "The answer of the town")
     document.add_page()
     document.text(20, 20, "Bridges are painted in the spring.")
-    texts = [block.text for block in parse(document).blocks][1:]
-    assert texts == ["The answer of the town", "Bridges are painted in the spring."]
+    torn = ["The answer of the town", "Bridges are painted in the spring."]
+    assert texts(parse(document).blocks)[1:] == torn
+    assert doubted(parse(document)) == [("order", text) for text in torn]
+
+
+def turned_to(*texts: str) -> list[tuple[str, str]]:
+    """Doubts about a paragraph that runs over a page break before its second line."""
+    document = blank()
+    at(document, 19, 15, prose("above", 8), width=170)
+    for number, text in enumerate(texts):
+        if number:
+            document.add_page()
+        document.text(20, 20 if number else 280, text)
+    return doubted(parse(document))
+
+
+FULL = (
+    f"A line fills its column to the very end of it and names {'all the things of the town ' * 2}and the old"
+)
+
+
+def test_a_line_on_the_next_page_that_begins_with_a_capital_or_number_goes_on_in_doubt() -> None:
+    for text in ("Bridges of the river.", "94 of the bridges."):
+        assert turned_to(FULL, text) == [("order", f"{FULL} {text}")]
+
+
+def test_a_line_on_the_next_page_that_begins_with_a_small_letter_goes_on_without_doubt() -> None:
+    assert turned_to(FULL, "bridges of the river.") == []
+
+
+def test_no_order_is_in_doubt_where_a_sentence_ends_with_its_page() -> None:
+    assert turned_to("The bridge is closed.", "Boats sail in the summer.") == []
+
+
+@pytest.mark.parametrize(
+    "formula", ["L = 1 n ∑ i=1 n y", "x = a + b c = d", "the area is √ x + 1 here", "∫ f dx is F"]
+)
+def test_a_sentence_with_a_formula_of_fractions_or_limits_is_in_doubt(formula: str) -> None:
+    with_formula = sentence_doubts(f"The loss is {formula} of the town. Boats sail in the summer.")
+    assert with_formula == [("formula", f"The loss is {formula} of the town.")]
+
+
+def sentence_doubts(text: str) -> list[tuple[str, str]]:
+    written = Group("paragraph", [Line(text, 1, 20, 20, 300, 30, 10, False, False)])
+    blocks = layout._blocks([written], Spelling([text]), Omissions())
+    return doubted(ParsedFile(tuple(blocks)))
+
+
+@pytest.mark.parametrize("text", ["A 4 × 4 matrix is in it.", "x = 3 holds.", "A B C D E F G are letters."])
+def test_a_number_word_or_list_of_letters_is_no_formula_in_doubt(text: str) -> None:
+    assert sentence_doubts(text) == []

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fpdf import FPDF
 
+from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
 
@@ -88,7 +89,7 @@ def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
         document, 30, [("7 Wages and salaries", 7), ("8 Interest", 8), ("9 Dividends", 9), ("10 Refunds", 10)]
     )
     parsed = parse(document)
-    rows = [block.text for block in of_kind(parsed, "table_row")]
+    rows = [clean(block.text) for block in of_kind(parsed, "table_row")]
     assert rows == ["7 Wages and salaries | 7", "8 Interest | 8", "9 Dividends | 9", "10 Refunds | 10"]
     assert counts(parsed) == {"leader": (4, 120)}
 

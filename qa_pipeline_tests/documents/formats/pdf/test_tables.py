@@ -8,7 +8,8 @@ from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, Word
 from qa_pipeline.documents.formats.pdf.tables import find_aligned, ruled_tables
-from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline.text.characters import clean
+from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
@@ -270,7 +271,7 @@ def test_a_row_between_two_tables_is_in_one_of_them() -> None:
     drawing = Drawing(across=[Box(15, y, 300, y + 0.5) for y in (713, 683, 663, 631)])
     tables, _, left = ruled_tables(lines, drawing, Spelling([]))
     assert left == []
-    assert [row for table in tables for row in table.rows] == [
+    assert [clean(row) for table in tables for row in table.rows] == [
         "Title: Rivers", "Year: 1990", "Context: Valleys", "Title: Lakes", "Year: 1991",
     ]  # fmt: skip
 
@@ -282,7 +283,9 @@ def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
     for number in range(18):
         lines += printed_row(664 - 12 * number, (f"file{number}", 119, 176), (f"use{number}", 252, 300))
     ((table, parts),) = find_aligned(lines, Spelling([]))
-    assert table.rows[-17:] == [f"file{number} | use{number}" for number in range(1, 18)]
+    assert [clean(row) for row in table.rows[-17:]] == [
+        f"file{number} | use{number}" for number in range(1, 18)
+    ]
     assert len(parts) == len(lines)
 
 
@@ -424,3 +427,34 @@ def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> N
             document.text(left + 2, 30 + 5 * row, line)
     texts = [(block.kind, block.text) for block in parse(document).blocks]
     assert texts == [("paragraph", " ".join(lines)) for lines in boxes]
+
+
+@pytest.mark.parametrize("layout", ["ALL", "INTERNAL"])
+def test_a_table_between_ruled_lines_is_not_in_doubt(layout: str) -> None:
+    assert doubted(parse(between_prose(layout))) == []
+
+
+def test_a_table_whose_names_a_ruled_line_sets_apart_is_not_in_doubt() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    scientific(document, 60, [("Name", "Age", "Town"), ("Ada", "36", "Lund"), ("Bo", "41", "Falun")])
+    assert doubted(parse(document)) == []
+
+
+def test_a_table_whose_columns_only_white_parts_is_in_doubt() -> None:
+    assert doubted(parse(between_prose("NONE"))) == [("table", " ".join(NAMED))]
+
+
+def test_a_value_that_a_colon_names_is_not_in_doubt() -> None:
+    document = blank()
+    for number, (name, value) in enumerate((("Title:", "Rivers"), ("Year:", "1990"), ("Pages:", "214"))):
+        document.text(20, 30 + 6 * number, name)
+        document.text(70, 30 + 6 * number, value)
+    assert doubted(parse(document)) == []
+
+
+def test_a_ruled_table_of_one_row_is_in_doubt() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    scientific(document, 60, [("Name", "Age", "Town"), ("Ada", "36", "Lund")])
+    assert [kind for kind, _ in doubted(parse(document))] == ["table"]
