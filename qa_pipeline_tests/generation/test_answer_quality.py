@@ -155,8 +155,8 @@ def test_a_reason_that_the_settings_ignore_rejects_nothing_and_the_next_one_does
 
 
 def test_a_heading_that_the_text_says_too_is_an_answer() -> None:
-    assert looked_at("Valves", question="What is opened weekly?")[1] == "bare_heading"
-    assert looked_at("The valve", question="What is opened weekly?")[1] is None
+    assert looked_at("Valves", question="Where is the pump opened weekly?")[1] == "bare_heading"
+    assert looked_at("The valve", question="Where is the pump opened weekly?")[1] is None
 
 
 def test_the_limits_of_lengths_and_words_are_settings() -> None:
