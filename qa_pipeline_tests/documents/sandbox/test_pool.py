@@ -200,10 +200,11 @@ def test_requests_are_taken_as_workers_get_free(pool: ParsingPool) -> None:
     taken: list[int] = []
 
     def requests() -> Iterator[ParseRequest]:
-        for number, request in enumerate(asked(*["sleep 0.01"] * 20)):
+        for number, request in enumerate(asked(*["sleep 0.2"] * 16)):
             taken.append(number)
             yield request
 
+    # files take longer than this process may wait for a busy processor, in which others would finish
     for done, _ in enumerate(pool.parse(requests(), TWO), start=1):
         assert len(taken) <= done + 2 * 2 + 1
 
