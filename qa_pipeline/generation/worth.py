@@ -15,14 +15,14 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 
 LEAST_WORTH = 0.5
 """Below it a row is more likely to be thin or bad than good."""
-FULL = 1.46
+FULL = 1.38
 """The log odds that a row is good which lacks nothing."""
 COSTS = {
-    "few": 1.22,
-    "some": 0.6,
-    "bare": 1.37,
-    "definition": 0.34,
-    "other": 0.54,
+    "few": 1.67,
+    "some": 0.66,
+    "bare": 1.27,
+    "definition": 0.17,
+    "other": 0.43,
     "nothing": 3.0,
 }
 """What each feature takes from the log odds.
@@ -69,13 +69,13 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
         yield f'it asks for data of the document: "{min(keys.values())}"', "nothing"
     if is_polar:
         return  # its answer tells yes from no, in whatever words
-    if any(term[0] == "=" for term in answer.term_set - question.term_set):
-        pass  # a figure is all that is asked for
-    elif len(new) <= _FEW:
+    is_circumstance = is_condition or not asked.isdisjoint(frozenset().union(*vocabulary.interrogatives))
+    is_short = len(new) <= _SOME and all(term[0] != "=" for term in answer.term_set - question.term_set)
+    if is_short and len(new) <= _FEW and len(subjects) <= _SOME and not is_circumstance:
         yield "its answer adds next to nothing", "few"
-    elif len(new) <= _SOME:
+    elif is_short:  # a figure is all that is asked for
         yield "its answer adds little", "some"
-    if is_condition or not asked.isdisjoint(frozenset().union(*vocabulary.interrogatives)):
+    if is_circumstance:
         return
     is_definition = any(
         first.folded in vocabulary.question_openers and second.folded in vocabulary.copulas

@@ -521,6 +521,12 @@ ENGLISH = Lexicon(
             states(
                 r"You (?:can|may) (?:also |then )?(?P<goal>[a-z]+ [^,;:()]{4,80}?),? (?:by [a-z]+ing|using|via) .*", _BY + "how can you {goal}?", "procedure"),
             states(
+                r"It is (?:also )?possible to (?P<goal>[a-z]+ [^,;:()]{6,80}?),? (?:by [a-z]+ing|using|with|via) .*",
+                _BY + "how can you {goal}?", "procedure"),
+            states(
+                r"(?:By [a-z]+ing|With|Using|Via) [^,;:()]{3,80}, (?:you|users|one) can (?:also )?(?P<goal>[a-z]+ [^,;:()]{6,90})\.",
+                _BY + "how can you {goal}?", "procedure"),
+            states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? because (?!of\b).{{8,}}",
                 _BY + "why {be} {subject}{not} {rest}?", "reasoning"),
             states(

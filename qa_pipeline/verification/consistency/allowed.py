@@ -43,6 +43,8 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _OPERATOR = re.compile(r"[+*^×÷·−=]|(?<=[ ])-(?=[ ])|(?<![^\W\d_]{2})/(?![^\W\d_]{2})")
+_NEAR = 3
+"""Words behind "also" among which a condition makes it "even": "also then, if"."""
 _LONGEST_EQUAL = 3
 _LONGEST_FRONT = 6
 """Words of a part of a sentence that may stand elsewhere; longer ones hide clauses."""
@@ -135,8 +137,10 @@ def _only_fillers(change: Change) -> bool:
     if first in vocabulary.fillers & vocabulary.context.asserting and _begins(change):
         return set(others) <= vocabulary.context.embedding
     end = next((stop for first, stop in change.evidence.sentences if first <= start <= stop), start)
-    behind = {unit.folded for unit in units(change.evidence) if start <= unit.start < end}
-    limits = set(change.removed_words) & vocabulary.also and behind & vocabulary.conditional_words
+    following = [unit.folded for unit in units(change.evidence) if start <= unit.start < end]
+    limits = set(change.removed_words) & vocabulary.also and vocabulary.conditional_words.intersection(
+        following[:_NEAR]
+    )
     return set(change.removed_words) <= vocabulary.fillers and not limits
 
 
