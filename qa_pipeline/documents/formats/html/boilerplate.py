@@ -97,7 +97,8 @@ def find_navigation(root: "LexborNode") -> frozenset[int]:
     def enter(node: "LexborNode", tag: str) -> bool:
         around = stack[-1]
         if tag == "-text":
-            around.count(node.text_content or "")
+            if not (text := node.text_content or "").isspace():
+                around.count(text)
             return False
         tally = _Tally(tag, around.link, around.heading or tag in _HEADINGS)
         if tag == "a" and (target := node.attributes.get("href")):
@@ -172,7 +173,7 @@ _HIDING = re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collap
 _SHOWING = re.compile(r"\b(?:display|visibility)\s*:", re.IGNORECASE)
 _STATE = re.compile(r":+[\w-]+(?:\([^()]*\))?")
 _NAME = re.compile(r"[\w-]+")
-_INLINE_HIDING = "[style*=display i], [style*=visibility i]"
+_STYLED = "style:not([media*=print]), [style*=display i], [style*=visibility i]"
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
@@ -235,11 +236,12 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
 
     What another rule shows, at a click or otherwise, or what a script names, is there for readers.
     """
-    sheets = _UNAPPLIED.sub("", "\n".join(sheet.text() for sheet in tree.css("style:not([media*=print])")))
-    rules = [rule.rpartition("{") for rule in sheets.split("}")]
+    styled = tree.css(_STYLED)
+    sheets = "\n".join(node.text() for node in styled if node.tag == "style")
+    rules = [rule.rpartition("{") for rule in _UNAPPLIED.sub("", sheets).split("}")]
     struck = _select(tree, [selector for selector, _, style in rules if "line-through" in style])
     hiding = [selector for selector, _, style in rules if _HIDING.search(style)]
-    inline = [node for node in tree.css(_INLINE_HIDING) if _HIDING.search(node.attributes["style"] or "")]
+    inline = [node for node in styled if _HIDING.search(node.attributes.get("style") or "")]
     if not hiding and not inline:
         return struck, []
     showing = [
