@@ -32,6 +32,8 @@ MAX_SUBJECT = 7
 """Words; a longer subject mostly holds a clause."""
 FEWEST_WORDS = 2
 """Words of a goal or condition beside the little words of the language: fewer say too little."""
+SPECIFIC = 4
+"""Words of all clauses that say what is asked for where nothing names the document."""
 SURE = 0.7
 """Score from which a kind of sentence says enough of any subject, also of "the server"."""
 TERM = 0.9
@@ -163,7 +165,8 @@ def _question(
             return None
         groups["subject"], has_name = subject, has_name or mentioned
     source = place.source(phrases)
-    if not has_name and not (source and "{source}" in statement.template):
+    is_specific = sum(len(_content(clause, passage)) for clause in clauses) >= SPECIFIC
+    if not has_name and not ("{source}" in statement.template and (source or is_specific)):
         return None
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
     groups["source"] = source

@@ -61,7 +61,7 @@ _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwöl
 _COUNTED = rf"(?:{_COUNT}|\d[\d.,]*)"
 _MODAL = "muss|müssen|darf|dürfen|soll|sollen|sollte|sollten|kann|können"
 _FINITE = rf"{_MODAL}|ist|sind|wird|werden|hat|haben|war|waren|wurde|wurden"
-_YOU = rf"(?:so |dann )?(?:werden Sie .* müssen|(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
+_YOU = rf"(?:so |dann )?(?:werden Sie .* müssen|(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erreichen|verlieren|brauchen|benötigen|merken|besitzen|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
 _BODY = (
     r"(?:Der|Die|Das) [A-ZÄÖÜ][\w-]*(?:vorstand|leitung|behörde|amt|rat|versammlung|ausschuss|minister|präsident|leiter|"
     r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
@@ -796,7 +796,7 @@ GERMAN = Lexicon(
             wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
             weiteres neue grund zuständige empfohlene empfohlener vernünftige vernünftiger sinnvolle sinnvoller"""),
         abstract=words("""
-            alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
+            alternative antwort aufgabe ausnahme bedeutung beispiel besonderheit effekt ergebnis fall frage gedanke
             grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil
             unterschied ursache voraussetzung vorteil weg weise ziel zweck folge ansatz aspekt beispielsweise
             alle jeder jede jedes einige viele mehrere manche wenn falls hinweis anmerkung achtung warnung

@@ -86,7 +86,7 @@ _ACTS = any_of("""
     fastställa, främja, fullgöra, ge, genomföra, göra, informera, inhämta, kontrollera, lämna, meddela, pröva,
     redovisa, registrera, rapportera, samråda, samverka, se till, skicka, säkerställa, ta, tillhandahålla, underrätta,
     upprätta, utföra, verka, vidta, visa, välja, öppna""")
-_PHRASE = rf"(?!att\b|den\b|det\b|de\b|detta|dessa|vissa|dag\b|övrigt|närvarande|slut|början|praktiken|regel)(?:(?! (?:som|att|är|har|om|när|{_MODAL}) )[^,;:()]){{5,90}}?"
+_PHRASE = rf"(?!att\b|den\b|det\b|de\b|detta|dessa|vissa|dag\b|övrigt|närvarande|nästkommande|slut|början|praktiken|regel)(?:(?! (?:som|att|är|har|om|när|{_MODAL}) )[^,;:()]){{5,90}}?"
 _PLACE = rf"(?P<when>I|På|Under|Vid|Från|Inom|Hos|Med|Genom|Till|För) (?P<rest>{_PHRASE})"
 _PRESENT = any_of("""
     finns, ingår, hör, visas, anges, listas, lagras, sparas, krävs, behövs, ligger, står, används, räknas, upprättas, skrivs, förs,
@@ -493,7 +493,7 @@ SWEDISH = Lexicon(
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )(?:(?! som )[^,;:()]){{6,90}}?)(?<!nog)(?<!stor)(?<!verka)(?<!sörja)(?<!svara)(?<!arbeta),? (?:för att|så att) .{{8,}}",
+            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )(?:(?! (?:som|för) )[^,;:()]){{6,90}}?)(?<!nog)(?<!stor)(?<!verka)(?<!sörja)(?<!svara)(?<!arbeta),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
@@ -640,7 +640,7 @@ SWEDISH = Lexicon(
                 rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}[ {source}]?"),
             states(
                 rf"{SUBJECT} (?P<be>ska|skall|får|måste|bör)(?P<not>(?: inte)?) (?:också |även |särskilt )?"
-                rf"(?P<rest>{_OBJECT_OF}|(?!vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!de (?:närmare|ytterligare) föreskrifter|att\b|till\b|i\b|på\b|om\b|"
+                rf"(?P<rest>{_OBJECT_OF}|(?!högsta|lägsta|största|minsta|första|sista|vara|ha|kunna|bli|göra|komma|låta|gälla|iaktta|ta|gå|stå)[a-zåäö]{{3,}}a) (?<!underrätta )(?<!informera )(?<!höra )(?<!kalla )(?<!utse )(?<!bistå )(?<!biträda )(?<!anmäla )(?!de (?:närmare|ytterligare) föreskrifter|att\b|till\b|i\b|på\b|om\b|"
                 rf"med\b|från\b|för\b|av\b|sig\b|hos\b|vid\b|över\b|under\b|efter\b|upp\b|in\b|ut\b|inte\b|som\b|ner\b|ned\b|fram\b|bort\b|tillbaka\b|kvar\b|ihop\b){REST}",
                 "vad {be} {subject}{not} {rest}[ {source}]?", score=0.7),
             states(

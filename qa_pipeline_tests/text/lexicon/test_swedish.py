@@ -117,3 +117,19 @@ def test_a_column_with_a_preposition_is_asked_for_with_its_article() -> None:
         "Vad är avgiften per dag för vuxna?",
         "Avgiften per dag för vuxna är 5 kr.",
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "questions"),
+    [
+        (
+            "Klicka på Ny plats för att skapa en proxykonfiguration för en ny plats i nätverket.",
+            ["Hur gör man för att skapa en proxykonfiguration för en ny plats i nätverket?"],
+        ),
+        ("Klicka på Stäng för att stänga den öppna filen.", []),
+    ],
+)
+def test_where_nothing_names_the_document_only_what_is_said_at_length_is_asked(
+    sentence: str, questions: list[str]
+) -> None:
+    assert asked(sentence, "") == questions
