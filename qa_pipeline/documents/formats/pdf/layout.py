@@ -261,11 +261,12 @@ def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line
 
 
 _LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
-_FORMULA = re.compile(r"[∑∏∫∮√]|(?<!\S)(?:\S{1,2} ){5,}")
-"""A sign that reaches over what is beside it, or short words in a row: with two operators among them they are
-a formula, whose fractions, limits and indices are no longer told apart.
+_LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
+_FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
+"""A sign that reaches over what is beside it, or short words in a row: with two operators, and two operands
+side by side, they are a formula whose fractions, limits and indices are no longer told apart.
 """
-_LARGE_SIGNS = frozenset("∑∏∫∮√")
+_SIDE_BY_SIDE = re.compile(r"(?<!\S)\w \w(?!\S)")
 _OPERATORS = re.compile(r"[=+−×·≤≥≈/∈<>]")
 _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 _MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text taken for a table
@@ -306,7 +307,8 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
 
 
 def _doubt_formula(match: re.Match[str]) -> str:
-    is_formula = not _LARGE_SIGNS.isdisjoint(match[0]) or len(_OPERATORS.findall(match[0])) > 1
+    has_operands = _SIDE_BY_SIDE.search(match[0]) is not None
+    is_formula = len(match[0]) == 1 or (has_operands and len(_OPERATORS.findall(match[0])) > 1)
     return match[0] + SIGNS["formula"] if is_formula else match[0]
 
 

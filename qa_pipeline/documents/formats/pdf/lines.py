@@ -385,12 +385,13 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 def _is_unsure(before: Line, line: Line) -> bool:
     """Return whether a line may not go on with the one before it.
 
-    It is on another page or higher up and begins with no small letter, or it is before it in the file, with
-    other text between the two.
+    It is on another page or higher up and begins with no small letter, or it is below it and before it in
+    the file, with other text between the two.
     """
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
-    return line.end < before.start - _LINE_END
+    is_below = (line.bottom + line.top) / 2 < before.bottom
+    return is_below and line.end < before.start - _LINE_END
 
 
 def _is_broken(text: str, following: str) -> bool:

@@ -123,11 +123,13 @@ def test_no_order_is_in_doubt_where_a_sentence_ends_with_its_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "formula", ["L = 1 n ∑ i=1 n y", "x = a + b c = d", "the area is √ x + 1 here", "∫ f dx is F"]
+    "formula",
+    ["L = 1 n ∑ i=1 n y", "x = a + b c + d", "the area is √ x + 1 here", "∫ f dx is F", "\x12 a \x13"],
 )
 def test_a_sentence_with_a_formula_of_fractions_or_limits_is_in_doubt(formula: str) -> None:
     with_formula = sentence_doubts(f"The loss is {formula} of the town. Boats sail in the summer.")
-    assert with_formula == [("formula", f"The loss is {formula} of the town.")]
+    assert {kind for kind, _ in with_formula} == {"formula"}
+    assert all(text.startswith("The loss") and text.endswith("the town.") for _, text in with_formula)
 
 
 def sentence_doubts(text: str) -> list[tuple[str, str]]:
@@ -136,6 +138,8 @@ def sentence_doubts(text: str) -> list[tuple[str, str]]:
     return doubted(ParsedFile(tuple(blocks)))
 
 
-@pytest.mark.parametrize("text", ["A 4 × 4 matrix is in it.", "x = 3 holds.", "A B C D E F G are letters."])
+@pytest.mark.parametrize(
+    "text", ["A 4 × 4 matrix is in it.", "It is c = a + b ± m, m ∈ N here.", "A B C D E F G are letters."]
+)
 def test_a_number_word_or_list_of_letters_is_no_formula_in_doubt(text: str) -> None:
     assert sentence_doubts(text) == []
