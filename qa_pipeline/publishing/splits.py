@@ -150,7 +150,7 @@ def narrow_splits(documents: pl.DataFrame, largest_share: float) -> list[str]:
         if path is not None and rows / total > largest_share:
             problems.append(
                 f"{rows} of {total} rows of {split} rest on {path}, a share of {rows / total:.2f}: it "
-                "teaches or measures mostly that document; add documents, or set training.max_examples_per_document"
+                "teaches or measures mostly that; add documents, or set training.max_examples_per_document"
             )
     return problems
 
