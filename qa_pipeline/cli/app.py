@@ -209,13 +209,26 @@ def validate(
 
 
 @app.command(rich_help_panel=REVIEWING)
-def status(out: Out = Path("data"), as_json: Json = False) -> None:
+def status(
+    out: Out = Path("data"),
+    coverage: Annotated[
+        bool,
+        typer.Option(
+            "--coverage",
+            help="Show which sections gave no row and why, by reason and format; --json has all.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
-    from qa_pipeline.cli.console import print_document, report_document, show_report
-    from qa_pipeline.pipeline.report import finished_batches, report
+    from qa_pipeline.cli.console import print_document, report_document, show_coverage, show_report
+    from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
 
     with errors_as_exit_codes():
         layout = Layout(out)
+        if coverage:
+            show_coverage(read_outcomes(layout), as_json=as_json)
+            return
         summary = report(layout, finished_batches(layout))
         if not (summary.batches.height or summary.incomplete or summary.withdrawn):
             raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")

@@ -30,6 +30,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
@@ -54,6 +55,8 @@ LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
 MOST_REASONS = 3
 """Reasons that are named on the screen for the questions of a type that were lost."""
+MOST_UNCOVERED = 20
+"""Sections without a row that are listed on the screen."""
 MOST_UNREAD = 20
 """Files that could not be read and are listed on the screen."""
 MOST_VERDICTS = 20
@@ -430,6 +433,24 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     for batch, problem in _problems(summary, reported):
         print_line(f"{batch}: {problem}", "yellow")
     print_line(f"Tables, indexes, exports: {layout.out.resolve()}")
+
+
+def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
+    """Print why sections gave no row, what each format gave, and the first of those sections."""
+    by_reason = count_outcomes(outcomes, "reason").select("reason", "sections", "documents")
+    by_format = count_outcomes(outcomes, "format")
+    if as_json:
+        print_document({"by_reason": by_reason, "by_format": by_format, "sections": outcomes})
+        return
+    meaning = pl.col("reason").map_elements(in_words, pl.String, skip_nulls=True)
+    without = by_reason.drop_nulls("reason").with_columns(meaning=meaning)
+    show_frame("Sections that gave no row, by reason", without)
+    show_frame("By format", by_format)
+    name = pl.col("section_path").list.join(" › ").str.head(LONGEST_CELL)
+    empty = outcomes.filter(pl.col("accepted") == 0).select("batch", "path", name.alias("section"), "reason")
+    show_frame(f"The first of {plural(empty.height, 'section')} that gave none", empty.head(MOST_UNCOVERED))
+    if empty.height > MOST_UNCOVERED:
+        print_line("All sections: --json. What raises the yield: docs/offline.md")
 
 
 def _show_not_judged(batches: pl.DataFrame) -> None:

@@ -3,6 +3,7 @@
 import polars as pl
 
 from qa_pipeline.storage.tables import COVERAGE
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _SECTION = ("document_id", "section_start")
 
@@ -63,6 +64,62 @@ def cover_sections(
         reason=pl.when(~covered).then(pl.coalesce("pair_reason", "question_reason")),
     )
     return COVERAGE.conform(rows.select(COVERAGE.schema.names()))
+
+
+OUTCOMES = pl.Schema(
+    {
+        **dict.fromkeys(("batch", "path", "format", "language"), pl.String()),
+        "section_path": pl.List(pl.String()),
+        "accepted": pl.Int32(),
+        "reason": pl.String(),
+    }
+)
+LANGUAGE_NOT_HANDLED, NO_SENTENCE = "language_not_handled", "no_sentence"
+_NO_PROSE = r"(?s)```.*?(?:```|$)|(?m:^#{1,6} .*$)"
+_SENTENCE = r"(?:\S+\s+){3}\S*\w[.!?:][”“\"')]*(?:\s|$)"
+"""Four words up to a mark that ends a sentence."""
+
+
+def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return what each section gave, by document, and why one gave nothing: OUTCOMES.
+
+    A document without a text has one row without a section, whose reason is why it could not be read. Where
+    no question was written, the reason is a language without rules and prompts, else a text without a
+    sentence beside headings and code, if that is so.
+    """
+    of_document = documents.select("document_id", "path", "format", "language")
+    texts = chunks.group_by(*_SECTION).agg(text=pl.col("text").str.join("\n\n"))
+    sections = coverage.join(of_document, on="document_id", how="left", maintain_order="left")
+    sections = sections.join(texts, on=_SECTION, how="left", maintain_order="left")
+    unwritten = pl.col("reason") == "not_written"
+    has_sentence = pl.col("text").str.replace_all(_NO_PROSE, "").str.contains(_SENTENCE)
+    reason = (
+        pl.when(unwritten & ~pl.col("language").is_in(LANGUAGES))
+        .then(pl.lit(LANGUAGE_NOT_HANDLED))
+        .when(unwritten & ~has_sentence)
+        .then(pl.lit(NO_SENTENCE))
+        .otherwise("reason")
+    )
+    textless = documents.join(coverage, on="document_id", how="anti", maintain_order="left").with_columns(
+        section_path=pl.lit(None), accepted=0, reason=pl.coalesce("reason", pl.lit("no_text"))
+    )
+    order = pl.col("path").rank("dense").over("batch")
+    frames = (sections.with_columns(reason=reason), textless)
+    parts = [frame.select(OUTCOMES.names()).cast(OUTCOMES) for frame in frames]
+    return pl.concat(parts).sort("batch", order, maintain_order=True)
+
+
+def count_outcomes(outcomes: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Count sections, those with an accepted pair, their share, and accepted pairs, by these columns."""
+    covered = pl.col("accepted") > 0
+    counted = outcomes.group_by(*columns).agg(
+        documents=pl.struct("batch", "path").n_unique(),
+        sections=pl.len(),
+        covered=covered.sum(),
+        share=covered.mean(),
+        accepted=pl.col("accepted").sum(),
+    )
+    return counted.sort("sections", *columns, descending=[True, *([False] * len(columns))])
 
 
 def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:

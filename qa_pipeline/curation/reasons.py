@@ -23,6 +23,17 @@ REASONS: Mapping[str, str] = {
     "unsupported_format": "its format is not supported",
     # chunks that were not asked
     "in_doubt": "the reader is not sure of its text",
+    # sections that gave no row asked nothing
+    "language_not_handled": "there are neither rules nor prompts for its language",
+    "no_sentence": "it holds headings, code or cells, and no sentence",
+    "near_duplicate": "its document says nearly the same as another",
+    "not_offered": "it has nothing that the planned types of question ask for",
+    "not_standalone": "its questions are only understood beside their text",
+    "not_written": "no question was found in it",
+    "over_limit": "generation.max_questions was reached before it",
+    "repeated_block": "other documents hold the same text",
+    "repeated_question": "its questions were asked of another section",
+    "round_trip_failed": "the search does not find it by its questions",
     # pairs that were not accepted
     "ambiguous_citation": "its citation fits several documents",
     "bare_cells": "the answer is a row of a table and no sentence",

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.prompts.loading import system_prompt
+from qa_pipeline.prompts.loading import CLOSED_BOOK, WITH_PASSAGES, system_prompt
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.hashes import draw_number
@@ -286,9 +286,13 @@ class _Draft:
         return passages
 
     def messages(self, settings: TrainingSettings) -> Messages:
+        passages = self.passages(settings.seed)
+        instruction = settings.system_prompt or system_prompt(
+            self.row["language"], WITH_PASSAGES if passages else CLOSED_BOOK
+        )
         return [
-            {"role": "system", "content": settings.system_prompt or system_prompt(self.row["language"])},
-            {"role": "user", "content": user_message(self.passages(settings.seed), self.row["question"])},
+            {"role": "system", "content": instruction},
+            {"role": "user", "content": user_message(passages, self.row["question"])},
             {"role": "assistant", "content": self.row["answer"]},
         ]
 
@@ -366,8 +370,11 @@ def _fit(
 
 
 def user_message(passages: Sequence[Passage], question: str) -> str:
-    """Return what the user says: the passages as an application shows them, then the question."""
-    return "\n\n".join([*(marked_passage(n, passage) for n, passage in enumerate(passages, 1)), question])
+    """Return what the user says: the passages between marks that none of them holds, last the question."""
+    if not passages:
+        return question
+    shown = "\n\n".join(marked_passage(number, passage) for number, passage in enumerate(passages, 1))
+    return f"<passages>\n{shown.replace('</passages>', '</ passages>')}\n</passages>\n\n{question}"
 
 
 def marked_passage(number: int, passage: Passage) -> str:

@@ -10,8 +10,8 @@ from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
-from qa_pipeline.pipeline.stages import STAGES, SYSTEM_PROMPT
-from qa_pipeline.prompts.loading import PromptName, load_prompt, system_prompt
+from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -57,8 +57,8 @@ def _package_version() -> str:
 
 
 def _wording(language: str, name: str) -> str:
-    if name == SYSTEM_PROMPT:
-        return system_prompt(language)
+    if name in SYSTEM_PROMPTS:
+        return system_prompt(language, name)
     return load_prompt(language, cast("PromptName", name)).hash
 
 

@@ -6,10 +6,16 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
-from qa_pipeline.curation.coverage import SHORTFALLS, TYPE_COUNTS, count_shortfalls, count_types
+from qa_pipeline.curation.coverage import (
+    SHORTFALLS,
+    TYPE_COUNTS,
+    count_shortfalls,
+    count_types,
+    section_outcomes,
+)
 from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
-from qa_pipeline.errors import CorpusError, TableError
+from qa_pipeline.errors import CorpusError, InputError, TableError
 from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.pipeline.costs import CostSummary, cost_summary
 from qa_pipeline.pipeline.funnel import (
@@ -25,8 +31,10 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, read_table
 from qa_pipeline.storage.tables import (
     CANARIES,
+    CHUNKS,
     COVERAGE,
     DECISIONS,
+    DOCUMENTS,
     JUDGE_CANARIES,
     KEPT_APART,
     LLM_CALLS,
@@ -128,6 +136,24 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
             pl.concat([LLM_CALLS.empty(), *parts["calls"]]),
             pl.concat([VERDICTS.empty(), *parts["verdicts"]]),
         ),
+    )
+
+
+def read_outcomes(layout: Layout) -> pl.DataFrame:
+    """Return what each section of all batches gave, and why some gave nothing: OUTCOMES.
+
+    Raises:
+        InputError: no batch has come as far.
+        TableError: a table cannot be read.
+    """
+    batches = [path.stem for path in layout.tables(COVERAGE.name)]
+    if not batches:
+        raise InputError(f"{layout.out} has no batch with verdicts; run qa-pipeline run CORPUS first")
+    return pl.concat(
+        section_outcomes(
+            *(read_table(layout.table(table.name, batch), table) for table in (COVERAGE, DOCUMENTS, CHUNKS))
+        )
+        for batch in sorted(batches)
     )
 
 

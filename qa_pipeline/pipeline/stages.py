@@ -52,6 +52,7 @@ from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.prompts.loading import SYSTEM_PROMPTS
 from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
@@ -86,8 +87,6 @@ from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
-
-SYSTEM_PROMPT = "system_training"
 
 
 @dataclass(frozen=True, slots=True)
@@ -827,7 +826,7 @@ STAGES: Mapping[str, Stage] = {
             ),
             after=("canaries",),  # whose checks stand before it
             settings=("training", "embedding", "quality"),  # quality: another limit may let it pass
-            prompts=(SYSTEM_PROMPT,),
+            prompts=SYSTEM_PROMPTS,
         ),
     )
 }

@@ -50,6 +50,7 @@ PartName = Literal[
     "style_long_form",
     "style_steps",
 ]
+SYSTEM_PROMPTS = CLOSED_BOOK, WITH_PASSAGES = "system_closed_book", "system_passages"
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
@@ -154,9 +155,9 @@ def refusal(language: str) -> str:
     return _read(_prompt_language(language), "refusal")
 
 
-def system_prompt(language: str) -> str:
-    """Return the system message of training examples."""
-    return _read(_prompt_language(language), "system_training")
+def system_prompt(language: str, name: str) -> str:
+    """Return the system message of training examples, which show passages or not; one of `SYSTEM_PROMPTS`."""
+    return _read(_prompt_language(language), name)
 
 
 def ask_again(prompt: str, language: str, problem: str) -> str:

@@ -55,13 +55,13 @@ from qa_pipeline.publishing.manifest import (
 )
 from qa_pipeline.publishing.selection import Selection, read_earlier_release, select_rows
 from qa_pipeline.publishing.signature import Sign, signer
-from qa_pipeline.publishing.splits import unsatisfied
+from qa_pipeline.publishing.splits import narrow_splits, unsatisfied
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.parquet import appended_parquet
-from qa_pipeline.storage.tables import SCHEMA_VERSION
+from qa_pipeline.storage.tables import MESSAGE_COLUMNS, SCHEMA_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,10 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=reasons,
-        unsatisfied=unsatisfied(counts, settings.release.splits, settings.release.stratify),
+        unsatisfied=[
+            *unsatisfied(counts, settings.release.splits, settings.release.stratify),
+            *narrow_splits(_document_rows(folder, selection.names), settings.release.largest_document_share),
+        ],
         settings=_deciding(settings),
         certificate=certificate,
         system_prompts=_system_prompts(folder, selection.names),
@@ -174,14 +177,35 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
 
 
 def _system_prompts(folder: Path, splits: Sequence[str]) -> dict[str, list[str]]:
-    """Return the system messages of the rows of a release, by language."""
-    system = pl.col("messages").list.first().struct.field("content")
-    parts = row_groups_of(folder, splits, ["language", "messages"])
-    pairs = {pair for part in parts for pair in part.select("language", system).unique().iter_rows()}
+    """Return the system messages of the rows of a release in all layouts, by language."""
+    columns = list(MESSAGE_COLUMNS.values())
+    pairs = {
+        pair
+        for part in row_groups_of(folder, splits, ["language", *columns])
+        for column in columns
+        for pair in part.drop_nulls(column)
+        .select("language", pl.col(column).list.first().struct.field("content"))
+        .unique()
+        .iter_rows()
+    }
     prompts: dict[str, list[str]] = {}
     for language, prompt in sorted(pairs):
         prompts.setdefault(language, []).append(prompt)
     return prompts
+
+
+def _document_rows(folder: Path, splits: Sequence[str]) -> pl.DataFrame:
+    """Return how many rows of each split rest on a document first: split, path, rows."""
+    parts = [
+        part.select(split=pl.lit(split), content_sha256=pl.col("documents").list.first())
+        for split in splits
+        for part in row_groups_of(folder, [split], ["documents"])
+    ]
+    paths = pl.read_parquet(folder / SOURCES, columns=["content_sha256", "path"]).unique(
+        "content_sha256", keep="first", maintain_order=True
+    )
+    rows = pl.concat(parts).group_by("split", "content_sha256").agg(rows=pl.len())
+    return rows.join(paths, on="content_sha256", how="left").select("split", "path", "rows")
 
 
 def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:

@@ -294,6 +294,9 @@ class ReleaseSettings(Group):
     stratify: list[Literal["language", "question_type"]] = Field([])
     """Columns whose values are to have the same shares in each split, as far as rows that stay together
     allow; the release says where they do not."""
+    largest_document_share: float = Field(0.5, gt=0, le=1)
+    """Share of a split's rows that may rest on one document before the release warns: above a half, what the
+    split teaches or measures is mostly one document."""
     with_sources: bool = True
     """Include the texts of the documents in a release; without them nobody can check its quotes from the
     release alone."""
@@ -302,7 +305,9 @@ class ReleaseSettings(Group):
     ] = Field(["chat"])
     """Files beside the Parquet ones, in the forms that trainers read."""
     layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
-    """Layout of the messages in these files, where the form has messages."""
+    """Layout of the messages in these files, where the form has messages: closed_book shows no passages, so
+    that a model learns the documents by heart; with_context and with_distractors teach it to answer from
+    what a search brings."""
     min_faithfulness: float = 0.95
     """Blocking: share of the claims of a batch's accepted pairs that are supported."""
     min_grounding: float = 0.90

@@ -362,3 +362,14 @@ def test_a_local_model_is_looked_for_before_the_first_document(workspace: Worksp
 
 def test_the_version_is_reported() -> None:
     assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"
+
+
+def test_status_shows_why_sections_gave_no_row(sample_run: SampleRun, tmp_path: Path) -> None:
+    out, _ = sample_run
+    assert "Sections that gave no row, by reason" in invoke("status", "--out", out, "--coverage")[1]
+    said = json.loads(invoke("status", "--out", out, "--coverage", "--json")[1])
+    assert len(said["sections"]) == sum(row["sections"] for row in said["by_reason"]) > 0
+    assert all((row["reason"] is None) == (row["accepted"] > 0) for row in said["sections"])
+    code, _, stderr = invoke("status", "--out", tmp_path, "--coverage")
+    assert code == BAD_INPUT
+    assert "run qa-pipeline run CORPUS first" in stderr

@@ -4,12 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.coverage import (
+    count_outcomes,
     count_shortfalls,
     count_types,
     cover_sections,
+    section_outcomes,
     uncovered_sections,
 )
-from qa_pipeline.storage.tables import QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import COVERAGE, DOCUMENTS, QUESTIONS, VERDICTS
 from qa_pipeline_tests.curation import rows
 
 
@@ -133,3 +135,79 @@ def test_a_question_counts_once_however_many_answers_were_drafted(words: tuple[s
     )
     assert count_types(asked, drafted, found).rows() == [("fact_single", 2, 2, 2, 1)]
     assert count_shortfalls(asked, drafted, found).rows() == [("fact_single", "reason 1", 1)]
+
+
+def documents(*found: dict[str, object]) -> pl.DataFrame:
+    return DOCUMENTS.frame(
+        [
+            {**dict.fromkeys(DOCUMENTS.schema), "batch": "b", "size": 1, "status": "parsed", **row}
+            for row in found
+        ]
+    )
+
+
+def document(document_id: str, **values: object) -> dict[str, object]:
+    lists: dict[str, object] = {name: [] for name in ("sections", "pages", "languages", "left_out", "masked")}
+    path = {"document_id": document_id, "path": f"{document_id}.md", "format": "markdown", "language": "en"}
+    return {**lists, **path, **values}
+
+
+def outcomes_of(*texts: str, language: str = "en") -> pl.DataFrame:
+    """What a document gives of whose sections, with these texts, none was asked anything."""
+    chunks = rows.chunks(
+        *(rows.chunk(str(n), text, section_start=n, section_path=[f"S{n}"]) for n, text in enumerate(texts))
+    )
+    asked = QUESTIONS.frame(
+        [
+            question(
+                str(n), str(n), status="dropped", reason="not_written", question=None, question_type=None
+            )
+            for n in range(len(texts))
+        ]
+    )
+    covered = cover_sections(chunks, asked, rows.pairs(), verdicts())
+    return section_outcomes(covered, documents(document("d", language=language)), chunks)
+
+
+def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gave_none() -> None:
+    covered = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
+    found = section_outcomes(covered, documents(document("d")), CHUNKS)
+    assert found.select("path", "section_path", "accepted", "reason").rows() == [
+        ("d.md", ["One"], 1, None),
+        ("d.md", ["Two"], 0, "numbers_differ"),
+        ("d.md", ["Three"], 0, "no_sentence"),
+    ]
+
+
+def test_a_document_without_a_text_gives_nothing_for_the_reason_it_was_not_read() -> None:
+    unread = document("e", status="failed", reason="encrypted", format=None, language=None)
+    found = section_outcomes(COVERAGE.empty(), documents(unread, document("f")), rows.chunks())
+    assert found.select("path", "section_path", "accepted", "reason").rows() == [
+        ("e.md", None, 0, "encrypted"),
+        ("f.md", None, 0, "no_text"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The pump starts at noon.", "not_written"),
+        ("# The pump starts at noon.", "no_sentence"),
+        ("```\nthe pump starts at noon.\n```", "no_sentence"),
+        ("17 | 18 | 19 | 20", "no_sentence"),
+        ("Status", "no_sentence"),
+    ],
+)
+def test_a_section_of_which_nothing_was_asked_says_whether_it_has_a_sentence(text: str, reason: str) -> None:
+    assert outcomes_of(text)["reason"].to_list() == [reason]
+    assert outcomes_of(text, language="fi")["reason"].to_list() == ["language_not_handled"]
+
+
+def test_counts_by_reason_and_by_format_add_up_to_all_sections() -> None:
+    outcomes = pl.concat([outcomes_of("The pump starts at noon.", "Status"), outcomes_of("Status")])
+    assert count_outcomes(outcomes, "reason").select("reason", "documents", "sections").rows() == [
+        ("no_sentence", 1, 2),
+        ("not_written", 1, 1),
+    ]
+    (whole,) = count_outcomes(outcomes, "format").rows()
+    assert whole == ("markdown", 1, 3, 0, 0.0, 0)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.curation.training import build_training_examples, user_message
 from qa_pipeline.prompts.loading import system_prompt
+from qa_pipeline.records import Passage
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.tables import MESSAGE_COLUMNS, ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
@@ -224,8 +225,18 @@ def test_passages_carry_plain_marks_as_an_application_would_show_them() -> None:
     titled = chunk("t", "Closed on Mondays.", section_path=["Library", "Days\noff"])
     frames["chunks"] = chunks(chunk("c"), titled)
     assert user(first(frames), "with_context") == (
-        f"[1] Library › Opening hours\n{TEXT}\n\n[2] Library › Days off\nClosed on Mondays.\n\nQuestion p?"
+        f"<passages>\n[1] Library › Opening hours\n{TEXT}\n\n[2] Library › Days off\nClosed on Mondays.\n"
+        "</passages>\n\nQuestion p?"
     )
+
+
+@given(st.text(), st.text().filter(lambda question: "</passages>" not in question))
+def test_no_passage_ends_before_its_mark_and_the_question_comes_last(text: str, question: str) -> None:
+    shown = user_message([Passage("c", "Library", (), text, "en")], question)
+    before, after = shown.split("</passages>")
+    assert before.startswith("<passages>\n[1] Library\n")
+    assert after == f"\n\n{question}"
+    assert user_message([], question) == question
 
 
 def test_the_columns_of_messages_are_lists_of_roles_and_contents_as_trainers_read_them() -> None:
@@ -282,7 +293,9 @@ def test_an_answer_of_nothing_but_a_mark_is_no_example() -> None:
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
 def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language: str) -> None:
     frames = batch(pair("p", language=language))
-    assert first(frames)["messages"][0]["content"] == system_prompt(language)
+    row = first(frames)
+    assert row["messages"][0]["content"] == system_prompt(language, "system_closed_book")
+    assert row["messages_with_context"][0]["content"] == system_prompt(language, "system_passages")
     assert first(frames, system_prompt="Be brief.")["messages"][0]["content"] == "Be brief."
 
 

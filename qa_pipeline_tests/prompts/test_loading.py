@@ -11,6 +11,7 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.generation.answers import STYLE_PARTS
 from qa_pipeline.prompts.loading import (
     NAMES,
+    SYSTEM_PROMPTS,
     Delimited,
     PartName,
     Prompt,
@@ -311,7 +312,16 @@ def test_a_language_without_prompts_of_its_own_gets_the_english_ones() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_training_examples_have_a_system_prompt_of_one_paragraph(language: str) -> None:
-    assert len(system_prompt(language).splitlines()) == 1
+    assert [len(system_prompt(language, name).splitlines()) for name in SYSTEM_PROMPTS] == [1, 1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_only_the_system_prompt_of_chats_that_show_passages_speaks_of_them(language: str) -> None:
+    alone, shown = (system_prompt(language, name) for name in SYSTEM_PROMPTS)
+    words = re.compile(r"passage|Textstelle|textavsnitt")
+    assert not words.search(alone)
+    assert "<passages>" in shown
+    assert "</passages>" in shown
 
 
 @pytest.mark.parametrize("name", ["../en/judge", "nothing", ""])

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.publishing.keys import JOINS
-from qa_pipeline.publishing.splits import NOWHERE, PART, UNKNOWN, assign_splits, unsatisfied
+from qa_pipeline.publishing.splits import (
+    FEWEST_ROWS,
+    NOWHERE,
+    PART,
+    UNKNOWN,
+    assign_splits,
+    narrow_splits,
+    unsatisfied,
+)
 
 SHARES = (0.8, 0.1, 0.1)
 EVEN = (1.0, 1.0)
@@ -177,3 +185,32 @@ def test_what_the_splits_could_not_satisfy_is_said() -> None:
         "train has 80 of 100 rows, wanted was a share of 0.50",
         "dev has 0 of 100 rows, wanted was a share of 0.50",
     ]
+
+
+def document_rows(**documents: tuple[str, str, int]) -> pl.DataFrame:
+    return pl.DataFrame(
+        list(documents.values()),
+        schema={"split": pl.String, "path": pl.String, "rows": pl.Int64},
+        orient="row",
+    )
+
+
+def test_a_split_with_few_rows_or_mostly_those_of_one_document_is_named_with_what_helps() -> None:
+    counts = document_rows(
+        a=("train", "a.md", 51), b=("train", "b.md", 49), c=("test", "c.md", 9), d=("test", "d.md", 10)
+    )
+    few, measured, dominated = narrow_splits(counts, 0.5)
+    assert few.startswith("test has 19 rows")
+    assert "release.splits" in few
+    assert measured.startswith("10 of 19 rows of test rest on d.md, a share of 0.53")
+    assert dominated.startswith("51 of 100 rows of train rest on a.md, a share of 0.51")
+    assert "training.max_examples_per_document" in dominated
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=6), st.floats(0.01, 1))
+def test_a_wide_split_is_not_named(sizes: list[int], largest_share: float) -> None:
+    counts = document_rows(**{f"d{n}": ("train", f"{n}.md", size) for n, size in enumerate(sizes)})
+    problems = narrow_splits(counts, largest_share)
+    is_few, is_narrow = sum(sizes) < FEWEST_ROWS, max(sizes) / sum(sizes) > largest_share
+    assert len(problems) == is_few + is_narrow
+    assert narrow_splits(counts.clear(), largest_share) == []
