@@ -130,7 +130,7 @@ def lay_out_pages(
         failed: takes the pages whose layout cannot be determined.
     """
     pages = [replace(page, lines=_without_leaders(page.lines, left_out)) for page in pages]
-    spelling = Spelling(line.text for page in pages for line in page.lines)
+    spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts = []
     for page in pages:
         with failed.guard(page.number, page.lines):

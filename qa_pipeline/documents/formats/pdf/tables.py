@@ -104,15 +104,17 @@ def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
 def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows of a table without a marked header, those marked that name its columns.
 
-    They are the bold rows at its top, or a row of words above columns of numbers.
+    They are the bold rows at its top, or a row of words above columns of numbers, titles above it included.
 
     Args:
         rows: the table.
         bold: which of them are printed bold.
     """
+    titles = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
     count = len(list(takewhile(bool, bold)))
-    if not 0 < count < len(rows):
-        count = int(_is_above_numbers([[cell.text for cell in row] for row in rows]))
+    if not titles < count < len(rows):
+        is_header = _is_above_numbers([[cell.text for cell in row] for row in rows[titles:]])
+        count = titles + 1 if is_header else 0
     header = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
     return [*header, *(list(row) for row in rows[count:])]
 
@@ -273,10 +275,13 @@ def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
 
 
 def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
-    """Return the rows that no line parts: no cell goes on in the next row for want of room."""
+    """Return the rows that no line parts: each has a number, or no cell goes on for want of room."""
+    strips = _strips_of_boxes(row)
+    if any(len(cell.lines) == len(strips) and all(map(_is_number, cell.lines)) for cell in row):
+        return [[strip] for strip in strips]
     ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
-    for strip in _strips_of_boxes(row):
+    for strip in strips:
         above = parts[-1][-1] if parts else strip
         both = [place for place in range(len(row)) if above[place] and strip[place]]
         goes_on = any(had_no_room(above[place], strip[place], ends[place]) for place in both)
@@ -285,6 +290,10 @@ def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
         else:
             parts.append([strip])
     return parts
+
+
+def _is_number(line: Line) -> bool:
+    return _NUMBER.match(line.text) is not None
 
 
 def _split_cells(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:

@@ -350,6 +350,15 @@ def test_rows_without_a_line_between_them_are_rows(upright: Sequence[float], acr
     assert rows(parse(document)) == PACKAGES_NAMED
 
 
+def test_each_number_has_a_row_and_a_title_across_the_table_names_no_column() -> None:
+    document = blank()
+    document.text(80, 58, "What the harbour needs")
+    document.rect(20, 54, 160, 6)
+    drawn(document, 60, [(purpose, size) for _, size, purpose in PACKAGES], (20, 70, 180), (0, 1, 6))
+    named = [f"Purpose: {purpose} | Size: {size}" for _, size, purpose in PACKAGES[1:]]
+    assert rows(parse(document)) == ["What the harbour needs", *named]
+
+
 def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() -> None:
     document = blank()
     document.line(15, 15, 195, 15)
