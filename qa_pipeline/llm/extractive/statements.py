@@ -249,7 +249,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         not inner
         or len(words) > MAX_SUBJECT
         or " - " in subject
-        or not language.finite_verbs.union(language.dependent_openers - language.prepositions).isdisjoint(
+        or not (language.finite_verbs | (language.dependent_openers - language.prepositions)).isdisjoint(
             word.lower() for word in inner
         )
         or leans_on_context(" ".join(word for word in inner if word not in language.joiners), phrases)

@@ -138,9 +138,8 @@ def _only_fillers(change: Change) -> bool:
         return set(others) <= vocabulary.context.embedding
     end = next((stop for first, stop in change.evidence.sentences if first <= start <= stop), start)
     following = [unit.folded for unit in units(change.evidence) if start <= unit.start < end]
-    limits = set(change.removed_words) & vocabulary.also and vocabulary.conditional_words.intersection(
-        following[:_NEAR]
-    )
+    conditions = vocabulary.conditional_words & {*following[:_NEAR]}
+    limits = set(change.removed_words) & vocabulary.also and conditions
     return set(change.removed_words) <= vocabulary.fillers and not limits
 
 
