@@ -14,10 +14,9 @@ from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archi
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.package import parse_xml, read_number
+from qa_pipeline.documents.formats.office.package import parse_xml, read_file, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -203,7 +202,6 @@ def _look_of(style: "_Element") -> str:
     return "sup" if place.strip("0%") else "span" if struck or place else ""
 
 
-_DC = "{http://purl.org/dc/elements/1.1/}"
 _PARTS = ("content.xml", "styles.xml", "meta.xml")
 _PARSER_TEXT = f"{OFFICE}body/{OFFICE}text"
 
@@ -225,13 +223,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     markup = Markup(trees, omissions, partial(_read_object, archive)).of(body)
     check_length(len(markup) / 4, settings)  # tags included
     blocks = read_fragment(markup, omissions)
-    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
-    return ParsedFile(
-        blocks=tuple(blocks),
-        title=None if titled else _read_metadata(trees, "title"),
-        language=declared_language(_read_metadata(trees, "language")),
-        left_out=omissions.record(),
-    )
+    about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))
+    return read_file(about, blocks, omissions)
 
 
 def _read_object(archive: Archive | None, address: str) -> "_Element | None":
@@ -245,8 +238,3 @@ def _read_trees(archive: Archive) -> "list[_Element]":
     if manifest is not None and b"encryption-data" in archive.read(manifest.name):
         raise DocumentFailure("encrypted", "the content is protected by a password")
     return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
-
-
-def _read_metadata(trees: "list[_Element]", name: str) -> str | None:
-    values = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
-    return next((text.strip() for text in values if text and text.strip()), None)

@@ -91,7 +91,10 @@ def test_notes_stand_at_the_end_of_their_section_and_comments_and_indexes_are_co
 
 def test_title_and_language_are_taken_from_the_metadata() -> None:
     said = "<dc:title>Pumpar</dc:title><dc:language>sv-SE</dc:language>"
-    meta = f'<m xmlns:dc="http://purl.org/dc/elements/1.1/">{said}</m>'
+    meta = (
+        f'<office:document-meta {NAMESPACES} xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<office:meta>{said}</office:meta></office:document-meta>"
+    )
     parsed = read("<text:p>Text.</text:p>", meta=meta)
     assert (parsed.title, parsed.language) == ("Pumpar", "sv")
     flat = odt.parse(source(content("<text:p>Text.</text:p>")), SETTINGS)

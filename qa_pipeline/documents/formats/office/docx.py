@@ -365,7 +365,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     reader = _BlockReader(styles, numbering, notes, drawings, omissions, settings)
     blocks = _set_levels(list(_join_code(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
-    return read_file(package, blocks, omissions)
+    return read_file(package.trees("", "core-properties"), blocks, omissions)
 
 
 def _join_code(blocks: list[Block]) -> Iterator[Block]:

@@ -6,7 +6,7 @@ is known to be external and has no target here.
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -161,20 +161,20 @@ def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings
     return package, main
 
 
-def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
+def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
     """Return a file of these blocks, with its declared language, and its title if its text has none.
 
-    A title that programs fill in is none.
+    A title that programs fill in is none. The elements in `about` hold what the file says of itself.
     """
-    about = next(iter(package.trees("", "core-properties")), None)
+    holders = list(about)
     title, language = (
-        "" if about is None else " ".join((about.findtext(f"{_DUBLIN_CORE}{name}") or "").split())
-        for name in ("title", "language")
+        next(filter(None, (" ".join((holder.findtext(name) or "").split()) for holder in holders)), None)
+        for name in (f"{_DUBLIN_CORE}title", f"{_DUBLIN_CORE}language")
     )
     titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if titled or _NO_TITLE.fullmatch(title) else title or None,
+        title=None if titled or _NO_TITLE.fullmatch(title or "") else title,
         language=declared_language(language),
         left_out=omissions.record(),
     )

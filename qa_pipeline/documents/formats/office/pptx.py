@@ -114,7 +114,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks += slide_content
     for _ in package.linked(main, "vbaProject"):
         reader.omissions.add("macro")
-    return read_file(package, blocks, reader.omissions)
+    return read_file(package.trees("", "core-properties"), blocks, reader.omissions)
 
 
 def _find_slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
