@@ -75,7 +75,7 @@ OUTCOMES = pl.Schema(
     }
 )
 LANGUAGE_NOT_HANDLED, NO_SENTENCE = "language_not_handled", "no_sentence"
-_NO_PROSE = r"(?s)```.*?(?:```|$)|(?m:^#{1,6} .*$)"
+_NO_PROSE = r"(?s:```.*?(?:```|\z))|(?m:^#{1,6} .*$)"
 _SENTENCE = r"(?:\S+\s+){3}\S*\w[.!?:][”“\"')]*(?:\s|$)"
 """Four words up to a mark that ends a sentence."""
 
@@ -84,8 +84,8 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame, chunks: pl
     """Return what each section gave, by document, and why one gave nothing: OUTCOMES.
 
     A document without a text has one row without a section, whose reason is why it could not be read. Where
-    no question was written, the reason is a language without rules and prompts, else a text without a
-    sentence beside headings and code, if that is so.
+    no question was written, the reason is a text without a sentence beside headings and code, else a language
+    without rules and prompts, if that is so.
     """
     of_document = documents.select("document_id", "path", "format", "language")
     texts = chunks.group_by(*_SECTION).agg(text=pl.col("text").str.join("\n\n"))
@@ -94,10 +94,10 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame, chunks: pl
     unwritten = pl.col("reason") == "not_written"
     has_sentence = pl.col("text").str.replace_all(_NO_PROSE, "").str.contains(_SENTENCE)
     reason = (
-        pl.when(unwritten & ~pl.col("language").is_in(LANGUAGES))
-        .then(pl.lit(LANGUAGE_NOT_HANDLED))
-        .when(unwritten & ~has_sentence)
+        pl.when(unwritten & ~has_sentence)
         .then(pl.lit(NO_SENTENCE))
+        .when(unwritten & ~pl.col("language").is_in(LANGUAGES))
+        .then(pl.lit(LANGUAGE_NOT_HANDLED))
         .otherwise("reason")
     )
     textless = documents.join(coverage, on="document_id", how="anti", maintain_order="left").with_columns(

@@ -9,8 +9,9 @@ from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims
 
 DUPLICATE, NEAR_DUPLICATE, SEMANTIC_DUPLICATE = "duplicate", "near_duplicate", "semantic_duplicate"
-ALTERNATIVE = "alternative"
-"""Another draft for the same question is better: a pair to learn preferences from."""
+ALTERNATIVE, SAME_WORDING = "alternative", "same_wording"
+"""Another draft for the same question is better, a pair to learn preferences from; or enough others differ in
+figures alone."""
 
 
 def find_duplicates(
@@ -106,6 +107,36 @@ def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
         best_first.with_columns(duplicate_of=first_pair, repeated=pl.lit(ALTERNATIVE))
         .filter(pl.col("pair_id") != pl.col("duplicate_of"))
         .select("pair_id", "duplicate_of", "repeated")
+        .sort("pair_id")
+    )
+
+
+MOST_OF_ONE_WORDING = 10
+"""Generated rows whose questions and answers differ in figures alone: a form filled in teaches no more by
+its hundredth row, and outweighs the rest of the batch."""
+
+
+def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Find generated pairs beyond the best of those that differ in figures alone.
+
+    Args:
+        candidates: pair_id, question_id, question, answer and composite of pairs that are no duplicates.
+
+    Returns:
+        As `find_duplicates`.
+    """
+    wording = [_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer")]
+    best_first = candidates.filter(pl.col("question_id").is_not_null()).sort(
+        "composite", "pair_id", descending=[True, False], nulls_last=True
+    )
+    beyond = pl.int_range(pl.len()).over(*wording) >= MOST_OF_ONE_WORDING
+    first_pair = pl.col("pair_id").first().over(*wording)
+    return (
+        best_first.select(
+            "pair_id", beyond.alias("beyond"), duplicate_of=first_pair, repeated=pl.lit(SAME_WORDING)
+        )
+        .filter("beyond")
+        .drop("beyond")
         .sort("pair_id")
     )
 

@@ -15,7 +15,13 @@ import polars as pl
 
 from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
-from qa_pipeline.curation.duplicates import find_alternatives, find_conflicts, find_duplicates, find_one_sided
+from qa_pipeline.curation.duplicates import (
+    find_alternatives,
+    find_conflicts,
+    find_duplicates,
+    find_one_sided,
+    find_same_wording,
+)
 from qa_pipeline.curation.gates.canaries import JUDGE_NOT_TRUSTED, judge_trust
 from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.errors import InputError
@@ -304,6 +310,8 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: floa
     alternatives = find_alternatives(candidates)
     best = candidates.join(alternatives, on="pair_id", how="anti")
     duplicates = pl.concat([alternatives, find_duplicates(best, twins, similarity)])
+    single = candidates.join(duplicates, on="pair_id", how="anti")
+    duplicates = pl.concat([duplicates, find_same_wording(single)])
     remaining = candidates.join(duplicates, on="pair_id", how="anti")
     marked = _joined(decided, duplicates, find_conflicts(remaining))
     conflicts = pl.col("answers").is_not_null() & ~_SEEN

@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "cross_reference_only": "the answer only points elsewhere",
     "dangling_reference": "the answer speaks of something that its question does not name",
     "lead_in_only": "the answer announces what it does not give",
+    "same_wording": "enough other rows differ from it in figures alone",
     "repeats_question": "the answer says no more than its question",
     "not_worth_asking": "the row is proved and teaches next to nothing",
     "unclear_question": "it is not clear what the question asks",

@@ -173,7 +173,7 @@ def heading_name(heading: str, phrases: Phrases) -> str:
     named_by = [word.lower() for word in _WORD.findall(name)]
     if (
         not 3 <= len(name) <= MAX_NAME
-        or any(mark in name for mark in '"“”„«»[]{}\ufffd|')
+        or any(mark in name for mark in '"“”„«»[]{}\ufffd|=')
         or name.count("(") != name.count(")")
         or not any(character.isalpha() for character in name)
         or all(word in phrases.empty or word.isdigit() for word in named_by)

@@ -25,8 +25,8 @@ from qa_pipeline.text.sentences import split_sentences
 MAX_QUESTION = 200
 """Characters of a question; longer ones have swallowed part of the answer."""
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-_TORN = re.compile(r"\s[.,;](?:\s|$)")
-"""The gap that a picture or a link without text left: "click on , then"."""
+_TORN = re.compile(r"\s[.,;](?:\s|$)|\\(?:f[BIPR]|-)")
+"""The gap that a picture or a link without text left: "click on , then"; marks of roff: "\\fIfile\\fP"."""
 
 
 class ExtractiveModel:
@@ -77,7 +77,7 @@ def _is_well_formed(candidate: Candidate, passage: Passage) -> bool:
         and 0 < len(answer) <= MAX_ANSWER
         and not answer.rstrip().endswith("?")  # it asks, and states nothing that could be verified
         and passage.text[candidate.start : candidate.end] == candidate.quote
-        and not _TORN.search(answer)
+        and not _TORN.search(f"{question}\n{answer}")
         and _balanced(question)
         and _balanced(answer)
     )
