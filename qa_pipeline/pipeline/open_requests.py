@@ -13,7 +13,13 @@ import sqlalchemy as sa
 from qa_pipeline.generation.answers import answer_request
 from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
+from qa_pipeline.generation.questions import (
+    passed_over,
+    plan_requests,
+    question_request,
+    standalone_request,
+    still_valid,
+)
 from qa_pipeline.llm.base import FAKE, Request
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.store.schema import REPLIES
@@ -112,6 +118,8 @@ class Requests:
         passage, settings = self._passages[chunk_id], self._settings
         row = self._row(passage)
         match role:
+            case "standalone":
+                return standalone_request(row, [passage], settings.llm)
             case "answer" | "solve" | "guard":
                 return self.answer(row, [self._passages[passage_id] for passage_id in self._around(chunk_id)])
             case "split":
