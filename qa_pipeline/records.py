@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
     import polars as pl
@@ -189,6 +190,45 @@ class QuestionsWithFieldsReply(QuestionsReply):
     )
 
 
+class Quoted(ReplyModel):
+    """Words of a passage, which come before what is written from them."""
+
+    quotes: list[str] = Field(description="Words of a passage that state the answer, copied word for word.")
+
+
+class DraftPair(DraftQuestion, Quoted):
+    """A proposed question with its answer: quotes, question, answer and coverage, in this order."""
+
+    answer: str = Field(description="The answer from the quotes; empty where coverage is none.")
+    coverage: Coverage = Field(description="How far the answer gives what the question asks for.")
+
+
+class PairsReply(QuestionsReply):
+    """The questions a passage can answer, with their answers."""
+
+    questions: Sequence[DraftPair] = Field(description="At most the number asked for, best first.")
+
+
+class DraftPairWithFields(DraftPair):
+    """A proposed question with its answer and what the user's model asks of it."""
+
+    fields: list[FieldValue] = Field(description="The further fields.")
+
+
+class PairsWithFieldsReply(QuestionsReply):
+    """The questions a passage can answer, with their answers and further fields."""
+
+    questions: Sequence[DraftPairWithFields] = Field(description="At most the number asked for, best first.")
+
+
+class SmallPairReply(ReplyModel):
+    """One question with its answer, as a small model is asked for it; all are empty without a question."""
+
+    quote: str = Field(description="A sentence of the passage, copied word for word.")
+    question: str = Field(description="A question that it answers.")
+    answer: str = Field(description="The answer in the words of the quote.")
+
+
 class StandaloneReply(ReplyModel):
     """A question rewritten so that it can be understood by itself."""
 
@@ -207,10 +247,11 @@ class DraftCitation(ReplyModel):
 class AnswerReply(ReplyModel):
     """An answer drafted from the given passages only."""
 
-    coverage: Coverage = Field(description="How far the passages answer the question.")
-    answer: str = Field(min_length=1, description="The answer, or the refusal text when coverage is none.")
-    used_chunks: list[int] = Field(description="Numbers of the passages the answer rests on.")
     citations: list[DraftCitation] = Field(description="One quote for each statement of the answer.")
+    answer: str = Field(min_length=1, description="The answer, or the refusal text when coverage is none.")
+    coverage: Coverage = Field(description="How far the passages answer the question.")
+    used_chunks: SkipJsonSchema[list[int]] = Field([])
+    """Numbers of passages the answer rests on without quoting them: rules and plain text name them."""
 
 
 class GuardReply(ReplyModel):

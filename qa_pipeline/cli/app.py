@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import (
     Change,
+    HalfPrice,
     Json,
     MaxCalls,
     MaxCost,
@@ -117,6 +118,7 @@ def run(
     model: Model = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
+    half_price: HalfPrice = False,
     accept_unjudged: Unjudged = None,
     change: Change = None,
     dagster: Annotated[
@@ -138,7 +140,7 @@ def run(
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
-        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged, half_price)
         settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         corpus_batches = batches_at(settings, single)

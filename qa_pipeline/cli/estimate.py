@@ -91,6 +91,9 @@ def _print(made: "Estimate") -> None:
         rows = [row(*astuple(stage)) for stage in made.stages]
         rows.append(row("all", "", total.calls, read, total.tokens - read, made.cost))
         show_table("Estimate", _COLUMNS, rows)
+    for saving in made.savings:
+        money = "" if saving.cost is None else f" and {saving.cost:.4f} {made.currency}"
+        print_line(f"{saving.change} would save about {saving.tokens:,} tokens{money}: {saving.gives_up}.")
     for note in made.notes:
         print_line(note)
     for cap in made.stopped_by:
@@ -107,6 +110,7 @@ def _print_json(made: "Estimate") -> None:
 
     document = asdict(made) | {
         "stages": [{**asdict(stage), "cost": number(stage.cost)} for stage in made.stages],
+        "savings": [{**asdict(saving), "cost": number(saving.cost)} for saving in made.savings],
         "calls": made.total.calls,
         "tokens": made.total.tokens,
         "cost": number(made.cost),

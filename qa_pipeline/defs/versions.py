@@ -44,7 +44,7 @@ def code_version(step: str, settings: Settings) -> str:
     groups, prompts = (stage.settings, stage.prompts) if stage else (_OTHERS.get(step, ()), ())
     resources = {
         "settings": {group: _group(settings, group) for group in groups},
-        "prompts": {f"{of}/{name}": _wording(of, name) for name in prompts for of in LANGUAGES},
+        "prompts": {f"{of}/{name}": _wording(of, name, settings) for name in prompts for of in LANGUAGES},
     }
     return f"{_package_version()}-{hash_json(resources)[:12]}"
 
@@ -56,10 +56,10 @@ def _package_version() -> str:
         return "checkout"
 
 
-def _wording(language: str, name: str) -> str:
+def _wording(language: str, name: str, settings: Settings) -> str:
     if name in SYSTEM_PROMPTS:
         return system_prompt(language, name)
-    return load_prompt(language, cast("PromptName", name)).hash
+    return load_prompt(language, cast("PromptName", name), settings.llm).hash
 
 
 def _group(settings: Settings, group: str) -> dict[str, object]:

@@ -217,7 +217,7 @@ def _request(row: Row, settings: Settings) -> Request[Any]:
     passages = [passage for _, passage in _passages(row)]
     if not passages:
         return recall_request(fields, settings.llm)
-    return answer_request(fields, passages, settings.generation, settings.llm.seed)
+    return answer_request(fields, passages, settings.generation, settings.llm)
 
 
 def _passages(row: Row) -> list[tuple[Row, Passage]]:

@@ -7,6 +7,7 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guard import Relevance
+from qa_pipeline.generation.questions import is_quoted
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import PartName, delimit, load_prompt, refusal, render_passages
@@ -96,6 +97,9 @@ def draft_answers(
 ) -> pl.DataFrame:
     """Answer every kept question from its passages; one that the guard stops gets one refusal.
 
+    An answer that was written with its question is the first draft of it, and costs no call, while the chunks
+    that it quotes are among the passages.
+
     A pair of `previous` is kept while the passages it rests on, prompt and model are the same, and the guard
     decides the same of it; a draft that failed is asked again. `select` says which of the retrieved passages
     may be used. Further drafts of a question differ in the seed alone.
@@ -109,9 +113,10 @@ def draft_answers(
     rows = list(typed_rows(accepted, KeptQuestionRow))
     chosen = select(rows, passages)
     requests = [
-        (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
+        (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm))
         for row in (_only(row, selection) for row, selection in zip(rows, chosen, strict=True))
     ]
+    texts = dict(chunks.select("chunk_id", "text").iter_rows())
     earlier = _by_question(previous, model.name)
     relevances = _relevances(requests, earlier, settings, guard)
     relevances = [
@@ -123,25 +128,54 @@ def draft_answers(
         for (row, request), relevance in zip(requests, relevances, strict=True)
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]
-    earlier_pairs = [earlier.get((row["question_id"], number)) for row, number, _, _ in drafts]
+    written = [
+        _written(row, texts) if number == 1 and relevance.passes else None
+        for row, number, _, relevance in drafts
+    ]
+    earlier_pairs = [
+        None if reply else earlier.get((row["question_id"], number))
+        for reply, (row, number, _, _) in zip(written, drafts, strict=True)
+    ]
     earlier_pairs = [
         _refreshed(pair, row, owners) if pair is not None and _same(pair, row, request, relevance) else None
         for pair, (row, _, request, relevance) in zip(earlier_pairs, drafts, strict=True)
     ]
     to_draft = [
         request
-        for pair, (_, _, request, relevance) in zip(earlier_pairs, drafts, strict=True)
-        if pair is None and relevance.passes
+        for pair, reply, (_, _, request, relevance) in zip(earlier_pairs, written, drafts, strict=True)
+        if pair is None and reply is None and relevance.passes
     ]
     replies = iter(complete_all(model, to_draft, workers=llm.workers, notify=notify))
     pairs = []
-    for pair, (row, number, request, relevance) in zip(earlier_pairs, drafts, strict=True):
+    for pair, reply, (row, number, request, relevance) in zip(earlier_pairs, written, drafts, strict=True):
         made = pair
-        if made is None:
-            reply = next(replies) if relevance.passes else _stopped(row, relevance)
-            made = _pair(row, number, settings, request, reply, model.name, owners)
+        if reply is not None:
+            asked = replace(request, prompt_hash=row["prompt_hash"])
+            made = _pair(row, number, settings, asked, reply, row["model"], owners)
+        elif made is None:
+            drafted = next(replies) if relevance.passes else _stopped(row, relevance)
+            made = _pair(row, number, settings, request, drafted, model.name, owners)
         pairs.append(_with_guard(made, relevance))
     return PAIRS.frame(pairs)
+
+
+def _written(row: KeptQuestionRow, texts: Mapping[str, str]) -> Reply[AnswerReply] | None:
+    """Return the answer that came with a question; None without one, or where a quoted chunk is not shown."""
+    answer, quotes = row["drafted_answer"], row["drafted_quotes"]
+    if answer is None or not quotes:
+        return None
+    visible = list(enumerate(row["passage_ids"], start=1))
+    targets = [(number, chunk_id) for number, chunk_id in visible if chunk_id in row["target_chunk_ids"]]
+    citations = [
+        DraftCitation(passage=number, quote=quote)
+        for quote in quotes
+        for number, chunk_id in targets
+        if is_quoted(quote, texts[chunk_id])
+    ]
+    if len({citation.passage for citation in citations}) < len(row["target_chunk_ids"]):
+        return None
+    value = AnswerReply(citations=citations, answer=answer, coverage="full")
+    return Reply(value=value, raw="", model="")
 
 
 def _stopped(row: KeptQuestionRow, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
@@ -168,11 +202,11 @@ def _with_guard(pair: PairRow, relevance: Relevance) -> PairRow:
 
 
 def answer_request(
-    row: TypedQuestion, passages: list[Passage], settings: GenerationSettings, seed: int
+    row: TypedQuestion, passages: list[Passage], settings: GenerationSettings, llm: LLMSettings
 ) -> Request[AnswerReply]:
     """Return the request to answer a question; `row` is its row of the questions table."""
-    prompt = load_prompt(row["language"], "answer", settings.prompts)
-    prompt = prompt.with_part(row["language"], STYLE_PARTS[settings.style_of(row["question_type"])])
+    prompt = load_prompt(row["language"], "answer", llm)
+    prompt = prompt.with_constant(row["language"], STYLE_PARTS[settings.style_of(row["question_type"])])
     return Request(
         role="answer",
         system=prompt.system,
@@ -182,7 +216,7 @@ def answer_request(
         ),
         reply_model=AnswerReply,
         temperature=settings.temperature,
-        seed=seed,
+        seed=llm.seed,
         language=row["language"],
         passages=tuple(passages),
         question=row["question"],

@@ -122,7 +122,7 @@ def _decided(
 
 def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
     """Return the request to the guard about a question; `row` is its row of the questions table."""
-    prompt = load_prompt(row["language"], "guard")
+    prompt = load_prompt(row["language"], "guard", llm)
     return Request(
         role="guard",
         system=prompt.system,

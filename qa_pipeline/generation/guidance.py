@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from qa_pipeline.errors import InputError, SettingsError
-from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
@@ -24,7 +23,6 @@ from qa_pipeline.storage.row_files import Limits, json_lines
 from qa_pipeline.storage.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
-OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
 MOST_PERSONAS, MOST_EXAMPLES = 200, 20
 """One persona stands in a prompt, but all examples of its language do: each makes every request dearer."""
 _MOST_BYTES = 1_000_000  # of a user's file: many times what people write by hand, and read whole at once
@@ -114,17 +112,15 @@ NO_GUIDANCE = Guidance()
 
 
 def read_guidance(settings: GenerationSettings) -> Guidance:
-    """Read the files of the settings, and check the user's own prompts.
+    """Read the files of the settings.
 
     Raises:
         SettingsError: a file cannot be read, or an entry of it cannot be used.
     """
-    if settings.prompts is not None:
-        check_own_prompts(settings.prompts, OWN_PROMPTS)
     personas, examples = settings.personas, settings.examples
     return Guidance(
         () if personas is None else _personas(personas),
-        () if examples is None else _examples(examples),
+        _examples(examples) if isinstance(examples, Path) else (),
         None if settings.extra_fields is None else _fields(settings.extra_fields),
     )
 

@@ -14,23 +14,34 @@ from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
+from qa_pipeline.prompts.loading import (
+    Prompt,
+    delimit,
+    delimit_all,
+    load_prompt,
+    part_text,
+    render_passages,
+)
 from qa_pipeline.records import (
     HOP_SCOPES,
+    DraftPair,
     DraftQuestion,
+    PairsReply,
+    PairsWithFieldsReply,
     Passage,
     ProgressCallback,
     Question,
     QuestionsReply,
     QuestionsWithFieldsReply,
     QuestionType,
+    SmallPairReply,
     StandaloneReply,
     no_progress,
     passages_by_id,
 )
 from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings.generation import GenerationSettings
-from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.llm import HOSTED, LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -112,12 +123,12 @@ def write_questions(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    valid = still_valid(previous, chunks, settings, guidance, makers(model.name))
+    valid = still_valid(previous, chunks, settings, llm, guidance, makers(model.name))
     planned = plan_requests(
         chunks,
         valid,
         settings,
-        llm.seed,
+        llm,
         batch=batch,
         links=links,
         topics=topics,
@@ -131,10 +142,11 @@ def write_questions(
         for plan, reply in zip(plans, replies, strict=True)
         for row in _rows(plan, reply, model.name, guidance)
     ]
-    _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, settings, llm)
+    _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, llm)
     _retrieve_passages(written, retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
-    not_asked = _not_asked(chunks, asked_ids, settings, guidance, batch, model.name)
+    hashes = _prompt_hashes(chunks, settings, llm, guidance)
+    not_asked = _not_asked(chunks, asked_ids, settings, hashes, batch, model.name)
     for row in written + not_asked:
         row["question_id"] = _question_id(row)
     rows = valid + written + not_asked
@@ -166,7 +178,7 @@ def plan_requests(
     chunks: pl.DataFrame,
     valid: Sequence[QuestionRow],
     settings: GenerationSettings,
-    seed: int,
+    llm: LLMSettings,
     *,
     batch: str,
     links: pl.DataFrame | None = None,
@@ -209,7 +221,7 @@ def plan_requests(
             targets,
             types,
             settings,
-            seed,
+            llm,
             batch,
             bridge=bridges.get(ids),
             earlier_questions=earlier,
@@ -224,21 +236,21 @@ def question_request(
     passages: Sequence[Passage],
     types: Sequence[QuestionType],
     settings: GenerationSettings,
-    seed: int,
+    llm: LLMSettings,
     batch: str,
     *,
     bridge: str | None = None,
     earlier_questions: Sequence[str] = (),
     persona: str | None = None,
     guidance: Guidance = NO_GUIDANCE,
-) -> Request[QuestionsReply]:
-    """Return the request for questions about a chunk, or two for two hops.
+) -> "Request[QuestionsReply] | Request[SmallPairReply]":
+    """Return the request for questions about a chunk, or two for two hops, with their answers by setting.
 
     Args:
         passages: the chunks, in one language.
         types: of the questions wanted.
-        settings: the temperature.
-        seed: of the model.
+        settings: the temperature, and whether answers come with the questions.
+        llm: who is asked, seed, profile and the user's own prompts.
         batch: whom the call is for.
         bridge: what both chunks speak of.
         earlier_questions: questions there are about the chunk already.
@@ -246,7 +258,7 @@ def question_request(
         guidance: the examples.
     """
     language = passages[0].language
-    prompt = load_prompt(language, "questions", settings.prompts)
+    prompt = _prompt(language, settings, llm, guidance)
     values: dict[str, Any] = {
         "passages": render_passages(passages),
         "limit": str(len(types)),
@@ -254,13 +266,8 @@ def question_request(
     }
     if bridge is not None:
         prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit(bridge)
-    examples = guidance.examples_in(language)
-    if examples:
-        prompt, values["examples"] = prompt.with_part(language, "examples"), examples
     if persona is not None:
         prompt, values["persona"] = prompt.with_part(language, "persona"), persona
-    if guidance.fields is not None:
-        prompt, values["fields"] = prompt.with_part(language, "fields"), guidance.field_lines
     if earlier_questions:
         prompt = prompt.with_part(language, "asked")
         values["asked"] = delimit_all(earlier_questions[-_MOST_ASKED:], "question")
@@ -268,29 +275,79 @@ def question_request(
         role="questions",
         system=prompt.system,
         prompt=prompt.fill(**values),
-        reply_model=QuestionsReply if guidance.fields is None else QuestionsWithFieldsReply,
+        reply_model=_reply_model(settings, llm, guidance),
         temperature=settings.temperature,
-        seed=seed,
+        seed=llm.seed,
         language=language,
         passages=tuple(passages),
         types=tuple(types),
         earlier_questions=tuple(earlier_questions),
         limit=len(types),
         batch=batch,
-        prompt_hash=_prompt_hash(language, settings, guidance),
+        prompt_hash=_prompt_hash(language, settings, llm, guidance),
     )
 
 
-def _prompt_hash(language: str, settings: GenerationSettings, guidance: Guidance) -> str:
+def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
+    """Return whether questions come with their answers; rules answer from passages alone."""
+    return settings.answers == "with_questions" and llm.provider in HOSTED
+
+
+def _asks_small(settings: GenerationSettings, llm: LLMSettings, guidance: Guidance) -> bool:
+    """Return whether a chunk is asked for one question with its answer in the fewest words."""
+    return llm.profile == "small" and answered_at_once(settings, llm) and guidance.fields is None
+
+
+def _reply_model(
+    settings: GenerationSettings, llm: LLMSettings, guidance: Guidance
+) -> type[QuestionsReply] | type[SmallPairReply]:
+    if _asks_small(settings, llm, guidance):
+        return SmallPairReply
+    if answered_at_once(settings, llm):
+        return PairsReply if guidance.fields is None else PairsWithFieldsReply
+    return QuestionsReply if guidance.fields is None else QuestionsWithFieldsReply
+
+
+def _prompt(language: str, settings: GenerationSettings, llm: LLMSettings, guidance: Guidance) -> Prompt:
+    """Return the prompt of a language with all that is the same for every chunk, in its system part."""
+    small = _asks_small(settings, llm, guidance)
+    prompt = load_prompt(
+        language, "questions", llm if small else llm.model_copy(update={"profile": "standard"})
+    )
+    if examples := guidance.examples_in(language):
+        prompt = prompt.with_constant(language, "examples", examples=examples)
+    if small:
+        return prompt
+    if answered_at_once(settings, llm):
+        if settings.examples == "built_in":
+            prompt = prompt.with_constant(language, "example_pairs")
+        style = part_text(language, f"style_{settings.answer_style}")
+        prompt = prompt.with_constant(language, "reply_pairs", style=style)
+    else:
+        prompt = prompt.with_constant(language, "reply_questions")
+    if guidance.fields is not None:
+        prompt = prompt.with_constant(language, "fields", fields=guidance.field_lines)
+    return prompt
+
+
+def _prompt_hash(language: str, settings: GenerationSettings, llm: LLMSettings, guidance: Guidance) -> str:
     """Return the identity of the prompt with the user's additions; round and persona do not count."""
-    prompt_hash = load_prompt(language, "questions", settings.prompts).hash
+    prompt_hash = _prompt(language, settings, llm, guidance).hash
     return hash_parts(prompt_hash, guidance.digest)[:16] if guidance.digest else prompt_hash
+
+
+def _prompt_hashes(
+    chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMSettings, guidance: Guidance
+) -> dict[str, str]:
+    languages = chunks["language"].unique().to_list()
+    return {language: _prompt_hash(language, settings, llm, guidance) for language in languages}
 
 
 def still_valid(
     previous: pl.DataFrame | None,
     chunks: pl.DataFrame,
     settings: GenerationSettings,
+    llm: LLMSettings,
     guidance: Guidance,
     models: Collection[str],
 ) -> list[QuestionRow]:
@@ -305,7 +362,7 @@ def still_valid(
         for row in typed_rows(planned, QuestionRow)
         if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
     ]
-    hashes = {language: _prompt_hash(language, settings, guidance) for language in set(languages.values())}
+    hashes = _prompt_hashes(chunks, settings, llm, guidance)
     # All questions of a request stand or fall together: they came from one reply.
     changed = {
         tuple(row["target_chunk_ids"])
@@ -324,7 +381,7 @@ def _rows(
     request = planned.request
     drafts: dict[int, DraftQuestion] = {}
     if not isinstance(reply, ModelError):
-        drafts = _fitting(request.types, _possible(planned, reply.value.questions[: request.limit]))
+        drafts = _fitting(request.types, _possible(planned, _drafts(planned, reply.value)))
     rows = []
     for place, planned_type in enumerate(request.types):
         row = _dropped(
@@ -335,14 +392,37 @@ def _rows(
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
         elif place in drafts:
-            _write(row, drafts[place], guidance)
+            _write(row, drafts[place], guidance, planned.passages)
         rows.append(row)
     return rows
 
 
-def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance) -> None:
-    """Put a question into its row; one whose further fields do not fit is dropped."""
+def _drafts(planned: Planned, reply: QuestionsReply | SmallPairReply) -> Sequence[DraftQuestion]:
+    """Return the questions of a reply, as many as were asked for."""
+    if isinstance(reply, QuestionsReply):
+        return reply.questions[: planned.request.limit]
+    if not reply.question.strip():
+        return ()
+    kind, quotes = planned.request.types[0], [reply.quote]
+    return (
+        DraftPair(
+            quotes=quotes, question=reply.question, question_type=kind, answer=reply.answer, coverage="full"
+        ),
+    )
+
+
+def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance, passages: Sequence[Passage]) -> None:
+    """Put a question into its row; one whose further fields do not fit is dropped.
+
+    Its answer is kept where it covers the question and each of its quotes is in a passage; of two hops each
+    passage is quoted. Any other answer is in doubt, and drafted anew from what the search finds.
+    """
     row["question"], row["question_type"] = draft.question.strip(), draft.question_type
+    if isinstance(draft, DraftPair) and draft.coverage == "full" and draft.answer.strip():
+        quoted = [{p.chunk_id for p in passages if is_quoted(quote, p.text)} for quote in draft.quotes]
+        if all(quoted) and len(set().union(*quoted)) == len(passages):
+            row["drafted_answer"] = draft.answer.strip()
+            row["drafted_quotes"] = list(dict.fromkeys(draft.quotes))
     try:
         row["source_fields"] = guidance.further_fields(getattr(draft, "fields", ()))
         _set_outcome(row, "kept")
@@ -350,6 +430,12 @@ def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance) -> None:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field_path = ".".join(map(str, problem["loc"]))
         _set_outcome(row, "dropped", FIELDS_UNFIT, f"{field_path}: {problem['msg']}")
+
+
+def is_quoted(quote: str, text: str) -> bool:
+    """Return whether a text holds words as they are, whatever is between them."""
+    words = " ".join(quote.split())
+    return bool(words) and words in " ".join(text.split())
 
 
 def _set_outcome(
@@ -383,7 +469,7 @@ def _not_asked(
     chunks: pl.DataFrame,
     asked_ids: Collection[str],
     settings: GenerationSettings,
-    guidance: Guidance,
+    hashes: Mapping[str, str],
     batch: str,
     model: str,
 ) -> list[QuestionRow]:
@@ -393,7 +479,7 @@ def _not_asked(
     return [
         _dropped(
             (passage,),
-            _prompt_hash(passage.language, settings, guidance),
+            hashes[passage.language],
             batch,
             model,
             reason=left_out.get(chunk_id, beyond),
@@ -430,17 +516,13 @@ def _make_standalone(
     rows: Sequence[QuestionRow],
     passages: Mapping[tuple[str, ...], Sequence[Passage]],
     model: LanguageModel,
-    settings: GenerationSettings,
     llm: LLMSettings,
 ) -> None:
     """Have questions rewritten that lean on their passage, each once."""
     leaning = [
         row for row in _written(rows) if row["question"] and leans_on(row["question"], row["language"])
     ]
-    requests = [
-        standalone_request(row, passages[tuple(row["target_chunk_ids"])], settings, llm.seed)
-        for row in leaning
-    ]
+    requests = [standalone_request(row, passages[tuple(row["target_chunk_ids"])], llm) for row in leaning]
     for row, reply in zip(leaning, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
@@ -453,17 +535,17 @@ def _written(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
 
 
 def standalone_request(
-    row: Question, passages: Sequence[Passage], settings: GenerationSettings, seed: int
+    row: Question, passages: Sequence[Passage], llm: LLMSettings
 ) -> Request[StandaloneReply]:
     """Return the request to make a question understood alone; `row` is its row of the table."""
-    prompt = load_prompt(row["language"], "standalone", settings.prompts)
+    prompt = load_prompt(row["language"], "standalone", llm)
     return Request(
         role="standalone",
         system=prompt.system,
         prompt=prompt.fill(passages=render_passages(passages), question=delimit(row["question"], "question")),
         reply_model=StandaloneReply,
         temperature=0.0,
-        seed=seed,
+        seed=llm.seed,
         language=row["language"],
         passages=tuple(passages),
         question=row["question"],

@@ -34,14 +34,12 @@ class ReferenceRequest:
 
     Args:
         question: the question.
-        draft_evidence: the beginning of the text it was written about.
         passage: what was retrieved.
         passage_score: how the search scored it.
         batch: whom a call is for.
     """
 
     question: str
-    draft_evidence: str
     passage: Passage
     passage_score: float | None
     batch: str
@@ -59,13 +57,11 @@ class ReferenceDecision:
     error: ModelError | None = None
 
 
-def reference_requests(
-    row: KeptQuestionRow, passages: Sequence[Passage], draft_evidence: str
-) -> list[ReferenceRequest]:
+def reference_requests(row: KeptQuestionRow, passages: Sequence[Passage]) -> list[ReferenceRequest]:
     """Return a request for each passage of a question; `row` is its row of the questions table."""
     scores: Sequence[float | None] = row["passage_scores"] or [None] * len(passages)
     return [
-        ReferenceRequest(row["question"], draft_evidence[:CHARACTERS], passage, score, row["batch"])
+        ReferenceRequest(row["question"], passage, score, row["batch"])
         for passage, score in zip(passages, scores, strict=True)
     ]
 
@@ -132,14 +128,13 @@ def accepted_places(decisions: Sequence[ReferenceDecision], settings: Generation
 def reference_request(request: ReferenceRequest, llm: LLMSettings) -> Request[ReferenceReply]:
     """Return the request to a model about one passage."""
     passage = request.passage
-    prompt = load_prompt(passage.language, "validate_reference")
+    prompt = load_prompt(passage.language, "validate_reference", llm)
     return Request(
         role="validate",
         system=prompt.system,
         prompt=prompt.fill(
             passages=render_passages([passage]),
             question=delimit(request.question, "question"),
-            evidence=delimit(request.draft_evidence, "evidence"),
         ),
         reply_model=ReferenceReply,
         temperature=0.0,

@@ -217,7 +217,7 @@ def _quoted(row: QuotedPairRow, passages: Mapping[str, Passage]) -> Sequence[Pas
 
 def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
     """Return the request to answer a question from what is visible."""
-    prompt = load_prompt(row["language"], "answer")
+    prompt = load_prompt(row["language"], "answer", llm)
     return Request(
         role="solve",
         system=prompt.system,
@@ -235,7 +235,7 @@ def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -
 
 def recall_request(row: Question, llm: LLMSettings) -> Request[RecallReply]:
     """Return the request to answer the question alone."""
-    prompt = load_prompt(row["language"], "recall")
+    prompt = load_prompt(row["language"], "recall", llm)
     return Request(
         role="recall",
         system=prompt.system,
@@ -283,7 +283,7 @@ def _compare(
 
 def compare_request(row: AnsweredQuestion, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
     """Return the request to compare the answers with that of the pair."""
-    prompt = load_prompt(row["language"], "compare")
+    prompt = load_prompt(row["language"], "compare", llm)
     return Request(
         role="compare",
         system=prompt.system,

@@ -84,7 +84,7 @@ class ReadingModel(ABC):
             if error.reason not in REASKED:
                 raise
             first = error
-        prompt = ask_again(request.prompt, request.language, str(first))
+        prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
         try:
             return await self._read(replace(request, prompt=prompt), request.key, calls)
         except UnreadableReplyError as error:

@@ -213,7 +213,7 @@ def _unjudged(resources: Resources, inputs: Mapping[str, Any]) -> pl.DataFrame:
         model=None,
         settings=settings.judging,
         accept_grounding=settings.verification.accept_grounding,
-        workers=1,
+        llm=settings.llm,
     )
 
 

@@ -19,7 +19,8 @@ STAGES: tuple[Role, ...] = get_args(Role)
 class CostSummary:
     """Hold calls, tokens and cost of model calls, by stage and in all.
 
-    `stages` has a row for each stage that asked, and one that adds them up. `cost` is the sum of all costs
+    `stages` has a row for each stage that asked, and one that adds them up; where kept questions are counted,
+    with calls and tokens for each of them. `cost` is the sum of all costs
     that are known, None where none is, or where they are in several currencies; `calls_without_cost` says how
     many calls are missing in it. `cost_per_accepted_pair` is None without either; `fake_calls` were
     answered by the server of `make serve-fake`.
@@ -69,12 +70,15 @@ class CostSummary:
         return asdict(replace(self, stages=pl.DataFrame())) | {"stages": self.stages.to_dicts()}
 
 
-def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> CostSummary:
+def cost_summary(
+    calls: pl.DataFrame, verdicts: pl.DataFrame | None = None, kept_questions: int | None = None
+) -> CostSummary:
     """Add the calls up, by stage and over all.
 
     Args:
         calls: the llm_calls table, of one or more batches.
         verdicts: the verdicts table of the same batches; pairs whose verdict was known before are left out.
+        kept_questions: how many questions of these batches were kept.
     """
     currencies = calls["currency"].drop_nulls().unique()
     currency = currencies.item() if currencies.len() == 1 else None
@@ -86,7 +90,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         accepted = verdicts.filter(is_generated, pl.col("verdict") == "accepted").height
     unknown = pl.col("input_tokens").is_null() | pl.col("output_tokens").is_null()
     return CostSummary(
-        stages=_stages(calls, currency),
+        stages=_stages(calls, currency, kept_questions),
         calls=calls.height,
         tokens=sum(int(calls[name].sum()) for name in ("input_tokens", "output_tokens")),
         cost=cost,
@@ -101,14 +105,22 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
     )
 
 
-def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
+def _stages(calls: pl.DataFrame, currency: str | None, kept_questions: int | None) -> pl.DataFrame:
     """Return a row for each stage in pipeline order, and one for all together."""
-    figures = _figures(currency)
+    figures = [*(_per_question(kept_questions) if kept_questions else ()), *_figures(currency)]
     order = pl.col("stage").replace_strict({name: n for n, name in enumerate(STAGES)}, default=len(STAGES))
     by_stage = calls.group_by(stage="role").agg(*figures).sort(order, "stage")
     if not calls.height:
         return by_stage
     return pl.concat([by_stage, calls.select(pl.lit("all").alias("stage"), *figures)])
+
+
+def _per_question(kept_questions: int) -> list[pl.Expr]:
+    tokens = pl.col("input_tokens").sum() + pl.col("output_tokens").sum()
+    return [
+        (pl.len() / kept_questions).round(2).alias("calls_per_kept_question"),
+        (tokens / kept_questions).round(0).cast(pl.Int64).alias("tokens_per_kept_question"),
+    ]
 
 
 def _figures(currency: str | None) -> list[pl.Expr]:

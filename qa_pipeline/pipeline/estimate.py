@@ -1,14 +1,16 @@
 """What a run would ask, and what that would cost, by batch and stage."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from qa_pipeline.generation.questions import answered_at_once
 from qa_pipeline.llm.budget.amounts import UNITS, Amount, Caps
 from qa_pipeline.llm.budget.prices import PriceTable, load_prices, price_of, utc_day
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.expectations import (
+    IN_DOUBT,
     REWRITTEN,
     Expectations,
     default_expectations,
@@ -39,16 +41,35 @@ class StageEstimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """A setting that would spare tokens or cost, and what it gives up; `cost` is None where unknown."""
+
+    change: str
+    tokens: int
+    cost: Decimal | None
+    gives_up: str
+
+
+CHEAP_QUESTIONS = 3
+"""Questions of a chunk from which on its prompt costs less than what is written about it."""
+_SHARED_BY_QUESTIONS = 0.7
+"""Part of the tokens of a question's call that other questions of the chunk would share: the prompt."""
+MOST_SAVINGS = 3
+"""Savings that are named: the largest, since the others are small beside them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """All stages of all batches, and how they were estimated.
 
-    `stopped_by` says which caps a run would reach.
+    `stopped_by` says which caps a run would reach, `savings` which settings would spare most.
     """
 
     stages: tuple[StageEstimate, ...]
     currency: str
     notes: tuple[str, ...]
     stopped_by: tuple[str, ...]
+    savings: tuple[Saving, ...] = ()
 
     @property
     def total(self) -> Amount:
@@ -80,8 +101,13 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     settings, generation = resources.settings, resources.settings.generation
     models = _role_models(settings)
     prices = load_prices(settings.llm.budget.prices)
+    at_once = answered_at_once(generation, settings.llm)
     expected = default = default_expectations(
-        models, generation.questions_per_chunk, settings.verification.split_claims, generation.mix.hops
+        models,
+        generation.questions_per_chunk,
+        settings.verification.split_claims,
+        generation.mix.hops,
+        generation.drafts_per_question if at_once else None,
     )
     finished = finished_batches(resources.layout, settings, models)
     stages: list[StageEstimate] = []
@@ -98,7 +124,8 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
             cost = _cost(calls[role], Usage(read, written), models[role], prices, now)
             stages.append(StageEstimate(batch, role, round(calls[role]), read, written, cost))
     notes = _notes(settings.llm, models, prices, expected)
-    return Estimate(tuple(stages), prices.currency, notes, tuple(_reached(settings.llm, stages)))
+    reached = tuple(_reached(settings.llm, stages))
+    return Estimate(tuple(stages), prices.currency, notes, reached, savings(settings, stages))
 
 
 def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
@@ -132,7 +159,7 @@ def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[R
         "standalone": REWRITTEN * work.open_slots,
         "validate": answers / drafts * settings.retrieval.top_k,
         "guard": answers / drafts,
-        "answer": answers,
+        "answer": len(work.answers) + expected.answered * new * drafts,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),
         "solve": again + 2 * hops,
@@ -163,6 +190,90 @@ def _cost(calls: float, usage: Usage, model: ModelSettings, prices: PriceTable, 
     per_call = Usage(*(round(count / calls) for count in tokens)) if calls else Usage(0, 0)
     cost = price.cost(per_call, utc_day(now)) if price else None
     return None if cost is None else cost * Decimal(repr(calls))
+
+
+def savings(settings: Settings, stages: Sequence[StageEstimate]) -> tuple[Saving, ...]:
+    """Return the settings that would spare most of what is estimated, the largest saving first.
+
+    Shares are of the stages as estimated; two savings of one stage cannot both be had in full.
+    """
+    llm, generation, verification = settings.llm, settings.generation, settings.verification
+    drafts, per_chunk = generation.drafts_per_question, generation.questions_per_chunk
+    shares: list[tuple[str, str, dict[Role, float]]] = []
+    if generation.answers == "from_passages":
+        shares.append((
+            "generation.answers=with_questions",
+            "answers read the chunk that they are asked of, and not all retrieved passages",
+            {"answer": (1 - IN_DOUBT) / drafts},
+        ))  # fmt: skip
+    if drafts > 1:
+        later = ("split", "verify", "judge")
+        spared = (drafts - 1) / drafts
+        shares.append((
+            "generation.drafts_per_question=1",
+            "no alternative where the first draft fails",
+            {"answer": spared, **dict.fromkeys(later, spared)},
+        ))  # fmt: skip
+    if per_chunk < CHEAP_QUESTIONS:
+        shares.append((
+            f"generation.questions_per_chunk={CHEAP_QUESTIONS}",
+            "as many questions are of fewer sections (generation.max_questions)",
+            {"questions": _SHARED_BY_QUESTIONS * (1 - per_chunk / CHEAP_QUESTIONS)},
+        ))  # fmt: skip
+    if verification.round_trip:
+        shares.append((
+            "verification.round_trip=false",
+            "no second answer from the quotes, and none from memory",
+            dict.fromkeys(("solve", "recall", "compare"), 1 - generation.mix.hops),
+        ))  # fmt: skip
+    shares += [
+        (
+            "verification.split_claims=rules",
+            "joined clauses are verified as one claim",
+            {"split": float(verification.split_claims != "rules")},
+        ),
+        (
+            "generation.guard.mode=hybrid",
+            "a cosine decides whether the passages can answer",
+            {"guard": float(generation.guard.asks_a_model)},
+        ),
+        (
+            "generation.validation_strategy=embedding",
+            "a cosine decides whether a passage helps",
+            {"validate": float(generation.asks_about_references)},
+        ),
+        (
+            "canaries.judged=0",
+            "a judge that passes what is wrong is not noticed",
+            {"judge": _canary_share(settings, stages)},
+        ),
+    ]
+    found = [_saving(change, gives_up, spared, stages) for change, gives_up, spared in shares]
+    cost = Estimate(tuple(stages), "", (), ()).cost
+    if (
+        cost
+        and llm.delivery == "now"
+        and all(m.provider == "gemini" and not m.vertex_project for m in llm.hosted_models)
+    ):
+        found.append(Saving("--half-price (llm.delivery=batch)", 0, cost / 2, "replies come within a day"))
+    found.sort(key=lambda saving: (-(saving.cost or 0), -saving.tokens, saving.change))
+    return tuple(saving for saving in found if saving.tokens or saving.cost)[:MOST_SAVINGS]
+
+
+def _saving(
+    change: str, gives_up: str, spared: Mapping[Role, float], stages: Sequence[StageEstimate]
+) -> Saving:
+    of_stages = [(spared.get(stage.stage, 0.0), stage) for stage in stages if stage.calls]
+    tokens = sum(share * (stage.input_tokens + stage.output_tokens) for share, stage in of_stages)
+    costs = [stage.cost * Decimal(repr(share)) for share, stage in of_stages if stage.cost is not None]
+    return Saving(change, round(tokens), sum(costs, Decimal(0)) if costs else None, gives_up)
+
+
+def _canary_share(settings: Settings, stages: Sequence[StageEstimate]) -> float:
+    """Return the share of the judge's calls that are canaries, at most one of each wrong kind for a pair."""
+    judged = [stage.calls for stage in stages if stage.stage == "judge" and stage.calls]
+    most = float(most_wrong(settings.canaries.judged)) if settings.canaries.enabled else 0.0
+    return min(1.0, most * len(judged) / sum(judged)) if judged else 0.0
 
 
 def _reached(llm: LLMSettings, stages: Sequence[StageEstimate]) -> Iterable[str]:

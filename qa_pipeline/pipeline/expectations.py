@@ -29,6 +29,10 @@ JUDGED = 0.7
 """Answers that pass source verification, and so reach the judge."""
 REWRITTEN = 0.1
 """Questions that lean on their passage and are sent back once, of those planned."""
+IN_DOUBT = 0.15
+"""Answers written with their question that are drafted anew: unquoted, partial or none."""
+PAIR_TOKENS = 150.0
+"""Tokens of a question with its quotes and answer, where both come in one reply."""
 REPLY_TOKENS: Mapping[Role, float] = {
     "questions": 45.0,
     "standalone": 30.0,
@@ -54,8 +58,8 @@ UNSET_THOUGHTS = 600.0
 class Expectations:
     """The expected rates by which one stage follows from another.
 
-    `accepted_questions` is how many questions are kept of each chunk asked, `split`, `verified` and
-    `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and
+    `accepted_questions` is how many questions are kept of each chunk asked, `answered`, `split`, `verified`
+    and `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and
     need two passages.
     `reply_tokens` is what a call writes, thoughts included. `prompt_factors` correct the estimated tokens of
     prompts; `learned` names the stages for which earlier calls showed it.
@@ -63,6 +67,7 @@ class Expectations:
 
     accepted_questions: float
     split: float
+    answered: float = 1.0
     verified: float = BORDERLINE
     judged: float = JUDGED
     hops: float = 0.0
@@ -80,6 +85,7 @@ def default_expectations(
     questions_per_chunk: int,
     split_claims: str = "auto",
     hops: float = 0.0,
+    drafts_at_once: int | None = None,
 ) -> Expectations:
     """Return the expectations where no earlier call shows anything.
 
@@ -88,11 +94,14 @@ def default_expectations(
         questions_per_chunk: the setting.
         split_claims: the setting.
         hops: share of the mix that needs two passages.
+        drafts_at_once: drafts of each answer, where the first comes with its question; None where none does.
     """
-    replies = {**REPLY_TOKENS, "questions": REPLY_TOKENS["questions"] * questions_per_chunk}
+    of_question = REPLY_TOKENS["questions"] if drafts_at_once is None else PAIR_TOKENS
+    answered = 1.0 if drafts_at_once is None else (drafts_at_once - 1 + IN_DOUBT) / drafts_at_once
+    replies = {**REPLY_TOKENS, "questions": of_question * questions_per_chunk}
     tokens: dict[Role, float] = {role: replies[role] + thought_tokens(models[role]) for role in models}
     accepted_questions, split = SHARE_KEPT * questions_per_chunk, SPLIT[split_claims]
-    return Expectations(accepted_questions, split, hops=JUDGED * hops, reply_tokens=tokens)
+    return Expectations(accepted_questions, split, answered, hops=JUDGED * hops, reply_tokens=tokens)
 
 
 def thought_tokens(model: ModelSettings) -> float:
@@ -127,7 +136,7 @@ def learn(
     measured = frozenset(role for role in by_role if requests[role] >= FEWEST_CALLS)
     followed: dict[str, float] = {}
     if pairs and "questions" in measured:
-        shares: dict[str, Role] = {"split": "split", "verified": "verify"}
+        shares: dict[str, Role] = {"answered": "answer", "split": "split", "verified": "verify"}
         followed = {name: requests.get(role, 0) / pairs for name, role in shares.items()}
         followed["judged"] = max(0, requests.get("judge", 0) - judge_canaries) / pairs
         # what is recalled is solved once, and two hops from each of their passages as well

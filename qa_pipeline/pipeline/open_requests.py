@@ -13,7 +13,13 @@ import sqlalchemy as sa
 from qa_pipeline.generation.answers import answer_request
 from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
+from qa_pipeline.generation.questions import (
+    passed_over,
+    plan_requests,
+    question_request,
+    standalone_request,
+    still_valid,
+)
 from qa_pipeline.llm.base import FAKE, Request
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.store.schema import REPLIES
@@ -72,17 +78,17 @@ class Requests:
 
     def questions(self, previous: pl.DataFrame) -> dict[tuple[str, ...], Request[Any]]:
         """Return the open requests for questions about chunks, alone or by two, for the present model."""
-        settings, seed = self._settings.generation, self._settings.llm.seed
+        settings, llm = self._settings.generation, self._settings.llm
         accepted = [
             row
             for name in previous["model"].unique(maintain_order=True)
-            for row in still_valid(previous, self._chunks, settings, self._guidance, (name,))
+            for row in still_valid(previous, self._chunks, settings, llm, self._guidance, (name,))
         ]
         planned = plan_requests(
             self._chunks,
             accepted,
             settings,
-            seed,
+            llm,
             batch=self._batch,
             links=link_chunks(self._chunks),
             guidance=self._guidance,
@@ -92,12 +98,13 @@ class Requests:
     def _question(self, chunk_id: str) -> Request[Any]:
         llm, generation = self._settings.llm, self._settings.generation
         types = list(generation.mix.weights)[: generation.questions_per_chunk]
-        return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
+        return question_request([self._passages[chunk_id]], types, generation, llm, self._batch)
 
     def answer(self, row: QuestionDraftRow, passages: list[Passage]) -> Request[Any]:
         """Return the request to answer a question; `row` is its row, and has the number of the draft."""
-        seed = self._settings.llm.seed + row["draft"] - 1
-        return answer_request(row, passages, self._settings.generation, seed)
+        llm = self._settings.llm
+        llm = llm.model_copy(update={"seed": llm.seed + row["draft"] - 1})
+        return answer_request(row, passages, self._settings.generation, llm)
 
     def likely_tokens(self, role: Role) -> float:
         """Return a stage's estimated prompt tokens: the mean over some chunks, always the same ones."""
@@ -108,18 +115,20 @@ class Requests:
 
     def _likely(self, role: Role, chunk_id: str) -> Request[Any]:
         """Return a request that a stage may make about the chunk."""
-        passage, seed, settings = self._passages[chunk_id], self._settings.llm.seed, self._settings
+        passage, settings = self._passages[chunk_id], self._settings
         row = self._row(passage)
         match role:
+            case "standalone":
+                return standalone_request(row, [passage], settings.llm)
             case "answer" | "solve" | "guard":
                 return self.answer(row, [self._passages[passage_id] for passage_id in self._around(chunk_id)])
             case "split":
                 sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has
-                return split_request(row, sentences, self._passages, settings.verification, seed)
+                return split_request(row, sentences, self._passages, settings.verification, settings.llm)
             case "verify":
-                return claims_request([row], self._passages, settings.verification, seed)
+                return claims_request([row], self._passages, settings.verification, settings.llm)
             case "judge" | "recall" | "compare":
-                return judge_request(row, self._passages, settings.judging, seed)
+                return judge_request(row, self._passages, settings.judging, settings.llm)
             case _:
                 return self._question(chunk_id)
 
@@ -192,7 +201,9 @@ def open_work(
     )
     drafts_wanted = pl.DataFrame({"draft": range(1, 1 + drafts)}, schema={"draft": pl.Int32()})
     planned = kept_questions.join(drafts_wanted, how="cross", maintain_order="left")
-    unanswered = planned.join(drafted, on=["question_id", "draft"], how="anti", maintain_order="left")
+    unanswered = planned.filter(pl.col("drafted_answer").is_null() | (pl.col("draft") > 1)).join(
+        drafted, on=["question_id", "draft"], how="anti", maintain_order="left"
+    )
     answers = [
         requests.answer(row, passages)
         for row in typed_rows(unanswered, QuestionDraftRow)

@@ -97,6 +97,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     parts: dict[str, list[pl.DataFrame]] = defaultdict(list)
     rows: list[dict[str, object]] = []
     incomplete = {}
+    kept_questions = 0
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
@@ -110,6 +111,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
             tables[name] += frames[name].height if name in frames else 0
         since = recorded.join(made, on="decision_id", how="anti").height
         rows.append(row)
+        kept_questions += frames["questions"].filter(pl.col("status") == "kept").height
         decisions.update({"recorded since the last run": since}, **Counter(made["state"].to_list()))
         for name, frame in counted.items():
             parts[name].append(frame)
@@ -135,6 +137,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         cost=cost_summary(
             pl.concat([LLM_CALLS.empty(), *parts["calls"]]),
             pl.concat([VERDICTS.empty(), *parts["verdicts"]]),
+            kept_questions,
         ),
     )
 

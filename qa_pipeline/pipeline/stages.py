@@ -298,12 +298,7 @@ def decide_references(
         passages: by id.
     """
     settings = resources.settings
-    by_question = [
-        reference_requests(
-            row, [passages[i] for i in row["passage_ids"]], passages[row["target_chunk_ids"][0]].text
-        )
-        for row in rows
-    ]
+    by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
     model = resources.reviewer("verifier", settings.generation.validation_model)
     flat = [request for requests in by_question for request in requests]
     decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
@@ -513,8 +508,7 @@ def _assessments(run: StageRun) -> pl.DataFrame:
         model=run.resources.reviewer("judge"),
         settings=settings.judging,
         accept_grounding=settings.verification.accept_grounding,
-        workers=settings.llm.workers,
-        seed=settings.llm.seed,
+        llm=settings.llm,
         notify=run.notify,
     )
 
@@ -535,8 +529,7 @@ def _judge_canaries(run: StageRun) -> pl.DataFrame:
         passages,
         model,
         settings.judging,
-        workers=settings.llm.workers,
-        seed=settings.llm.seed,
+        llm=settings.llm,
         notify=run.notify,
     )
     return decide_judge_canaries(judge_canary_frame(drawn, assessed), settings.judging)

@@ -6,7 +6,9 @@ and temperatures (settings).
 
 A prompt file has a system part and a template part, parted by a line that holds `---` only; a part that is
 added where it is needed has a template only. `{name}` is a
-placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it.
+placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it. What is
+the same in all prompts of a run comes first, in the system part, since providers ask less for a beginning
+that they have read before; `NAME_small.md` is the prompt for small models.
 """
 
 import re
@@ -19,6 +21,7 @@ from typing import Literal, cast, get_args
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
+from qa_pipeline.settings.llm import LLMSettings, Profile
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
@@ -43,8 +46,12 @@ PartName = Literal[
     "persona",
     "asked",
     "examples",
+    "example_pairs",
     "bridge",
     "fields",
+    "reply_questions",
+    "reply_pairs",
+    "style_by_type",
     "style_short",
     "style_sentence",
     "style_long_form",
@@ -57,6 +64,9 @@ _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NONCE_LENGTH = 8  # hex digits: a document hits on them once in four billion times, and is then met
 _MOST_BYTES = 100_000  # of a prompt in a user's folder; thirty times the longest one here
+_SHOWN_AGAIN = 4000  # characters of a reply that could not be used; its beginning shows what was wrong
+_OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")
+_SHIPPED = LLMSettings()
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
@@ -79,7 +89,15 @@ class Prompt:
 
     def with_part(self, language: str, part: PartName) -> "Prompt":
         """Return the prompt with a further part behind its template."""
-        return Prompt(self.system, f"{self.template}\n\n{_read(_prompt_language(language), part)}")
+        return Prompt(self.system, f"{self.template}\n\n{part_text(language, part)}")
+
+    def with_constant(self, language: str, part: PartName, **values: str) -> "Prompt":
+        """Return the prompt with a further part behind its system part, its placeholders filled in.
+
+        Values are of this code or of the user's files, never of documents or replies.
+        """
+        text = _PLACEHOLDER.sub(lambda match: values[match[1]], part_text(language, part))
+        return Prompt(f"{self.system}\n\n{text}", self.template)
 
     def fill(self, **values: "str | Delimited") -> str:
         """Put the values in, in one pass: a `{name}` inside a value stays what it is.
@@ -94,8 +112,14 @@ class Prompt:
             missing = sorted(self.placeholders - values.keys())
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
-        ordered = [values[name] for name in sorted(values)]
-        nonce = _nonce([text for part in ordered if isinstance(part, Delimited) for _, text in part.parts])
+        parts = {
+            name: [text for _, text in value.parts]
+            for name, value in sorted(values.items())
+            if isinstance(value, Delimited)
+        }
+        # named after what comes first: prompts about the same passages begin alike
+        first = next((name for name in _PLACEHOLDER.findall(self.template) if name in parts), None)
+        nonce = _nonce([text for texts in parts.values() for text in texts], parts.get(first or "", []))
         ready = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()
@@ -114,7 +138,7 @@ class Delimited:
         return "\n\n".join(f"<{label}-{nonce}>\n{text}\n</{label}-{nonce}>" for label, text in self.parts)
 
 
-def load_prompt(language: str, name: PromptName, folder: Path | None = None) -> Prompt:
+def load_prompt(language: str, name: PromptName, llm: LLMSettings = _SHIPPED) -> Prompt:
     """Read a prompt of a language.
 
     A language without prompts of its own gets the English ones, which ask for the language of the
@@ -123,31 +147,35 @@ def load_prompt(language: str, name: PromptName, folder: Path | None = None) -> 
     Args:
         language: ISO 639-1 code.
         name: of the prompt.
-        folder: of the user's own prompts, laid out like this one; what it does not hold is read here.
+        llm: the folder of the user's own prompts, laid out like this one, and the profile; what the folder
+            does not hold is read here.
 
     Raises:
         SettingsError: the user's file cannot be used.
     """
     language = _prompt_language(language)
-    if folder is not None and (own_file := folder / language / f"{name}.md").is_file():
+    if llm.prompts is not None and (own_file := llm.prompts / language / f"{name}.md").is_file():
         return _load_own(own_file, language, name, own_file.stat().st_mtime_ns)
-    return _load_prompt(language, name)
+    return _load_prompt(language, name, llm.profile)
 
 
-def check_own_prompts(folder: Path, names: Sequence[PromptName]) -> None:
+def check_own_prompts(llm: LLMSettings) -> None:
     """Verify that the user's prompts have the placeholders that the pipeline fills in.
 
     Raises:
         SettingsError: the folder is none, a file in it would never be read, or a file cannot be used.
     """
+    folder = llm.prompts
+    if folder is None:
+        return
     if not folder.is_dir():
-        raise SettingsError(f"generation.prompts: {folder} is no folder")
+        raise SettingsError(f"llm.prompts: {folder} is no folder")
     for file in sorted(folder.rglob("*.md")):
         language, name = file.relative_to(folder).parent.as_posix(), file.stem
-        if language not in LANGUAGES or name not in names:
-            expected = f"{' or '.join(LANGUAGES)}, then {' or '.join(names)}.md"
-            raise SettingsError(f"generation.prompts: {file} would not be read: it must be {expected}")
-        load_prompt(language, cast("PromptName", name), folder)
+        if language not in LANGUAGES or name not in NAMES:
+            expected = f"{' or '.join(LANGUAGES)}, then {' or '.join(NAMES)}.md"
+            raise SettingsError(f"llm.prompts: {file} would not be read: it must be {expected}")
+        load_prompt(language, cast("PromptName", name), llm)
 
 
 def refusal(language: str) -> str:
@@ -160,15 +188,26 @@ def system_prompt(language: str, name: str) -> str:
     return _read(_prompt_language(language), name)
 
 
-def ask_again(prompt: str, language: str, problem: str) -> str:
-    """Return a prompt once more, with the problem of the reply to it.
+def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
+    """Return a prompt once more, with the reply to it and the problem of that.
 
     Args:
         prompt: the prompt as it was.
         language: of the prompt.
         problem: in words of this code's, never of the reply's.
+        reply: its beginning is shown as data, between delimiters that neither it nor the prompt holds.
     """
-    return f"{prompt}\n\n{_read(_prompt_language(language), 'again').replace('{problem}', problem)}"
+    shown = reply[:_SHOWN_AGAIN]
+    for opening in _OPENING.findall(prompt):  # so that a reply closes no tag of the prompt's
+        shown = shown.replace(opening, "")
+    between = delimit(shown, "reply").between(_nonce([prompt, shown]))
+    again = part_text(language, "again")
+    return f"{prompt}\n\n{again.replace('{problem}', problem).replace('{reply}', between)}"
+
+
+def part_text(language: str, name: str) -> str:
+    """Return a part of prompts as its file holds it."""
+    return _read(_prompt_language(language), name)
 
 
 def delimit_all(texts: Sequence[str], label: str) -> Delimited:
@@ -201,18 +240,19 @@ def _passage_body(passage: Passage) -> str:
     return "\n".join(head) + f"\n\n{passage.text}"
 
 
-def _nonce(texts: Sequence[str]) -> str:
-    """Return a short hash of the texts that occurs in none of them, however it is written.
+def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> str:
+    """Return a short hash of the texts, or of some of them, that occurs in none, however it is written.
 
     A text that holds its own hash is met by counting on: equal texts always give equal prompts. Case, width,
     and whatever is between the letters, seen or unseen, make no difference.
     """
     content = "\x00".join(texts)
+    named = content if named_after is None else "\x00".join(named_after)
     folded = unicodedata.normalize("NFKC", content).casefold()
     haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
     counter = 0
     while True:
-        nonce = hash_text(f"{counter}\x00{content}")[:_NONCE_LENGTH]
+        nonce = hash_text(f"{counter}\x00{named}")[:_NONCE_LENGTH]
         if nonce.encode() not in haystack:
             return nonce
         counter += 1
@@ -223,8 +263,9 @@ def _prompt_language(language: str) -> str:
 
 
 @cache
-def _load_prompt(language: str, name: PromptName) -> Prompt:
-    return _parsed(_read(language, name), language, f"prompt file {language}/{name}.md")
+def _load_prompt(language: str, name: PromptName, profile: Profile = "standard") -> Prompt:
+    file = f"{name}_{profile}" if (_FOLDER / language / f"{name}_{profile}.md").is_file() else name
+    return _parsed(_read(language, file), language, f"prompt file {language}/{file}.md")
 
 
 @lru_cache(maxsize=64)
@@ -232,11 +273,11 @@ def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prom
     """Read a prompt of the user's, again when its file has `changed`."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise SettingsError(f"generation.prompts: {path} is larger than {_MOST_BYTES} bytes")
+            raise SettingsError(f"llm.prompts: {path} is larger than {_MOST_BYTES} bytes")
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"generation.prompts: {path} cannot be read as UTF-8") from error
-    prompt, ours = _parsed(text, language, f"generation.prompts: {path}"), _load_prompt(language, name)
+        raise SettingsError(f"llm.prompts: {path} cannot be read as UTF-8") from error
+    prompt, ours = _parsed(text, language, f"llm.prompts: {path}"), _load_prompt(language, name)
     lost, unknown = ours.placeholders - prompt.placeholders, prompt.placeholders - ours.placeholders
     if lost or unknown:
         problems = [f"lacks {{{placeholder}}}" for placeholder in sorted(lost)] + [
@@ -244,7 +285,7 @@ def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prom
         ]
         needed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(ours.placeholders))
         raise SettingsError(
-            f"generation.prompts: {path} {' and '.join(problems)}; "
+            f"llm.prompts: {path} {' and '.join(problems)}; "
             f"below the line {_SEPARATOR} it needs exactly {needed}"
         )
     return prompt

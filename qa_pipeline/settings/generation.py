@@ -180,14 +180,16 @@ class GenerationSettings(Group):
     personas: Path | None = None
     """YAML file of the people in whose words questions are asked: a list of name, description and, if not 1,
     weight."""
-    examples: Path | None = None
-    """JSONL file of example questions for the prompt: question, question_type and language."""
-    prompts: Path | None = None
-    """Folder of prompts in place of the package's: LANGUAGE/NAME.md, with NAME questions, standalone or
-    answer, and the same placeholders."""
+    examples: Literal["built_in"] | Path | None = None
+    """Examples for the prompt of questions: a JSONL file of question, question_type and language; or
+    built_in, a passage with three questions and answers in each language."""
     extra_fields: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
     """Further fields of each question: module:Class of a pydantic model on the Python path, whose code
     runs."""
+    answers: Literal["with_questions", "from_passages"] = "with_questions"
+    """with_questions: a hosted model that asks about a chunk answers in the same call, its quotes first; only
+    what it leaves in doubt is answered from the retrieved passages. from_passages: every answer is a call of
+    its own."""
     answer_style: AnswerStyle | Literal["by_type"] = "by_type"
     """short: the value or name alone. sentence: one or two. long_form: a paragraph or two. steps: a numbered
     list. by_type: long_form for summary, reasoning and comparison, steps for procedure, else sentence."""
@@ -214,6 +216,15 @@ class GenerationSettings(Group):
             raise ValueError(
                 "generation.enable_reference_validation is true and generation.validation_strategy is noop, "
                 "which validates nothing; choose embedding or llm, or leave the validation off"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _examples_fit_the_reply(self) -> "GenerationSettings":
+        if self.examples == "built_in" and self.answers == "from_passages":
+            raise ValueError(
+                "generation.examples is built_in, whose questions have answers, and generation.answers is "
+                "from_passages; name a file of examples, or leave generation.answers at with_questions"
             )
         return self
 

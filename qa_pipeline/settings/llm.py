@@ -11,6 +11,7 @@ from qa_pipeline.settings.base import Group
 
 GEMINI_MODEL = "gemini-3-flash-preview"
 
+Profile = Literal["standard", "small", "quality"]
 Provider = Literal["extractive", "gemini", "openai", "none"]
 Reviewer = Literal["verifier", "judge"]
 Safety = Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"]
@@ -125,6 +126,12 @@ class StoreSettings(Group):
 class LLMSettings(ModelSettings):
     """The language models."""
 
+    profile: Profile = "standard"
+    """How much is asked of the model that writes. small: short prompts with an example, one question a call,
+    for models of a few billion weights and less. quality: each answer is drafted twice from the retrieved
+    passages, and solved again from its quotes."""
+    prompts: Path | None = None
+    """Folder of prompts in place of the package's: LANGUAGE/NAME.md, with the same names and placeholders."""
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
     delivery: Literal["now", "batch"] = "now"

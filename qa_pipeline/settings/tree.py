@@ -63,6 +63,21 @@ The rules of the embedded profile cost nothing and find little in most chunks, s
 and only for what they can ask.
 """
 
+MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
+    "small": {
+        "generation": {
+            "questions_per_chunk": 1,
+            "mix": dict.fromkeys(MixSettings.model_fields, 0.0) | {"fact_single": 0.8, "procedure": 0.2},
+        },
+        "retrieval": {"top_k": 3},
+    },
+    "quality": {
+        "generation": {"answers": "from_passages", "drafts_per_question": 2},
+        "verification": {"round_trip": True},
+    },
+}
+"""The same by `llm.profile`, before those of `profile`. A small model copies a sentence and asks for it, and
+reads three passages better than five."""
 
 PRIVATE_UMASK = 0o077  # files 0600 and folders 0700, for the owner alone
 
@@ -110,12 +125,17 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
+        llm = values.get("llm")
+        of_model = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         profile = values.get("profile", "embedded")  # anything at all until it is validated
-        groups_of_profile = next((groups for name, groups in PROFILES.items() if name == profile), {})
-        filled = {
-            group: _filled(values.get(group, {}), defaults) for group, defaults in groups_of_profile.items()
-        }
-        return {**values, **filled}
+        for chosen, profiles in ((of_model, MODEL_PROFILES), (profile, PROFILES)):
+            groups_of_profile = next((groups for name, groups in profiles.items() if name == chosen), {})
+            filled = {
+                group: _filled(values.get(group, {}), defaults)
+                for group, defaults in groups_of_profile.items()
+            }
+            values = {**values, **filled}
+        return values
 
     @model_validator(mode="after")
     def _capped_when_paid(self) -> "Settings":

@@ -209,6 +209,8 @@ class QuestionRow(TypedDict):
     place: int | None
     rewritten_from: str | None
     target_chunk_ids: list[str]
+    drafted_answer: str | None
+    drafted_quotes: list[str] | None
     passage_ids: list[str]
     passage_scores: list[float] | None
     source_fields: str | None
@@ -401,6 +403,8 @@ class KeptQuestionRow(TypedDict):
     place: int | None
     rewritten_from: str | None
     target_chunk_ids: list[str]
+    drafted_answer: str | None
+    drafted_quotes: list[str] | None
     passage_ids: list[str]
     passage_scores: list[float] | None
     source_fields: str | None

@@ -495,6 +495,8 @@ QUESTIONS = Table(
         column("place", I32, "Its place in the request, from 0; null when the chunk was not asked.", nullable=True),
         column("rewritten_from", S, "The question as first written, where it could not be understood by itself; else null.", nullable=True),
         column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
+        column("drafted_answer", S, "Answer that was written with it, where its quotes are in those chunks and it covers the question; else null.", nullable=True),
+        column("drafted_quotes", STRINGS, "Words of those chunks that the answer was written from; null without one.", nullable=True),
         column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
         column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion); null for a second hop that the search did not find.", nullable=True),
         column("source_fields", S, "The further fields of generation.extra_fields, as a JSON object; null without them.", nullable=True),

@@ -13,6 +13,7 @@ from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.storage.rows import AssessmentColumns, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -36,8 +37,7 @@ def assess_pairs(
     model: LanguageModel | None,
     settings: JudgingSettings,
     accept_grounding: float,
-    workers: int,
-    seed: int | None = None,
+    llm: LLMSettings,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
@@ -55,9 +55,7 @@ def assess_pairs(
     if model is None or not settings.enabled:
         return ASSESSMENTS.frame([not_judged(*ids) for ids in passed.select("pair_id", "batch").iter_rows()])
     rows = with_evidence(passed, claims, claim_verdicts)
-    judged = judge_rows(
-        rows, passages_by_id(chunks), model, settings, workers=workers, seed=seed, notify=notify
-    )
+    judged = judge_rows(rows, passages_by_id(chunks), model, settings, llm=llm, notify=notify)
     return ASSESSMENTS.frame(judged)
 
 
@@ -67,8 +65,7 @@ def judge_rows(
     model: LanguageModel,
     settings: JudgingSettings,
     *,
-    workers: int,
-    seed: int | None = None,
+    llm: LLMSettings,
     notify: ProgressCallback = no_progress,
 ) -> list[AssessmentColumns]:
     """Have each pair judged in a call of its own; return its assessment, in the order of `rows`.
@@ -77,13 +74,13 @@ def judge_rows(
         PermanentModelError: the judge can answer no further request.
     """
     requests = [
-        judge_request(row, passages, settings, seed)
+        judge_request(row, passages, settings, llm)
         if row["evidence_chunk_ids"] and all(i in passages for i in row["evidence_chunk_ids"])
         else None
         for row in rows
     ]
     sent = [request for request in requests if request is not None]
-    replies = iter(complete_all(model, sent, workers=workers, notify=notify))
+    replies = iter(complete_all(model, sent, workers=llm.workers, notify=notify))
     return [
         _unaskable(row, passages)
         if request is None
@@ -109,10 +106,10 @@ def with_evidence(
 
 
 def judge_request(
-    row: ProvedPairRow, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
+    row: ProvedPairRow, passages: dict[str, Passage], settings: JudgingSettings, llm: LLMSettings
 ) -> Request[JudgeReply]:
     """Return the request to judge a pair; `row` is its row of pairs with the chunks of its evidence."""
-    prompt = load_prompt(row["language"], "judge")
+    prompt = load_prompt(row["language"], "judge", llm)
     evidence = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
     return Request(
         role="judge",
@@ -124,7 +121,7 @@ def judge_request(
         ),
         reply_model=JudgeReply,
         temperature=settings.temperature,
-        seed=seed,
+        seed=llm.seed,
         language=row["language"],
         passages=evidence,
         question=row["question"],

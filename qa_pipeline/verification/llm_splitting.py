@@ -92,7 +92,7 @@ def split_by_model(
             claims_by_pair[pair["pair_id"]] = _unsplit(claims, _TOO_LONG)
         else:
             texts = [claim.text for claim in claims]
-            pending.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
+            pending.append((pair, claims, split_request(pair, texts, passages, settings, llm)))
     requests = {request.key: request for _, _, request in pending}
     replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
     by_key = dict(zip(requests, replies, strict=True))
@@ -143,14 +143,14 @@ def split_request(
     sentences: Sequence[str],
     passages: Mapping[str, Passage],
     settings: VerificationSettings,
-    seed: int,
+    llm: LLMSettings,
 ) -> Request[SplitReply]:
     """Return the request to split an answer; `pair` is its row of pairs, `sentences` its claims by the rules.
 
     The passages are not shown. They are named, because the answer was drafted from them: the reply is erased
     together with their document.
     """
-    prompt = load_prompt(pair["language"], "split")
+    prompt = load_prompt(pair["language"], "split", llm)
     numbered = tuple((f"sentence-{n}", text) for n, text in enumerate(sentences, start=1))
     return Request(
         role="split",
@@ -158,7 +158,7 @@ def split_request(
         prompt=prompt.fill(question=delimit(pair["question"], "question"), sentences=Delimited(numbered)),
         reply_model=SplitReply,
         temperature=settings.temperature,
-        seed=seed,
+        seed=llm.seed,
         language=pair["language"],
         passages=tuple(passages[i] for i in pair["used_chunk_ids"] if i in passages),
         question=pair["question"],

@@ -128,7 +128,7 @@ def ask_verifier(
         maintain_order="left",
     )
     groups = _groups(typed_rows(with_pairs, PairClaimRow), passages)
-    requests = [claims_request(group, passages, settings, llm.seed) for group in groups]
+    requests = [claims_request(group, passages, settings, llm) for group in groups]
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, outcomes, strict=True))
@@ -142,11 +142,14 @@ def ask_verifier(
 
 
 def claims_request(
-    rows: Sequence[PairClaimRow], passages: dict[str, Passage], settings: VerificationSettings, seed: int
+    rows: Sequence[PairClaimRow],
+    passages: dict[str, Passage],
+    settings: VerificationSettings,
+    llm: LLMSettings,
 ) -> Request[VerifyReply]:
     """Return the request to verify claims, rows of the claims table with the columns of their pairs."""
     language = rows[0]["language"]
-    prompt = load_prompt(language, "verify")
+    prompt = load_prompt(language, "verify", llm)
     visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
     asked_rows = _with_probe(rows, visible) if settings.probe_passages else rows
     return Request(
@@ -155,7 +158,7 @@ def claims_request(
         prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(asked_rows)),
         reply_model=VerifyReply,
         temperature=settings.temperature,
-        seed=seed,
+        seed=llm.seed,
         language=language,
         passages=visible,
         question=rows[0]["question"],

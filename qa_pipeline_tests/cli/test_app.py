@@ -343,7 +343,7 @@ def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
             "generation.extra_fields: json:JSONDecoder is no pydantic",
         ),
         ("generation.personas=no-such.yaml", "generation.personas: no-such.yaml cannot be read"),
-        ("generation.prompts=no-such-folder", "generation.prompts: no-such-folder is no folder"),
+        ("llm.prompts=no-such-folder", "llm.prompts: no-such-folder is no folder"),
     ],
 )
 def test_what_the_model_would_be_told_is_read_before_the_first_document(

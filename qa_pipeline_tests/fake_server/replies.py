@@ -5,7 +5,7 @@ The same prompt always gets the same reply. A schema of no known role gets the s
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from qa_pipeline_tests.fake_server.responses import Asked
@@ -31,9 +31,18 @@ def sensible_text(asked: Asked) -> str:
     """Return the text of a reply that fits the request's schema and prompt."""
     schema = asked.schema
     named = schema.get("properties", {}) if schema else _quoted_names(asked)
-    role = next((role for name, role in _ROLES.items() if name in named), None)
+    role = _role(schema, named)
     value = role(asked.prompt) if role else smallest(schema or {"type": "string"})
     return json.dumps(value, ensure_ascii=False)
+
+
+def _role(schema: dict[str, Any] | None, named: Collection[str]) -> Callable[[str], dict[str, Any]] | None:
+    """Return what makes the reply to a request with these fields."""
+    if "quotes" in (named if not schema else json.dumps(schema)) and "questions" in named:
+        return _pairs
+    if "quote" in named and "question" in named:
+        return _pair
+    return next((role for name, role in _ROLES.items() if name in named), None)
 
 
 def smallest(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> Any:
@@ -75,6 +84,23 @@ def _questions(prompt: str) -> dict[str, Any]:
         firsts = [found[0] for _, text in passages[:2] if (found := _sentences(text))]
         questions, kind = [f"{asked} “{_BOTH.join(firsts)}”?"], hops[0]
     return {"questions": [{"question": question, "question_type": kind} for question in questions[:limit]]}
+
+
+def _pairs(prompt: str) -> dict[str, Any]:
+    """Return questions with the sentences that they quote as their answers."""
+    questions = _questions(prompt)["questions"]
+    pairs = []
+    for question in questions:
+        quoted = _QUOTED.match(question["question"])
+        quotes = quoted[1].split(_BOTH) if quoted else []
+        pairs.append({"quotes": quotes, **question, "answer": " ".join(quotes), "coverage": "full"})
+    return {"questions": pairs}
+
+
+def _pair(prompt: str) -> dict[str, Any]:
+    """Return one question with the sentence that it quotes as its answer."""
+    pairs = _pairs(prompt)["questions"] or [{"quotes": [""], "question": "", "answer": ""}]
+    return {"quote": pairs[0]["quotes"][0], "question": pairs[0]["question"], "answer": pairs[0]["answer"]}
 
 
 def _answer(prompt: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from qa_pipeline.prompts.loading import (
 from qa_pipeline.records import (
     AnswerReply,
     JudgeReply,
+    PairsReply,
     Passage,
     QuestionsReply,
     ReplyModel,
@@ -38,6 +39,10 @@ PASSAGES = [Passage(str(n), "Manual", ("Filling",), text, "en") for n, text in e
 
 def asked(model: type[ReplyModel] | None, name: Any, language: str, **values: str | Delimited) -> Asked:
     prompt = load_prompt(language, name)
+    if name == "questions" and model is PairsReply:
+        prompt = prompt.with_constant(language, "reply_pairs", style="")
+    elif name == "questions":
+        prompt = prompt.with_constant(language, "reply_questions")
     body: dict[str, Any] = {
         "contents": [{"parts": [{"text": prompt.fill(**values)}]}],
         "systemInstruction": {"parts": [{"text": prompt.system}]},
@@ -49,6 +54,23 @@ def asked(model: type[ReplyModel] | None, name: Any, language: str, **values: st
 
 def replied(model: type[ReplyT], name: Any, language: str = "en", **values: str | Delimited) -> ReplyT:
     return model.model_validate_json(sensible_text(asked(model, name, language, **values)))
+
+
+def test_questions_that_come_with_answers_quote_the_sentence_that_answers_them() -> None:
+    values = {"passages": render_passages(PASSAGES[1:]), "limit": "2", "types": "fact_single"}
+    for reply in (
+        replied(PairsReply, "questions", **values).questions,
+        PairsReply.model_validate_json(
+            sensible_text(replace_schema(asked(PairsReply, "questions", "en", **values)))
+        ).questions,
+    ):
+        assert [pair.quotes for pair in reply] == [[line] for line in TEXT.split("\n")]
+        assert all(pair.answer == pair.quotes[0] and pair.answer in pair.question for pair in reply)
+
+
+def replace_schema(request: Asked) -> Asked:
+    """The same request to a service that is told in words alone what to reply."""
+    return Asked("m", {name: value for name, value in request.body.items() if name != "generationConfig"})
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

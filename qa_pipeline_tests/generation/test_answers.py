@@ -246,7 +246,7 @@ def test_the_style_is_in_the_prompt_and_in_the_row_and_another_one_is_drafted_ag
 ) -> None:
     model = ScriptedModel(ask_about_text)
     pairs = draft(chunks("a"), model, answer_style=style)
-    assert written in model.asked[0].prompt
+    assert written in model.asked[0].system
     assert pairs["answer_style"].to_list() == ["sentence" if style == "by_type" else style]
     again = ScriptedModel(ask_about_text)
     draft(chunks("a"), again, pairs, answer_style="long_form")

@@ -1,3 +1,4 @@
+import ast
 import json
 import os
 import sys
@@ -8,11 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+import qa_pipeline
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance, Persona, read_guidance
-from qa_pipeline.prompts.loading import load_prompt
+from qa_pipeline.prompts.loading import NAMES, PromptName, check_own_prompts, load_prompt
 from qa_pipeline.records import FieldValue
 from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.llm import LLMSettings
 
 EXAMPLE = {"question": "What does a card cost?", "question_type": "fact_single", "language": "en"}
 
@@ -92,28 +95,48 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 OWN = "Write questions.\n---\n{passages}\n\n{limit} of {types}\n"
 
 
-def prompts(folder: Path, text: str, name: str = "en/questions.md") -> GenerationSettings:
+def prompts(folder: Path, text: str, name: str = "en/questions.md") -> LLMSettings:
     path = folder / "prompts" / name
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
-    return GenerationSettings(prompts=folder / "prompts")
+    return LLMSettings(prompts=folder / "prompts")
 
 
 def test_the_users_own_prompt_takes_the_place_of_ours_and_only_in_its_language(tmp_path: Path) -> None:
     settings = prompts(tmp_path, OWN)
-    read_guidance(settings)
-    assert load_prompt("en", "questions", settings.prompts).system == "Write questions."
-    assert load_prompt("sv", "questions", settings.prompts) == load_prompt("sv", "questions")
-    assert load_prompt("en", "answer", settings.prompts) == load_prompt("en", "answer")
+    check_own_prompts(settings)
+    assert load_prompt("en", "questions", settings).system == "Write questions."
+    assert load_prompt("sv", "questions", settings) == load_prompt("sv", "questions")
+    assert load_prompt("en", "answer", settings) == load_prompt("en", "answer")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_prompt_can_be_the_users_own(tmp_path: Path, name: PromptName) -> None:
+    template = load_prompt("en", name).template
+    settings = prompts(tmp_path, f"Do as we like it.\n---\n{template}", f"en/{name}.md")
+    check_own_prompts(settings)
+    assert load_prompt("en", name, settings).system == "Do as we like it."
+    assert load_prompt("en", name, settings.model_copy(update={"profile": "small"})).system.startswith("Do")
+
+
+def test_no_stage_loads_a_prompt_without_the_settings_that_may_replace_it() -> None:
+    calls = [
+        node
+        for file in Path(qa_pipeline.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "load_prompt"
+    ]
+    assert len(calls) > 10
+    assert all(len(call.args) == 3 for call in calls)
 
 
 def test_a_prompt_that_changes_is_read_again(tmp_path: Path) -> None:
     settings = prompts(tmp_path, OWN)
-    before = load_prompt("en", "questions", settings.prompts)
+    before = load_prompt("en", "questions", settings)
     path = tmp_path / "prompts/en/questions.md"
     path.write_text(OWN.replace("Write", "Ask"), encoding="utf-8")
     os.utime(path, ns=(1, 1))
-    assert load_prompt("en", "questions", settings.prompts).hash != before.hash
+    assert load_prompt("en", "questions", settings).hash != before.hash
 
 
 @pytest.mark.parametrize(
@@ -124,19 +147,20 @@ def test_a_prompt_that_changes_is_read_again(tmp_path: Path) -> None:
         ("en/questions.md", OWN + "{persona}", r"has \{persona\}; below the line"),
         ("en/question.md", OWN, r"question\.md would not be read"),
         ("fr/questions.md", OWN, "would not be read"),
-        ("en/verify.md", OWN, "would not be read"),
+        ("en/verify.md", OWN, r"lacks \{claims\} and has"),
+        ("en/persona.md", OWN, "would not be read"),
     ],
 )
 def test_a_prompt_that_would_not_be_filled_or_not_be_read_is_refused(
     tmp_path: Path, name: str, text: str, said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said):
-        read_guidance(prompts(tmp_path, text, name))
+        check_own_prompts(prompts(tmp_path, text, name))
 
 
 def test_a_folder_of_prompts_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is no folder"):
-        read_guidance(GenerationSettings(prompts=tmp_path / "gone"))
+        check_own_prompts(LLMSettings(prompts=tmp_path / "gone"))
 
 
 FIELDS = """

@@ -255,7 +255,7 @@ def test_personas_and_examples_stand_in_the_prompt_and_other_ones_ask_anew() -> 
     first = write(chunks("a"), model, guidance=guidance)
     assert first["persona"].to_list() == ["nurse"]
     assert "A nurse on a night shift" in model.asked[0].prompt
-    assert "What does a card cost?" in model.asked[0].prompt
+    assert "What does a card cost?" in model.asked[0].system
     assert write(chunks("a"), ScriptedModel([]), guidance=guidance, previous=first).equals(first)
     again = ScriptedModel(ask_about_text)
     write(chunks("a"), again, previous=first)
@@ -403,7 +403,7 @@ def test_a_question_carries_the_users_fields_and_is_dropped_where_they_do_not_fi
     draft = DraftQuestionWithFields(question="What is a?", question_type="fact_single", fields=given)
     model = ScriptedModel([QuestionsWithFieldsReply(questions=[draft])])
     questions = write(chunks("a"), model, guidance=Guidance(fields=Urgency))
-    assert '- urgency: {"title": "Urgency", "type": "integer"}' in model.asked[0].prompt
+    assert '- urgency: {"title": "Urgency", "type": "integer"}' in model.asked[0].system
     row = questions.row(0, named=True)
     assert (row["status"], row["reason"], row["source_fields"]) == (*status[:2], kept)
     assert (row["detail"] or "").startswith(status[2] or "")

@@ -7,7 +7,8 @@ import pytest
 
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.pipeline.estimate import Estimate, estimate_run
+from qa_pipeline.pipeline.estimate import MOST_SAVINGS, Estimate, estimate_run
+from qa_pipeline.pipeline.expectations import IN_DOUBT
 from qa_pipeline.pipeline.open_requests import made_by
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
@@ -94,8 +95,13 @@ def test_questions_are_estimated_from_the_very_prompts_of_a_run(tmp_path: Path) 
     assert made.stages[0].input_tokens == sum(request_tokens(request) for request in questions)
 
 
+def with_generation(settings: Settings, **changes: Any) -> Settings:
+    generation = settings.generation.model_copy(update=changes)
+    return settings.model_copy(update={"generation": generation})
+
+
 def test_cutting_answers_is_estimated_by_how_often_the_settings_want_it(tmp_path: Path) -> None:
-    settings = settings_at(tmp_path)
+    settings = with_generation(settings_at(tmp_path), answers="from_passages")
     calls = {}
     for mode in ("rules", "auto", "model"):
         verification = settings.verification.model_copy(update={"split_claims": mode})
@@ -117,15 +123,55 @@ def test_questions_of_two_hops_are_looked_at_again_and_solved_from_each_passage(
 
 
 def test_every_further_draft_is_an_answer_more(tmp_path: Path) -> None:
-    settings = settings_at(tmp_path)
-    generation = settings.generation.model_copy(update={"drafts_per_question": 3})
+    settings = with_generation(settings_at(tmp_path), answers="from_passages")
     once, thrice = (
         {stage.stage: stage.calls for stage in estimate(one).stages}
-        for one in (settings, settings.model_copy(update={"generation": generation}))
+        for one in (settings, with_generation(settings, drafts_per_question=3))
     )
     assert thrice["questions"] == once["questions"]
     assert thrice["answer"] == pytest.approx(3 * once["answer"], rel=0.05)
     assert thrice["judge"] - CANARIES == pytest.approx(3 * (once["judge"] - CANARIES), rel=0.05)
+
+
+def test_answers_that_come_with_their_questions_are_calls_only_where_they_are_in_doubt(
+    tmp_path: Path,
+) -> None:
+    settings = settings_at(tmp_path)
+    at_once, apart = (
+        {stage.stage: stage for stage in estimate(each).stages}
+        for each in (settings, with_generation(settings, answers="from_passages"))
+    )
+    assert at_once["answer"].calls == pytest.approx(IN_DOUBT * apart["answer"].calls, abs=1)
+    assert at_once["questions"].output_tokens > 2 * apart["questions"].output_tokens
+    assert at_once["judge"].calls == apart["judge"].calls
+
+
+def test_the_three_largest_savings_are_named_with_their_size(tmp_path: Path) -> None:
+    settings = with_generation(
+        settings_at(tmp_path), answers="from_passages", drafts_per_question=2, questions_per_chunk=1
+    )
+    made = estimate(settings)
+    tokens = {stage.stage: stage.input_tokens + stage.output_tokens for stage in made.stages}
+    assert len(made.savings) == MOST_SAVINGS
+    assert [saving.tokens for saving in made.savings] == sorted(
+        (saving.tokens for saving in made.savings), reverse=True
+    )
+    sizes = {saving.change: saving.tokens for saving in made.savings}
+    assert sizes["generation.answers=with_questions"] == pytest.approx(
+        tokens["answer"] * (1 - IN_DOUBT) / 2, abs=1
+    )
+    half = sum(tokens.get(role, 0) for role in ("answer", "split", "verify", "judge")) / 2
+    assert sizes["generation.drafts_per_question=1"] == pytest.approx(half, abs=1)
+    assert all(saving.cost is None for saving in made.savings)
+
+
+def test_batch_delivery_would_save_half_of_what_gemini_costs(tmp_path: Path) -> None:
+    made = estimate(settings_at(tmp_path, provider="gemini", model="gemini-2.5-flash"))
+    (batch,) = [saving for saving in made.savings if saving.change.startswith("--half-price")]
+    assert made.cost is not None
+    assert batch.cost == made.cost / 2
+    later = estimate(settings_at(tmp_path, provider="gemini", model="gemini-2.5-flash", delivery="batch"))
+    assert not any(saving.change.startswith("--half-price") for saving in later.savings)
 
 
 def test_canaries_of_the_judge_are_in_the_estimate_where_they_are_switched_on(tmp_path: Path) -> None:

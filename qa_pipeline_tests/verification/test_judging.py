@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelError, UnreadableReplyError
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.verification.judging import assess_pairs
 from qa_pipeline_tests.curation.rows import (
@@ -55,8 +56,7 @@ def assess(
         model=model,
         settings=settings or JudgingSettings(),
         accept_grounding=accept_grounding,
-        workers=3,
-        seed=7,
+        llm=LLMSettings(workers=3, seed=7),
     ).to_dicts()
 
 
@@ -176,6 +176,6 @@ def test_a_batch_without_pairs_gives_an_empty_table() -> None:
         model=ScriptedModel([]),
         settings=JudgingSettings(),
         accept_grounding=1.0,
-        workers=1,
+        llm=LLMSettings(workers=1),
     )
     assert frame.height == 0

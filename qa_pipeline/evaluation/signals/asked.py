@@ -223,7 +223,7 @@ def _request(
     llm: LLMSettings,
     further: Mapping[str, Delimited] | None = None,
 ) -> Request[ReplyT]:
-    prompt = load_prompt(row["language"], name)
+    prompt = load_prompt(row["language"], name, llm)
     values = {label: delimit(text, label) for label, text in texts.items()} | dict(further or {})
     if "passages" in prompt.placeholders:
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])

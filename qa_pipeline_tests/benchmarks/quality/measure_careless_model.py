@@ -155,7 +155,9 @@ def trust_in_judge(
         with_evidence(verified, claims, claim_verdicts), passages, settings.canaries.judged
     )
     judge = ScriptedModel(lambda request: scored_reply(1.0))
-    assessed = judge_rows([canary.row for canary in drawn], passages, judge, settings.judging, workers=1)
+    assessed = judge_rows(
+        [canary.row for canary in drawn], passages, judge, settings.judging, llm=settings.llm
+    )
     decided = decide_judge_canaries(judge_canary_frame(drawn, assessed), settings.judging)
     return judge_trust(decided, settings.judging)
 

@@ -26,7 +26,7 @@ from qa_pipeline.models.base import Embedder
 from qa_pipeline.pipeline.estimate import Estimate, estimate_run
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
-from qa_pipeline.records import CallRecord, Usage
+from qa_pipeline.records import CallRecord, PairsReply, Usage
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import LLM_CALLS
@@ -63,10 +63,12 @@ def tokens(text: str) -> int:
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
-    asked = [f"What is said where it reads “{one[:120]}”?" for one in _sentences(request)]
-    return {
-        "questions": [{"question": one, "question_type": "fact_single"} for one in asked[: request.limit]]
-    }
+    asked = [
+        {"question": f"What is said where it reads “{one[:120]}”?", "question_type": "fact_single"}
+        | ({"quotes": [one], "answer": one, "coverage": "full"} if request.reply_model is PairsReply else {})
+        for one in _sentences(request)
+    ]
+    return {"questions": asked[: request.limit]}
 
 
 def _answer(request: Request[Any]) -> dict[str, Any]:

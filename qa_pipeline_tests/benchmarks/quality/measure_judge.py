@@ -86,7 +86,10 @@ def score_answers(
         PermanentModelError: the judge can answer no further request.
     """
     requests = [
-        ({"id": row["id"], "repeat": repeat}, _score_request(row, judging, llm.seed + repeat))
+        (
+            {"id": row["id"], "repeat": repeat},
+            _score_request(row, judging, llm.model_copy(update={"seed": llm.seed + repeat})),
+        )
         for repeat in range(repeats)
         for row in rated.iter_rows(named=True)
     ]
@@ -128,7 +131,7 @@ def rated_figures(rated: pl.DataFrame, scored: pl.DataFrame, *, resamples: int) 
     return figures
 
 
-def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any]:
+def _score_request(row: Row, judging: JudgingSettings, llm: LLMSettings) -> Request[Any]:
     passage = Passage(
         chunk_id=row["id"],
         title="",
@@ -137,7 +140,7 @@ def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any
         language=row["language"],
     )
     pair = cast("ProvedPairRow", {**row, "evidence_chunk_ids": [row["id"]], "batch": BATCH})
-    return judge_request(pair, {row["id"]: passage}, judging, seed)
+    return judge_request(pair, {row["id"]: passage}, judging, llm)
 
 
 def _scores(reply: Reply[Any] | ModelError, judging: JudgingSettings) -> Row:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import decide_judge_canaries
 from qa_pipeline.errors import ModelError, TransientModelError, UnreadableReplyError
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.storage.tables import JUDGE_CANARIES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -81,7 +82,7 @@ def test_a_canary_is_stored_under_the_documents_of_its_question_and_of_its_answe
     model, owners = ScriptedModel(honest_judge), passages()
     canaries = drawn()
     rows = {row["pair_id"]: row for row in proved()}
-    judge_rows([one.row for one in canaries], owners, model, JudgingSettings(), workers=1)
+    judge_rows([one.row for one in canaries], owners, model, JudgingSettings(), llm=LLMSettings(workers=1))
     asked = {(request.question, request.answer): set(request.documents) for request in model.asked}
     for canary in canaries:
         of_question = {owners[chunk].document_id for chunk in rows[canary.pair_id]["evidence_chunk_ids"]}
@@ -179,7 +180,9 @@ def test_a_batch_without_pairs_has_no_canaries(most: int) -> None:
 def decided(model: ScriptedModel, most: int = 8) -> list[tuple[str, str]]:
     """Expected verdict and verdict of each canary."""
     canaries, settings = drawn(most), JudgingSettings()
-    assessed = judge_rows([one.row for one in canaries], passages(), model, settings, workers=2, seed=7)
+    assessed = judge_rows(
+        [one.row for one in canaries], passages(), model, settings, llm=LLMSettings(workers=2, seed=7)
+    )
     frame = decide_judge_canaries(judge_canary_frame(canaries, assessed), settings)
     assert JUDGE_CANARIES.problems(frame) == []
     return list(frame.select("expected", "verdict").iter_rows())
@@ -215,8 +218,8 @@ def test_the_work_grows_with_the_pairs_and_not_with_their_square() -> None:
 def test_the_judge_cannot_tell_a_canary_from_a_pair() -> None:
     model = ScriptedModel(honest_judge)
     rows = proved()
-    judge_rows(rows, passages(), model, JudgingSettings(), workers=1, seed=7)
+    judge_rows(rows, passages(), model, JudgingSettings(), llm=LLMSettings(workers=1, seed=7))
     real = {request.key for request in model.asked}
     good = [canary.row for canary in of_kind(GOOD)]
-    judge_rows(good, passages(), model, JudgingSettings(), workers=1, seed=7)
+    judge_rows(good, passages(), model, JudgingSettings(), llm=LLMSettings(workers=1, seed=7))
     assert {request.key for request in model.asked[len(rows) :]} == real

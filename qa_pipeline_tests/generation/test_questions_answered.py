@@ -1,0 +1,151 @@
+"""Questions that come with their answers, in one call."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.guidance import Guidance
+from qa_pipeline.llm.base import Request
+from qa_pipeline.records import DraftPair, PairsReply, PairsWithFieldsReply, ReplyModel, SmallPairReply
+from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline_tests.generation.rows import ask_about_text, chunks
+from qa_pipeline_tests.generation.test_questions import Urgency, write
+from qa_pipeline_tests.support.scripted import ScriptedModel
+
+HOSTED = LLMSettings(provider="openai")
+SMALL = LLMSettings(provider="openai", profile="small")
+
+
+def pair(text: str, **changes: Any) -> DraftPair:
+    fields: dict[str, Any] = {
+        "quotes": [text],
+        "question": f"What is {text}?",
+        "question_type": "fact_single",
+        "answer": f"It is {text}.",
+        "coverage": "full",
+    }
+    return DraftPair(**(fields | changes))
+
+
+def pairs_about_text(request: Request[ReplyModel]) -> ReplyModel:
+    return PairsReply(questions=[pair(request.passages[0].text)])
+
+
+def answered(
+    questions: pl.DataFrame, frame: pl.DataFrame, model: ScriptedModel, **options: Any
+) -> pl.DataFrame:
+    settings = GenerationSettings.model_validate(options.pop("settings", {}))
+    return draft_answers(questions, frame, model, settings, HOSTED, **options)
+
+
+def test_an_answer_that_came_with_its_question_is_the_pair_and_costs_no_call() -> None:
+    frame = chunks("a", "b")
+    questions = write(frame, ScriptedModel(pairs_about_text), llm=HOSTED)
+    pairs = answered(questions, frame, ScriptedModel([]))
+    assert pairs["answer"].to_list() == ["It is a.", "It is b."]
+    assert pairs["used_chunk_ids"].to_list() == [["a"], ["b"]]
+    assert [row[0]["quote"] for row in pairs["citations"]] == ["a", "b"]
+    assert pairs["prompt_hash"].to_list() == questions["prompt_hash"].to_list()
+    assert answered(questions, frame, ScriptedModel([]), previous=pairs).equals(pairs)
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        {"coverage": "partial"},
+        {"coverage": "none", "quotes": [], "answer": ""},
+        {"quotes": []},
+        {"quotes": ["a", "what no chunk says"]},
+        {"quotes": ["a", " "]},
+        {"answer": " "},
+    ],
+)
+def test_what_the_reply_leaves_in_doubt_is_answered_from_the_retrieved_passages(
+    doubt: dict[str, Any],
+) -> None:
+    frame = chunks("a")
+    questions = write(frame, ScriptedModel([PairsReply(questions=[pair("a", **doubt)])]), llm=HOSTED)
+    assert questions["drafted_answer"].to_list() == [None]
+    model = ScriptedModel(ask_about_text)
+    assert answered(questions, frame, model)["answer"].to_list() == ["It is a."]
+    assert len(model.asked) == 1
+
+
+def test_an_answer_whose_chunk_the_search_does_not_show_is_drafted_anew() -> None:
+    frame, settings = chunks("a", "b"), GenerationSettings(require_round_trip=False)
+    questions = write(
+        frame,
+        ScriptedModel(pairs_about_text),
+        llm=HOSTED,
+        settings=settings,
+        retrieve=lambda q, _: [[("b", 1.0)]] * len(q),
+    )
+    model = ScriptedModel(ask_about_text)
+    answered(questions, frame, model)
+    assert [request.question for request in model.asked] == ["What is a?"]
+
+
+def test_a_quote_may_break_its_lines_elsewhere() -> None:
+    frame = chunks("a\nb")
+    retrieve = {"retrieve": lambda q, _: [[("a\nb", 1.0)]] * len(q)}
+    reply = PairsReply(questions=[pair("a\nb", quotes=["a  b"], question="What is Anna called?")])
+    questions = write(frame, ScriptedModel([reply]), llm=HOSTED, **retrieve)
+    assert questions["drafted_answer"].to_list() == ["It is a\nb."]
+
+
+def test_further_drafts_of_an_answer_are_asked_for() -> None:
+    frame = chunks("a")
+    questions = write(frame, ScriptedModel(pairs_about_text), llm=HOSTED)
+    model = ScriptedModel(ask_about_text)
+    pairs = answered(questions, frame, model, settings={"drafts_per_question": 2})
+    assert pairs["draft"].to_list() == [1, 2]
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "llm"),
+    [
+        (GenerationSettings(answers="from_passages"), HOSTED),
+        (GenerationSettings(), LLMSettings(provider="extractive")),
+    ],
+)
+def test_answers_are_calls_of_their_own_by_setting_and_by_rules(
+    settings: GenerationSettings, llm: LLMSettings
+) -> None:
+    model = ScriptedModel(ask_about_text)
+    write(chunks("a"), model, settings=settings, llm=llm)
+    assert '"quotes"' not in model.asked[0].system
+    assert "quotes" not in str(model.asked[0].reply_model.model_json_schema())
+
+
+def test_the_built_in_example_stands_in_the_part_that_all_chunks_share() -> None:
+    model = ScriptedModel(pairs_about_text)
+    write(chunks("a", "b"), model, llm=HOSTED, settings=GenerationSettings(examples="built_in"))
+    assert all("Lindvik" in request.system for request in model.asked)
+    assert len({request.system for request in model.asked}) == 1
+    with pytest.raises(ValueError, match="built_in, whose questions have answers"):
+        GenerationSettings(examples="built_in", answers="from_passages")
+
+
+def test_a_small_model_is_asked_for_one_quote_one_question_and_one_answer() -> None:
+    frame = chunks("a", "b")
+    replies = [
+        SmallPairReply(quote="a", question="What is a?", answer="It is a."),
+        SmallPairReply(quote="", question="", answer=""),
+    ]
+    model = ScriptedModel(lambda request: replies[request.passages[0].text == "b"])
+    questions = write(frame, model, llm=SMALL)
+    assert questions["reason"].to_list() == [None, "not_written"]
+    assert answered(questions, frame, ScriptedModel([]))["answer"].to_list() == ["It is a."]
+    usual = ScriptedModel(pairs_about_text)
+    write(frame, usual, llm=HOSTED)
+    assert len(model.asked[0].system) < len(usual.asked[0].system) / 2
+
+
+def test_a_small_model_that_is_asked_for_further_fields_is_asked_as_others_are() -> None:
+    model = ScriptedModel([PairsWithFieldsReply(questions=[])])
+    write(chunks("a"), model, llm=SMALL, guidance=Guidance(fields=Urgency))
+    assert '"fields"' in model.asked[0].system
