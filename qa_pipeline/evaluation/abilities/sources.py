@@ -109,7 +109,9 @@ class Source:
         columns = ("chunk_id", "document_id", "text", "language")
         rows = [(text.name, text.document, text.text, text.language) for text in self.texts]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
-        return gather(frame.with_columns(position=pl.int_range(pl.len()), repeats=pl.lit(None)), self.seed)
+        # a release does not tell these of its passages
+        further = {"repeats": pl.lit(None), "doubts": pl.lit(None), "char_start": pl.lit(0)}
+        return gather(frame.with_columns(position=pl.int_range(pl.len()), **further), self.seed)
 
     @cached_property
     def small_words(self) -> frozenset[str]:
