@@ -28,6 +28,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.doubt import SIGN
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.grouped_shares import share_by_group
 
@@ -76,8 +77,9 @@ def judge_table(folder: Path, table: dict[str, Any]) -> Iterator[dict[str, Any]]
 
 
 def plain(text: str) -> str:
-    """Return the text with one kind of blank, minus sign and apostrophe, and without case."""
-    text = re.sub(r"[\u2010-\u2015\u2212]", "-", unicodedata.normalize("NFKC", text)).replace("’", "'")
+    """Return the text with one kind of blank, minus sign and apostrophe, without case and signs of doubt."""
+    text = unicodedata.normalize("NFKC", SIGN.sub("", text))
+    text = re.sub(r"[\u2010-\u2015\u2212]", "-", text).replace("’", "'")
     return re.sub(r"\s+", " ", text).strip().casefold()
 
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.formats.pdf.raised import mark_raised
@@ -112,7 +112,8 @@ class Glyphs:
 
     def size(self, place: int) -> float:
         """Return the type size of a character."""
-        return self._raw.FPDFText_GetFontSize(self._page, self._places[place])
+        size: float = self._raw.FPDFText_GetFontSize(self._page, self._places[place])
+        return size
 
     def baseline(self, place: int) -> float:
         """Return how high a character stands."""
@@ -275,11 +276,14 @@ def _find_letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tup
     """Return the letter below or above each accent, in the same line or the next, and both as one."""
     accented: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
+    box = cache(box)
     lines = [line.span() for line in _LINE.finditer(text)]
     for number, line in enumerate(lines):
         accents = [mark.start() for mark in _ACCENT.finditer(text, *line)]
+        if not accents:
+            continue
         around_it = range(lines[max(number - 1, 0)][0], lines[min(number + 1, len(lines) - 1)][1])
-        places = [place for place in around_it if accents and text[place].isalpha()]
+        places = [place for place in around_it if text[place].isalpha()]
         letters = sorted((sum(box(place)[::2]), place) for place in places)
         for accent in accents:
             above = box(accent)

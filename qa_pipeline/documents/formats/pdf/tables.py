@@ -141,7 +141,7 @@ def pieces_of(line: Line, gap: float) -> list[Line]:
         if word.left - groups[-1][-1].right > gap:
             groups.append([])
         groups[-1].append(word)
-    return [part_of(line, words) for words in groups]
+    return [part_of(line, words) for words in groups] if len(groups) > 1 else [line]
 
 
 _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
