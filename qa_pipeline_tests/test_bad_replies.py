@@ -102,6 +102,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Sensible) 
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         settings = [("LLM__BASE_URL", server.url), ("LLM__MAX_TRIES", "1"), ("LLM__WORKERS", "1")]
         settings.append(("CANARIES__JUDGED", "0"))  # the judge gives the same scores to all
+        settings.append(("GENERATION__ANSWERS", "from_passages"))  # so that bad answers have calls too
         workspace = new_workspace(tmp_path, monkeypatch, settings)
         workspace.write({"boilers/guide.md": GUIDE})
         yield workspace
