@@ -117,6 +117,65 @@ The file is read from standard input unless the \fI\-\-input\fP option is used.
 
 If \fB\-\-reverse\fP is in effect, all lines are printed in the reverse order of the file.
 """
+GERMAN_DIALOGUE = """ANNA: Hast du die Katze gefüttert?
+BERT: Ich dachte, du hättest es getan. Heute bist du an der Reihe.
+ANNA: Wenn du meinst. Ich gehe jetzt und suche sie im Keller.
+BERT: Nimm die Lampe mit, sonst siehst du nichts.
+"""
+GERMAN_POEM = """Der Mond ist aufgegangen,
+die goldnen Sternlein prangen
+am Himmel hell und klar.
+Der Wald steht schwarz und schweiget,
+und aus den Wiesen steiget
+der weiße Nebel wunderbar.
+"""
+GERMAN_MINUTES = """# Protokoll der Sitzung vom 12. Mai
+
+Anwesend: Anna, Bert, Carla. Entschuldigt: Dora.
+
+1. Anna eröffnete die Sitzung um 10.05 Uhr.
+2. Bert berichtet, dass das Dach undicht ist. Es wird beschlossen, zwei Angebote einzuholen.
+3. Carla fragt bis Freitag bei der Bank nach.
+4. Die Sitzung wurde um 10.40 Uhr geschlossen.
+"""
+GERMAN_FORM = """Antrag auf Erteilung eines Ausweises
+
+Name: ______________________
+Straße: ____________________
+[ ] Ich habe die Bedingungen gelesen.
+[ ] Ich bin damit einverstanden, dass meine Daten gespeichert werden.
+Ort, Datum, Unterschrift: _________________
+"""
+SWEDISH_DIALOGUE = """ANNA: Har du matat katten?
+BERT: Jag trodde att du hade gjort det. I dag är det din tur.
+ANNA: Om du säger det. Då går jag och letar efter henne i källaren.
+BERT: Ta med dig lampan, annars ser du ingenting.
+"""
+SWEDISH_MINUTES = """# Protokoll fört vid möte den 12 maj
+
+Närvarande: Anna, Bert, Carla. Frånvarande: Dora.
+
+1. Anna öppnade mötet klockan 10.05.
+2. Bert rapporterade att taket läcker. Mötet beslutade att begära in två offerter.
+3. Carla frågar banken senast på fredag.
+4. Mötet avslutades klockan 10.40.
+"""
+SWEDISH_CHANGELOG = """# Ändringslogg
+
+## 2.4.1 - 2026-03-02
+
+- Rättade en krasch när filen är tom.
+- Uppdaterade requests till 2.31.
+
+## 2.4.0 - 2026-02-11
+
+- Lade till `--quiet`.
+- Tog bort stödet för Python 3.8.
+"""
+SWEDISH_LOG = """2026-05-01 12:00:01 INFO  server: lyssnar på port 8080
+2026-05-01 12:00:07 VARNING pool: 3 av 20 anslutningar är öppna
+2026-05-01 12:01:13 FEL jobb 17 misslyckades: disken är full
+"""
 NEAR_EQUAL = "# Rooms\n\n" + "\n\n".join(
     f"If the alarm sounds in room {number}, the guard of floor {number // 20 + 1} must open door {number}."
     for number in range(1, 201)
@@ -136,6 +195,14 @@ TEXTS: dict[str, str | bytes] = {
     "mixed.md": MIXED,
     "sorter.1": MAN_PAGE,
     "sorter.txt": ROFF,
+    "dialog.txt": GERMAN_DIALOGUE,
+    "gedicht.txt": GERMAN_POEM,
+    "protokoll.md": GERMAN_MINUTES,
+    "formular.txt": GERMAN_FORM,
+    "dialog-sv.txt": SWEDISH_DIALOGUE,
+    "protokoll-sv.md": SWEDISH_MINUTES,
+    "andringar-sv.md": SWEDISH_CHANGELOG,
+    "logg-sv.txt": SWEDISH_LOG,
     "rooms.md": NEAR_EQUAL,
 }
 FILLED_IN = "rooms.md"
