@@ -1,6 +1,7 @@
 """Three further ways to question a verified pair: solved from its quotes, answered without them, found again.
 
-(a) An independent model answers the question from the quotes of the proof alone, and should agree.
+(a) An independent model answers the question from the quotes of the proof alone, and should agree; only where
+    a step that weighs decided a claim, since rules have read the others from their quotes.
 (b) The model answers it from what it knows; if it can, the pair teaches it nothing (`memorised`).
 (c) The search finds the proving chunk, and other chunks that hold the same quotes are further positives.
 
@@ -9,7 +10,7 @@ Model calls are needed but for (c), and a last one compares what was said with t
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -47,8 +48,11 @@ class QuotedPairRow(DraftedPairRow):
     evidence_chunk_id: list[str]
     evidence_quote: list[str]
     further_chunk_ids: list[str]
+    is_in_doubt: bool
 
 
+_PROVING = ("citation", "alignment")
+"""Steps that accept a claim only where nothing sets it apart from its quote."""
 _AGREES = {"same": True, "different": False, "unsure": None}
 _ANSWERS: dict[Asked, Literal["solved_answer", "recalled_answer"]] = {
     "agrees": "solved_answer",
@@ -121,13 +125,11 @@ def _ask(
     notify: ProgressCallback,
 ) -> list[RoundTripColumns]:
     """Return the model's answer to each question, and its comparison with the pair's answer."""
-    attempts: list[tuple[int, Asked, Sequence[Passage]]] = []
-    for place, row in enumerate(rows):
-        attempts.append((place, "agrees", _quoted(row, passages)))
-        attempts.append((place, "memorised", ()))
-        chunks = dict.fromkeys(row["evidence_chunk_id"]) if _is_hop(row) else {}
-        if len(chunks) > 1:
-            attempts += [(place, "one_chunk_answers", (passages[chunk],)) for chunk in chunks]
+    attempts = [
+        (place, question, context)
+        for place, row in enumerate(rows)
+        for question, context in _attempts(row, passages)
+    ]
     requests: list[Request[Any]] = [
         recall_request(rows[place], llm)
         if question == "memorised"
@@ -158,6 +160,18 @@ def _ask(
     return trips
 
 
+def _attempts(
+    row: QuotedPairRow, passages: Mapping[str, Passage]
+) -> Iterator[tuple[Asked, Sequence[Passage]]]:
+    """Yield what a model is asked about a pair, and what it sees."""
+    if row["is_in_doubt"]:
+        yield "agrees", _quoted(row, passages)
+    yield "memorised", ()
+    chunks = dict.fromkeys(row["evidence_chunk_id"]) if _is_hop(row) else {}
+    if len(chunks) > 1:
+        yield from (("one_chunk_answers", (passages[chunk],)) for chunk in chunks)
+
+
 def _any(outcomes: Sequence[bool | None]) -> bool | None:
     """Return whether one of them is true; null where none is and one is unknown."""
     return True if True in outcomes else None if None in outcomes else False
@@ -176,8 +190,10 @@ def _with_quotes(
         .unique(["pair_id", "evidence_chunk_id", "evidence_quote"], maintain_order=True)
     )
     quotes = proofs.group_by("pair_id", maintain_order=True).agg("evidence_chunk_id", "evidence_quote")
+    doubts = claim_verdicts.filter(~pl.col("decided_by").is_in(_PROVING)).select("pair_id").unique()
     rows = pairs.join(quotes, on="pair_id", how="left", maintain_order="left").with_columns(
-        pl.col("evidence_chunk_id", "evidence_quote").fill_null([])
+        pl.col("evidence_chunk_id", "evidence_quote").fill_null([]),
+        is_in_doubt=pl.col("pair_id").is_in(doubts["pair_id"].implode()),
     )
     with_quotes = (
         pairs.select("pair_id", chunk_id="passage_ids")

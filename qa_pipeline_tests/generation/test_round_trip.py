@@ -74,6 +74,14 @@ def test_the_search_alone_says_where_the_proof_was_found_and_what_else_holds_it(
     assert found.select("target_rank", "further_chunk_ids").row(0) == (2, ["d"])
 
 
+def test_what_rules_proved_is_not_solved_again() -> None:
+    proved = FRAMES["claim_verdicts"].with_columns(decided_by=pl.lit("alignment"))
+    model = ScriptedModel(Plays(None, None))
+    found = trips(model, {**FRAMES, "claim_verdicts": proved})
+    assert [request.role for request in model.asked] == ["recall"]
+    assert found.select("status", "agrees", "memorised").row(0) == ("checked", None, False)
+
+
 def test_the_solver_sees_the_quotes_alone_and_memory_no_document() -> None:
     model = ScriptedModel(Plays(ANSWER, None))
     trips(model)

@@ -259,7 +259,9 @@ def _read_outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcom
 
 
 def _reply_model(name: str) -> type[ReplyModel]:
-    for model in ReplyModel.__subclasses__():
+    models = [*ReplyModel.__subclasses__()]
+    for model in models:  # which grows by the kinds of each kind
         if model.__name__ == name:
             return model
+        models += model.__subclasses__()
     raise ReplyStoreError(f"the store awaits a reply of a kind {name}: use the release that asked for it")
