@@ -184,7 +184,8 @@ def junit_xml(checked: Document) -> bytes:
             ElementTree.SubElement(case, kind, message=detail)
         else:
             ElementTree.SubElement(case, "system-out").text = detail
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    report: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return report
 
 
 def _xml_text(text: str) -> str:
