@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
@@ -175,7 +175,7 @@ def check_own_prompts(llm: LLMSettings) -> None:
         if language not in LANGUAGES or name not in NAMES:
             expected = f"{' or '.join(LANGUAGES)}, then {' or '.join(NAMES)}.md"
             raise SettingsError(f"llm.prompts: {file} would not be read: it must be {expected}")
-        load_prompt(language, cast("PromptName", name), llm)
+        load_prompt(language, name, llm)
 
 
 def refusal(language: str) -> str:
