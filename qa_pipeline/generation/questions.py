@@ -80,7 +80,7 @@ class Planned:
     """
 
     passages: tuple[Passage, ...]
-    request: Request[QuestionsReply]
+    request: Request[QuestionsReply | SmallPairReply]
     asked_in: int
     persona: str | None
 
@@ -243,7 +243,7 @@ def question_request(
     earlier_questions: Sequence[str] = (),
     persona: str | None = None,
     guidance: Guidance = NO_GUIDANCE,
-) -> "Request[QuestionsReply] | Request[SmallPairReply]":
+) -> Request[QuestionsReply | SmallPairReply]:
     """Return the request for questions about a chunk, or two for two hops, with their answers by setting.
 
     Args:
@@ -375,7 +375,10 @@ def still_valid(
 
 
 def _rows(
-    planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, guidance: Guidance
+    planned: Planned,
+    reply: Reply[QuestionsReply | SmallPairReply] | ModelError,
+    model: str,
+    guidance: Guidance,
 ) -> list[QuestionRow]:
     """Return a row for each planned question: the first draft of its type, else of another, or none."""
     request = planned.request

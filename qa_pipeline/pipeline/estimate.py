@@ -207,7 +207,7 @@ def savings(settings: Settings, stages: Sequence[StageEstimate]) -> tuple[Saving
             {"answer": (1 - IN_DOUBT) / drafts},
         ))  # fmt: skip
     if drafts > 1:
-        later = ("split", "verify", "judge")
+        later: tuple[Role, ...] = ("split", "verify", "judge")
         spared = (drafts - 1) / drafts
         shares.append((
             "generation.drafts_per_question=1",

@@ -57,6 +57,22 @@ def test_equal_calls_give_equal_bytes_in_whatever_order_they_come(
     assert table_bytes(frames[0], LLM_CALLS) == table_bytes(frames[1], LLM_CALLS)
 
 
+def test_each_stage_has_its_calls_and_tokens_a_kept_question() -> None:
+    calls: list[tuple[object, Usage, float | None]] = [
+        ("questions", Usage(100, 20), None),
+        ("judge", Usage(50, 10), None),
+        ("judge", Usage(50, 10), None),
+    ]
+    frame = calls_frame(records(calls), keep_prompts=False)
+    figures = ("stage", "calls_per_kept_question", "tokens_per_kept_question")
+    assert cost_summary(frame, kept_questions=2).stages.select(figures).rows() == [
+        ("questions", 0.5, 60),
+        ("judge", 1.0, 60),
+        ("all", 1.5, 120),
+    ]
+    assert "calls_per_kept_question" not in cost_summary(frame, kept_questions=0).stages
+
+
 def test_a_call_is_a_row_with_its_time_in_utc() -> None:
     row = calls_frame([call(usage=Usage(100, None, None, 5), cost=None)], keep_prompts=False).row(
         0, named=True

@@ -87,7 +87,7 @@ def counted(values: pl.Series) -> dict[str, int]:
 
 def tokens_of(calls: pl.DataFrame) -> int:
     """Return the tokens of calls, read and written."""
-    return int(calls["input_tokens"].sum() + calls["output_tokens"].sum())
+    return sum(int(calls[name].sum()) for name in ("input_tokens", "output_tokens"))
 
 
 def main() -> None:

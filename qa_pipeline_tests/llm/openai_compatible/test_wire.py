@@ -69,7 +69,8 @@ def test_the_schema_is_one_that_openai_takes_and_keeps_the_order_of_fields(
 ) -> None:
     schema = strict_schema(reply_model)
     assert strict_complaint(schema) is None
-    assert list(schema["properties"]) == schema["required"] == list(reply_model.model_json_schema()["properties"])
+    asked = list(reply_model.model_json_schema()["properties"])
+    assert list(schema["properties"]) == schema["required"] == asked
 
 
 def test_what_a_server_says_of_itself_fits_the_columns_of_the_store() -> None:
