@@ -57,7 +57,7 @@ _VERBS = words("""
     utföra visa välja växla återställa ändra öka öppna översätta""")
 _FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"))}
 _VERB, _INFINITIVE = "|".join(sorted(_FORMS)), "|".join(sorted(_VERBS))
-_CLAUSE = r"(?:(?! (?:så|skall) )[^,;:()?!]){8,120}"
+_CLAUSE = r"(?:(?! (?:så|skall|kommer) )[^,;:()?!]){8,120}"
 _THEN = r"(?:, så|,| så(?= (?:kan|ska|skall|måste|får|bör|har|blir|kommer|visas|går|behöver|finns|gäller)\b))"
 _RULES = r"(?:må|äger|skola|böra|ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
 _MAIN = r"(?!(?:eller|och|men|som|att|där|vilket|till|om|när|för|i|på|samt|det vill)\b|[\w-]+(?:,| eller | och ))[a-zåäö]{2,} .{10,}"
@@ -465,7 +465,7 @@ SWEDISH = Lexicon(
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?={_RULES}\b){_MAIN}",
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
-            states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b){_MAIN}",
+            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b)(?!(?:kan|har) (?:du|man)\b|blir du\b){_MAIN}",
                 "vad händer[ {source}] {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} {_MAIN}",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
