@@ -150,7 +150,10 @@ def _question(
         or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
         or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
-        or not phrases.idle.isdisjoint(groups.get("condition", "").split())
+        or not phrases.idle.isdisjoint(
+            groups.get("condition", "").split() + groups.get("goal", "").split()[:1]
+        )
+        or (statement.question_type == "reasoning" and _weak(f"is {groups.get('rest', '')}", phrases))
         or any(_breaks_off(groups[name], passage) for name in _WHOLE if name in groups)
         or (statement.opening and _conditions(passage.language).search(sentence.text))
     ):

@@ -645,7 +645,7 @@ ENGLISH = Lexicon(
             states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b|no\b|not\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
             states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
             states(
-                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) (?!supports|provides){_ACTS} {REST}", "what does {subject} do?", opening=True),
+                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) (?!supports|provides){_ACTS} {REST}", _BY + "what does {subject} do?", opening=True),
             states(
                 rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b){REST}",
                 _BY + "what does {subject} {verb}?", score=0.6),
@@ -714,8 +714,8 @@ ENGLISH = Lexicon(
         addressing=words("you your yours yourself"),
         dangling=re.compile(
             r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
-            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:[Mm]ore|[Ff]urther|[Aa]dditional) (?:information|details|documentation|examples)|[Ll]ine \d+|(?:smart|good|intelligent) enough|(?:all|one|each|both|some|any) of (?:them|which))\b"),
-        idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:[Mm]ore|[Ff]urther|[Aa]dditional) (?:information|details|documentation|examples)|[Ll]ine \d+|wherever|(?:some|several|many) things|(?:smart|good|intelligent) enough|(?:all|one|each|both|some|any) of (?:them|which))\b"),
+        idle=words("understand learn did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
             more simple reason result following case right wrong different easy hard better prime important

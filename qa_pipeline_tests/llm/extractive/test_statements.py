@@ -237,7 +237,9 @@ def test_a_heading_names_the_place_where_the_document_has_no_title() -> None:
 
 def test_what_a_thing_does_is_asked_where_a_paragraph_about_it_opens() -> None:
     sentence = "FJ-20 valves are brass. An FJ-20 tells the time."
-    assert asked("An FJ-20 tells the time of the day to everybody.", "en") == ["What does an FJ-20 do?"]
+    assert asked("An FJ-20 tells the time of the day to everybody.", "en") == [
+        "According to “Guide 7”, what does an FJ-20 do?"
+    ]
     assert asked(sentence, "en") == []
 
 
