@@ -15,7 +15,7 @@ GUIDE = "Pump guide\nStatus"
         ("en", "According to “Pump guide”, what is it?", "It is a valve of brass.", "names no subject"),
         (
             "en",
-            "According to “Pump guide”, what is “Green”?",
+            "According to “Pump guide”, what is the “Green” part of the house?",
             "A new pump of brass and steel in the big house is green.",
             "",
         ),
@@ -24,16 +24,31 @@ GUIDE = "Pump guide\nStatus"
             "en",
             "What does the pump need?",
             "The pump needs a new filter of fine mesh.",
-            "one thing of a subject",
+            "names next to nothing",
         ),
-        ("en", "What is a valve?", "A valve is a part of brass that stops the water of a pump.", ""),
+        (
+            "en",
+            "What is a valve?",
+            "A valve is a small brass part that stops hot water of a pump if its motor fails, till help comes.",
+            "",
+        ),
         ("en", "What happens if the main pump stops?", "If the main pump stops, the heat stops.", ""),
         ("en", "What is the limit for adults?", "The limit for adults is 20 books.", ""),
         ("en", "How much does the valve cost?", "The valve costs 5 euros.", ""),
-        ("en", "Can the same valve be used twice?", "The same valve cannot be used twice.", ""),
+        ("en", "Can the old brass valve be used twice?", "The old brass valve cannot be used twice.", ""),
         ("de", "Wie hoch ist die Mahngebühr für Erwachsene?", "Die Mahngebühr beträgt 5 Euro.", ""),
-        ("sv", "Vad händer om ventilen läcker?", "Om ventilen läcker, stannar pumpen.", ""),
-        ("en", "What happens if no status is given?", "If no status is given, the pump stops.", ""),
+        (
+            "sv",
+            "Vad händer om pumpens röda ventil läcker?",
+            "Om pumpens röda ventil läcker, stannar pumpen.",
+            "",
+        ),
+        (
+            "en",
+            "What happens if no status of the brass pump is given?",
+            "If no status of the brass pump is given, it stops.",
+            "",
+        ),
     ],
 )
 def test_a_question_is_worth_asking_unless_it_lacks_too_much(
@@ -49,3 +64,20 @@ def test_worth_falls_with_each_feature_that_is_missing() -> None:
     none, lacks = lacking("What is “Status”?", "Status", "Status", "en")
     assert full > LEAST_WORTH > none > 0.0
     assert len(lacks) > 2
+
+
+def test_a_question_that_does_not_say_where_its_answer_holds_is_worth_less() -> None:
+    answer = "The old brass valve needs a new filter of fine mesh and grey steel."
+    unplaced, lacks = lacking("What does the old brass valve need?", answer, GUIDE, "en")
+    assert lacks == ("it does not say where its answer holds",)
+    for question in (
+        "According to “Pump guide”, what does the old brass valve need?",
+        "What does the old brass valve of a pump need?",
+    ):
+        assert lacking(question, answer, GUIDE, "en")[0] > unplaced
+
+
+def test_what_a_model_asks_in_few_words_is_weighed_by_its_answer_alone() -> None:
+    question, answer = "What does the pump need?", "The pump needs a new filter of fine mesh."
+    assert lacking(question, answer, GUIDE, "en")[0] < LEAST_WORTH
+    assert lacking(question, answer, GUIDE, "en", by_rules=False)[0] >= LEAST_WORTH

@@ -24,7 +24,7 @@ from qa_pipeline.llm.extractive.passages import (
 )
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
-from qa_pipeline.text.lexicon.phrases import Phrases, Statement, fill
+from qa_pipeline.text.lexicon.phrases import Phrases, Statement, any_of, fill
 
 MIN_SENTENCE, MAX_SENTENCE = 30, 420
 """Characters of a sentence that can be an answer; a shorter one is a fragment."""
@@ -39,12 +39,14 @@ SURE = 0.7
 TERM = 0.9
 """Score from which a subject is a term that is being defined, and may be a single word."""
 _CLAUSES = ("goal", "condition", "rest", "tail")
-_TORN_WORD = re.compile(rf"[{SMALL}]- (?!and|or|to|och|eller|till|und|oder|bis)[{SMALL}]")
+_TORN_WORD = re.compile(rf"[{SMALL}][-\u2010] (?!and|or|to|och|eller|till|und|oder|bis)[{SMALL}]")
 """A word that was parted at the end of a line, unless it waits for the second part of a compound."""
 _NAMING = {"subject", "goal", "condition"}
 _WHOLE = ("goal", "condition")
 _TELLING = ("{rest}", "{verb}", "{unit}", "{done}")
 _SMALL = ("when", "verb")
+_OF_TERMS = {"subject", "be", "source"}
+"""All that a question names which asks what a term is: that holds wherever it is asked."""
 
 
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
@@ -148,7 +150,12 @@ def _question(
         or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
         or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
-        or not phrases.idle.isdisjoint(groups.get("condition", "").split())
+        or not phrases.idle.isdisjoint(
+            groups.get("condition", "").split() + groups.get("goal", "").split()[:1]
+        )
+        or (statement.question_type == "reasoning" and _weak(f"is {groups.get('rest', '')}", phrases))
+        or any(_breaks_off(groups[name], passage) for name in _WHOLE if name in groups)
+        or (statement.opening and _conditions(passage.language).search(sentence.text))
     ):
         return None
     has_name = any(is_identifier(word) for clause in clauses for word in clause.split())
@@ -171,8 +178,11 @@ def _question(
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
     groups["source"] = source
     question = fill(statement.template, groups, placed=False)
-    says_place = stems(place.title or place.heading) <= stems(question)
-    return question if has_name or says_place else fill(statement.template, groups, placed=True)
+    asked = {name for name in groups if f"{{{name}}}" in statement.template}
+    is_term = has_name and not statement.opening and asked <= _OF_TERMS
+    name = stems(place.title or place.heading)
+    says_place = 2 * len(name & stems(question)) >= len(name)
+    return question if is_term or says_place else fill(statement.template, groups, placed=True)
 
 
 def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:
@@ -207,6 +217,19 @@ def _is_broken(groups: Mapping[str, str], passage: Passage, phrases: Phrases) ->
     is_turned = not pronouns.isdisjoint(words[:1]) or not language.finite_verbs.isdisjoint(words[:-1])
     has_second_verb = re.search(rf"\b{language.and_word} [{SMALL}]+[ts]\b", rest) is not None
     return has_second_verb or ("subject" in groups and is_turned)
+
+
+def _breaks_off(clause: str, passage: Passage) -> bool:
+    """Return whether a clause ends where another one would begin: "which accounts get checked when"."""
+    language = lexicon(passage.language)
+    ends = language.joiners | language.conditional_words | language.question_openers
+    return clause.split()[-1].lower() in (ends - language.prepositions) | language.infinitive_marks
+
+
+@functools.cache
+def _conditions(language: str) -> re.Pattern[str]:
+    """Return a pattern of conditions: what a thing does under some is not what it does."""
+    return re.compile(rf"\b{any_of(','.join(lexicon(language).conditions))}\b")
 
 
 def _content(clause: str, passage: Passage) -> list[str]:

@@ -85,6 +85,13 @@ _MAIN = (
     r".{12,}"
 )
 _WHEN = "(?:if|when|whenever|before|after|as soon as|as long as|unless)"
+_HAPPENS = (
+    r"(?![^;]*\b(?:can|could|should|may|might|must|want|please|allows?|lets|available|probably|recommended|best|better|"
+    rf"useful|easy|need|needs)\b){_MAIN}"
+)
+"""A main clause that tells a consequence, and no advice, ability or wish."""
+_WISH = r"(?!(?:you|users) (?:want|wish|need|like|would|prefer|have any)\b|[^,]*\b(?:you (?:can|should|must|will|may)|please)\b)"
+_UNSET = "(?!set to |you (?:want|wish|like|prefer|need)\\b)"
 _HAS = r"(?P<verb>contain|include|require|support|provide|need|accept|represent|use|cover|produce|receive)"
 _RESTS_ON = (
     r"(?P<verb>depend|belong|consist|lead|result|differ|correspond|contribute|come|listen|respond)s "
@@ -499,16 +506,16 @@ ENGLISH = Lexicon(
                 _BY + "how do you {goal}?", "procedure"),
             states(rf"(?P<when>If|When|After|Before|Once) (?P<condition>{CLAUSE}), {_YOU}\b.*",
                 _BY + "what should you do {when} {condition}?", "procedure"),
-            states(r"For (?P<condition>[^,;:()]{8,80}), (?:you (?:can|should) )?(?:use|install|choose|try|select) .{8,}",
+            states(r"For (?P<condition>[^,;:()]{8,80}), (?:you (?:can|should) )?(?:use|install) .{8,}",
                 _BY + "what should you use for {condition}?"),
-            states(rf"(?P<when>If|When|Whenever|As soon as|After|Once) {_HOLDS}(?P<condition>(?!\d|many |some |several |a few |all ){CLAUSE}), {_MAIN}",
+            states(rf"(?P<when>If|When|Whenever|As soon as|After|Once) {_HOLDS}{_WISH}(?P<condition>(?!\d|many |some |several |a few |all ){CLAUSE}), {_HAPPENS}",
                 _BY + "what happens {when} {condition}?", "reasoning"),
             states(
                 r"(?P<when>If|When|Once|After|Before) (?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{12,100}?)(?<!when)(?<!if)(?<!that),? you "
                 r"(?:can|must|should|need|may|will)\b.{8,}", _BY + "what should you do {when} {condition}?", "procedure"),
             states(
-                rf"(?P<when>If|When|Once|After) {_HOLDS}(?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{{12,100}}?)(?<!when)(?<!if)(?<!that)(?<!where) (?:it|they) "
-                r"(?:can|must|should|may|will|is|are)\b.{8,}", _BY + "what happens {when} {condition}?", "reasoning"),
+                rf"(?P<when>If|When|Once|After) {_HOLDS}{_WISH}(?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{{12,100}}?)(?<!when)(?<!if)(?<!that)(?<!where) (?:it|they) "
+                r"(?:will|is|are)\b.{8,}", _BY + "what happens {when} {condition}?", "reasoning"),
             states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
                 rf"{_YOU}\b .*", _BY + "how do you {goal}?", "procedure"),
@@ -533,25 +540,25 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<be>does|do|did) not (?P<rest>[^;:()]{{3,110}}?),? because (?!of\b).{{8,}}",
                 _BY + "why {be} {subject} not {rest}?", "reasoning"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!be used|used|able)[^;:()]{{3,110}}?) (?:so that|in order to|to (?:ensure|avoid|prevent|allow|make "
+                rf"{SUBJECT} (?!can|may|will|could|might){_AUXILIARY} (?P<rest>(?!be used|used|able)[^;:()]{{3,110}}?) (?:so that|in order to|to (?:ensure|avoid|prevent|allow|make "
                 r"sure|protect|improve|reduce|keep|help)) .{8,}", _BY + "why {be} {subject}{not} {rest}?", "reasoning"),
             states(
                 r"You (?:can|may|should|must) (?:also )?use [^,;:()]{2,60} to (?P<goal>(?!do\b|use\b)[a-z]+ [^,;:()]{6,90})\.",
                 _BY + "how can you {goal}?", "procedure"),
             states(
                 rf"You (?P<be>can|should|must|may)(?P<not>(?: not)?) (?P<rest>(?!be |also )[^,;:()]{{8,90}}?),? {_WHEN} "
-                r"(?!possible|necessary|any|not|so|you (?:want|like|wish|prefer))[^;:]{8,}",
+                rf"{_UNSET}(?!possible|necessary|any|not|so|you (?:want|like|wish|prefer))[^;:]{8,}",
                 _BY + "when {be} you{not} {rest}?", "reasoning"),
             states(
                 rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}(?<!see)(?<!check)(?<!consider)(?<!determine)(?<!decide)(?<!verify)) {_WHEN} "
-                r"(?!possible|available|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
+                rf"{_UNSET}(?!possible|available|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT}(?<![^s]s) {_THIRD} (?P<rest>(?!(?:{_MODAL}|are|is|was|were|have|do) )[^,;:()]{{4,80}}?)(?<! as),? "
-                r"(?:if|when|whenever|as soon as|unless) (?!possible|available|"
+                rf"(?:if|when|whenever|as soon as|unless) {_UNSET}(?!possible|available|"
                 r"necessary|any|not|so)[^;:]{8,}", _BY + "when does {subject} {verb} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} (?P<be>can|may|should|is|are|will|does|do)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
-                r"able|been)[^,;:()]{8,110})\.", _BY + "{be} {subject} {rest}?"),
+                r"able|been|[^.]* (?:and|but) )[^,;:()]{8,110})\.", _BY + "{be} {subject} {rest}?"),
             states(
                 r"You (?P<be>can|may|should|must)(?:not| not| never) (?P<rest>(?!only|just|always|necessarily|be able|been)"
                 r"[^,;:()]{12,110})\.", _BY + "{be} you {rest}?"),
@@ -577,7 +584,7 @@ ENGLISH = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>is|are|was) (?P<rest>called|named|known as) .{{3,}}",
                 _BY + "what {be} {subject} {rest}?"),
-            states(rf"{SUBJECT} (?P<be>is|are) (?:also |simply )?(?P<rest>(?:an?|the|one of the) {REST})",
+            states(rf"{SUBJECT} (?P<be>is|are) (?:also |simply )?(?P<rest>(?:an?|the(?! (?:first|second|most|only) )) {REST})",
                 _BY + "what {be} {subject}?"),
             states(
                 rf"The [\w<>.“”\"-]{{2,40}} (?P<kind>{_KINDS}) (?:also )?(?P<rest>(?:(?:{_VERB})s|{_ACTS}|lets|allows|enables) "
@@ -618,7 +625,7 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
                 rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} (?!possible|available|necessary|any|not|so)[^;:]{{8,}}",
+                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:(?<!is )(?<!are )(?<!was )|(?!an? |the ))(?:(?! that | which | who )[^,;:()]){{2,90}}?),? {_WHEN} {_UNSET}(?!possible|available|necessary|any|not|so)[^;:]{{8,}}",
                 _BY + "when {be} {subject}{not} {rest}?", "reasoning"),
             states(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?{_DONE}) (?:by (?:[a-z]+ )?[a-z]+ing|using|by means of|through the|via|with "
@@ -638,7 +645,7 @@ ENGLISH = Lexicon(
             states(rf"{SUBJECT}(?<![^s]s) {_HAS}s (?!as\b|for\b|to\b|in\b|with\b|by\b|from\b|only\b|no\b|not\b){REST}", _BY + "what does {subject} {verb}?", score=0.6),
             states(rf"(?P<subject>[^,;:()]{{3,60}}?[^s]s) {_HAS} (?!as\b){REST}", _BY + "what do {subject} {verb}?", score=0.6),
             states(
-                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) (?!supports|provides){_ACTS} {REST}", "what does {subject} do?", opening=True),
+                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) (?!supports|provides){_ACTS} {REST}", _BY + "what does {subject} do?", opening=True),
             states(
                 rf"{SUBJECT}(?<![^s]s) (?P<verb>{_TRANSITIVE})s (?!as\b|that\b|in\b|to\b|on\b|for\b|with\b|by\b|from\b|at\b|no\b|not\b|only\b){REST}",
                 _BY + "what does {subject} {verb}?", score=0.6),
@@ -707,8 +714,8 @@ ENGLISH = Lexicon(
         addressing=words("you your yours yourself"),
         dangling=re.compile(
             r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
-            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:all|one|each|both|some|any) of (?:them|which))\b"),
-        idle=words("did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
+            r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:[Mm]ore|[Ff]urther|[Aa]dditional) (?:information|details|documentation|examples)|[Ll]ine \d+|wherever|(?:some|several|many) things|(?:smart|good|intelligent) enough|(?:all|one|each|both|some|any) of (?:them|which))\b"),
+        idle=words("understand learn did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
             more simple reason result following case right wrong different easy hard better prime important
@@ -716,7 +723,7 @@ ENGLISH = Lexicon(
         abstract=words("""
             answer approach concept advantage alternative assumption benefit caveat consequence difference
             disadvantage drawback effect example exception fact former goal idea intent issue latter main
-            motivation option point possibility problem purpose question reason result rule solution thing way
+            although once total wherever motivation option point possibility problem purpose question reason result rule solution thing way
             workaround concern aim challenge one part rest difficulty note remember all each every some any no
             many most several few if when while since whether because only notes warning tip caution important
             hint remark list overview information documentation addition instance particular case cases contrast general

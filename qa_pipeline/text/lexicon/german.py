@@ -55,13 +55,14 @@ _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
 _RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können|sollte|sollten)\b"
 _MAIN = (
     r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
+    r"(?:bietet|bieten|empfiehlt|lohnt) |(?:ist|sind|wäre) (?:es|das|dies)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
 _COUNT = any_of("zwei, drei, vier, fünf, sechs, sieben, acht, neun, zehn, zwölf, vierzehn, dreißig")
 _COUNTED = rf"(?:{_COUNT}|\d[\d.,]*)"
 _MODAL = "muss|müssen|darf|dürfen|soll|sollen|sollte|sollten|kann|können"
 _FINITE = rf"{_MODAL}|ist|sind|wird|werden|hat|haben|war|waren|wurde|wurden"
-_YOU = rf"(?:so |dann )?(?:werden Sie .* müssen|(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erreichen|verlieren|brauchen|benötigen|merken|besitzen|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
+_YOU = rf"(?:so |dann )?(?!\w+ Sie bereit\b)(?:werden Sie .* müssen|(?:{_MODAL}) (?:Sie|man|du)|(?!haben|werden|sind|hätten|würden|wären|erreichen|verlieren|brauchen|benötigen|merken|besitzen|erhalten|bekommen|sehen|finden)\w+n Sie|\w+e? (?:man|du))"
 _BODY = (
     r"(?:Der|Die|Das) [A-ZÄÖÜ][\w-]*(?:vorstand|leitung|behörde|amt|rat|versammlung|ausschuss|minister|präsident|leiter|"
     r"verwaltung|gericht|kommission|regierung|agentur|stelle|Vorstand|Leitung|Behörde|Rat|Ausschuss|Verwaltung|"
@@ -478,7 +479,7 @@ GERMAN = Lexicon(
         statements=(
             states(
                 r"(?:Wenn|Falls|Möchten) (?:Sie|du|man) (?P<goal>(?!.*\b(?:keine?n?|nicht|noch|lieber) )[^,;:()]{4,90} [a-zäöüß]+n) "
-                r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das |werden|wird).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
+                r"(?:wollen|möchten|willst|möchtest|will|möchte), (?!bevor|nachdem|weil|der |die |das |werden|wird|ist es ).{12,}", "wie kann man[ {source}] {goal}?", "procedure"),
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
@@ -514,7 +515,7 @@ GERMAN = Lexicon(
                 r"(?:Mit|Über|Durch|Mithilfe|In|Unter) [^,;:()]{3,90}? (?:können Sie|kann man|kannst du) (?:auch )?(?P<goal>[^,;:()]{5,100} [a-zäöüß]+n)(?:\.|, .+)",
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(
-                r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:mit|über|mittels|durch|per|via|"
+                r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)(?:(?! und )[^,;:()]){3,60}?) (?:mit|über|mittels|durch|per|via|"
                 r"mithilfe) [^,;:()]{3,70} (?P<tail>(?!werden)[a-zäöüß]{4,}n)(?:\.|, .+)", "wie kann man[ {source}] {rest} {tail}?", "procedure"),
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:zum|zur|für) [^,;:()]{4,90} "
@@ -580,7 +581,7 @@ GERMAN = Lexicon(
                 "was passiert[ {source}] {when} {rest}?", "reasoning"),
             *(
                 states(
-                    rf"(?P<when>In|Im|Auf|Unter|Bei|Am|An|Zu|Zum|Zur|Neben|Über|Hinter) (?P<rest>{_NAMES}) (?P<verb>{verbs}) (?!Sie\b|man\b|es\b|kein|nicht)"
+                    rf"(?P<when>In|Im|Auf|Unter|Bei|Am|An|Zu|Zum|Zur|Über|Hinter) (?P<rest>{_NAMES}) (?P<verb>{verbs}) (?!Sie\b|man\b|es\b|kein|nicht)"
                     r".{10,}", asker, score=0.7)
                 for verbs, asker in (
                     ("befindet sich|befinden sich", "was befindet sich[ {source}] {when} {rest}?"),
@@ -595,7 +596,7 @@ GERMAN = Lexicon(
                 r"hinter|links|rechts|oben|ganz|direkt) .{5,}", "wo {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>heißt|heißen|lautet|lauten) (?!nicht|dass).{{4,}}", "wie {verb} {subject}[ {source}]?"),
             states(
-                rf"(?:Im|Auf|Am|In) {_NAMES} (?:können Sie|kann man|kannst du) (?P<goal>(?!auch|dann|nun|hier|jetzt)[^,;:()]{{5,100}} [a-zäöüß]+n)(?:\.|, .+)",
+                rf"(?:Im|Auf|Am(?! [a-zäöüß]+sten )|In) {_NAMES} (?:können Sie|kann man|kannst du) (?P<goal>(?!auch|dann|nun|hier|jetzt)[^,;:()]{{5,100}} [a-zäöüß]+n)(?:\.|, .+)",
                 "wo kann man[ {source}] {goal}?", "procedure"),
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) (?:schriftlich|elektronisch|unverzüglich|jährlich|zusammenhängend|gesondert|öffentlich|unentgeltlich) "
@@ -707,7 +708,7 @@ GERMAN = Lexicon(
                 r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
                 r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt[ {source}] für {subject}?",
                 "reasoning", score=0.6),
-            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
+            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}[ {source}]?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
                 rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"
@@ -787,7 +788,7 @@ GERMAN = Lexicon(
         addressing=words("Sie Ihr Ihre Ihren Ihrem Ihrer Ihres du dein deine deinen deinem deiner dich dir man sich sein seine seinen"),
         dangling=re.compile(r"(?:z\. ?B\.)|\b(?:dies\w*(?! (?:Gesetz|Verordnung|Satzung|Ordnung|Richtlinie))|oben|obige\w*|unten|wir|uns|unser\w*|dies(?:er|e|es|em|en)? (?:Weise|Fall|Fällen|Art|Grund|Zweck|Option|Optionen|Werte)|tun Sie dies|"
             r"(?:unterstützt|erlaubt|ermöglicht|macht) (?:dies|das)[.,]|Ersteres|Letzteres|desselben|auch|jedoch|daher|deshalb|zudem|außerdem|hingegen|dagegen|stattdessen|beispielsweise|ebenfalls|ebenso|"
-            r"somit|allerdings|im Übrigen)\b|wählen Sie \d\.$|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
+            r"somit|allerdings|im Übrigen|genannten?|(?:einige|viele|mehrere) Dinge|[Zz]eile \d+|das (?:nicht|der|auch|besonders|nur|kann|wird)|(?:[Nn]ähere|[Ww]eitere|[Mm]ehr) Informationen|genug, um)\b|wählen Sie \d\.$|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
             rf"(?!(?: [\w§.,-]+){{0,10}}? (?:[A-ZÄÖÜ][\w-]*{_LAW}(?:e?s|buch(?:e?s|s)?)?\b|[A-Z]\w*[GBO]\b))"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
         weak=words("""

@@ -57,7 +57,7 @@ _VERBS = words("""
     utföra visa välja växla återställa ändra öka öppna översätta""")
 _FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"))}
 _VERB, _INFINITIVE = "|".join(sorted(_FORMS)), "|".join(sorted(_VERBS))
-_CLAUSE = r"(?:(?! (?:så|skall) )[^,;:()?!]){8,120}"
+_CLAUSE = r"(?:(?! (?:så|skall|kommer) )[^,;:()?!]){8,120}"
 _THEN = r"(?:, så|,| så(?= (?:kan|ska|skall|måste|får|bör|har|blir|kommer|visas|går|behöver|finns|gäller)\b))"
 _RULES = r"(?:må|äger|skola|böra|ska|skall|får|måste|bör|gäller|döms|har|är|kan|behöver|krävs)"
 _MAIN = r"(?!(?:eller|och|men|som|att|där|vilket|till|om|när|för|i|på|samt|det vill)\b|[\w-]+(?:,| eller | och ))[a-zåäö]{2,} .{10,}"
@@ -459,15 +459,15 @@ SWEDISH = Lexicon(
         statements=(
             states(rf"Om (?:du|man) (?:vill|önskar) (?=[a-zåäö]+a |få |gå |se |ge |ta )(?P<goal>(?:(?! (?:så|kan|ska|måste) )[^,;:()]){{5,90}}){_THEN}? {_YOU}\b.*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
-            states(rf"(?P<when>Om|När) (?P<condition>{_CLAUSE}){_THEN} {_YOU}\b.*",
+            states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} {_YOU}\b.*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) (?:kan|måste|ska|behöver|bör) du\b.*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?={_RULES}\b){_MAIN}",
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
-            states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b){_MAIN}",
+            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b)(?!(?:kan|har) (?:du|man)\b|blir du\b){_MAIN}",
                 "vad händer[ {source}] {when} {condition}?", "reasoning"),
-            states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} {_MAIN}",
+            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!(?:blir|har) du\b){_MAIN}",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(
                 r"Om (?P<condition>[^,;:()]{8,100} (?:[a-zåäö]{2,}(?:r|s|t|ts|de|des|it|its)|nytt|kraft|annat|skäl|fall|avtal))"
@@ -649,7 +649,7 @@ SWEDISH = Lexicon(
             states(
                 r"(?P<subject>(?:(?!(?:ska|skall|får|bör|måste) )[^\s,;:()]+ ){2,6}?[^\s,;:()]+) (?:ska|skall|får|bör|måste) (?:inte |ej |endast |alltid )?[a-zåäö]+s\b .{10,}",
                 "vad gäller[ {source}] för {subject}?", "reasoning", score=0.6),
-            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
+            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}[ {source}]?", opening=True),
             states(
                 rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
                 rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),

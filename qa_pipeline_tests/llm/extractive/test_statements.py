@@ -27,7 +27,7 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "en",
             "The FJ-20 was released in March 2021 and replaced another pump.",
-            "When was the FJ-20 released?",
+            "According to “Guide 7”, when was the FJ-20 released?",
         ),
         (
             "en",
@@ -44,18 +44,22 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
             "If the safety valve leaks, you must close the tap.",
             "According to “Guide 7”, what should you do if the safety valve leaks?",
         ),
-        ("en", "The FJ-20 must be stopped before the tap is opened.", "When must the FJ-20 be stopped?"),
+        (
+            "en",
+            "The FJ-20 must be stopped before the tap is opened.",
+            "According to “Guide 7”, when must the FJ-20 be stopped?",
+        ),
         (
             "en",
             "The fee for the FJ-20 must be paid within 30 days of its delivery.",
-            "Within how many days must the fee for the FJ-20 be paid?",
+            "According to “Guide 7”, within how many days must the fee for the FJ-20 be paid?",
         ),
         (
             "en",
             "A member may borrow at most ten books in a month.",
-            "How many books may a member borrow at most in a month?",
+            "According to “Guide 7”, how many books may a member borrow at most in a month?",
         ),
-        ("en", "The FJ-20 is loud because the fan is old.", "Why is the FJ-20 loud?"),
+        ("en", "The FJ-20 is loud because the fan is old.", "According to “Guide 7”, why is the FJ-20 loud?"),
         (
             "en",
             "The tenant of a flat must report any damage in writing.",
@@ -69,7 +73,7 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "en",
             "A member cannot borrow the books of the archive.",
-            "Can a member borrow the books of the archive?",
+            "According to “Guide 7”, can a member borrow the books of the archive?",
         ),
         (
             "sv",
@@ -84,7 +88,7 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "sv",
             "En medlem ska lämna tillbaka boken inom 28 dagar från lånet.",
-            "Inom hur många dagar ska en medlem lämna tillbaka boken?",
+            "Inom hur många dagar ska en medlem lämna tillbaka boken enligt ”Guide 7”?",
         ),
         (
             "sv",
@@ -109,9 +113,9 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "de",
             "Ein Mitglied muss das Buch innerhalb von 28 Tagen zurückgeben.",
-            "Innerhalb von wie vielen Tagen muss ein Mitglied das Buch zurückgeben?",
+            "Innerhalb von wie vielen Tagen muss ein Mitglied laut „Guide 7“ das Buch zurückgeben?",
         ),
-        ("de", "Das FJ-20 ist laut, weil der Lüfter alt ist.", "Warum ist das FJ-20 laut?"),
+        ("de", "Das FJ-20 ist heiß, weil der Lüfter alt ist.", "Warum ist das FJ-20 laut „Guide 7“ heiß?"),
         ("sv", "En bildkarta är en grupp med en eller flera stödpunkter.", "Vad är en bildkarta?"),
         (
             "sv",
@@ -122,7 +126,7 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "sv",
             "FJ-20 togs i drift den 12 september 1974 och byggdes om år 2016.",
-            "När togs FJ-20 i drift?",
+            "När togs FJ-20 i drift enligt ”Guide 7”?",
         ),
         (
             "sv",
@@ -139,7 +143,7 @@ def asked(text: str, language: str, *, heading: str = "Nordic valves", title: st
         (
             "de",
             "Das FJ-20 wurde am 17. Juni 2022 im Werk eröffnet.",
-            "Wann wurde das FJ-20 im Werk eröffnet?",
+            "Wann wurde das FJ-20 laut „Guide 7“ im Werk eröffnet?",
         ),
         (
             "de",
@@ -208,7 +212,10 @@ def test_words_that_only_tie_a_sentence_to_others_are_left_out() -> None:
             "By default, the safety valve must be replaced by the owner.",
             "By default, according to “Guide 7”, what must the safety valve be replaced by?",
         ),
-        ("In addition, FJ-20 pumps measure the pressure of the house.", "What do FJ-20 pumps measure?"),
+        (
+            "In addition, FJ-20 pumps measure the pressure of the house.",
+            "According to “Guide 7”, what do FJ-20 pumps measure?",
+        ),
         ("In these cases, FJ-20 pumps measure the pressure of the house.", None),
     ],
 )
@@ -223,14 +230,16 @@ def test_a_place_is_not_named_where_the_question_names_it_already() -> None:
 
 def test_a_heading_names_the_place_where_the_document_has_no_title() -> None:
     sentence = "If the safety valve leaks, the pump stops."
-    assert asked(sentence, "en", title="") == [
-        "According to “Nordic valves”, what happens if the safety valve leaks?"
+    assert asked(sentence, "en", title="", heading="Nordic boilers") == [
+        "According to “Nordic boilers”, what happens if the safety valve leaks?"
     ]
 
 
 def test_what_a_thing_does_is_asked_where_a_paragraph_about_it_opens() -> None:
     sentence = "FJ-20 valves are brass. An FJ-20 tells the time."
-    assert asked("An FJ-20 tells the time of the day to everybody.", "en") == ["What does an FJ-20 do?"]
+    assert asked("An FJ-20 tells the time of the day to everybody.", "en") == [
+        "According to “Guide 7”, what does an FJ-20 do?"
+    ]
     assert asked(sentence, "en") == []
 
 

@@ -126,10 +126,14 @@ def test_the_terms_of_a_list_are_asked_for_by_what_is_said_of_them() -> None:
 @pytest.mark.parametrize(
     ("language", "lead", "question"),
     [
-        ("en", "The library lends books. The FJ-20 supports:", "What does the FJ-20 support?"),
+        (
+            "en",
+            "The library lends books. The FJ-20 supports:",
+            "According to “A Guide”, what does the FJ-20 support?",
+        ),
         ("en", "The following cards are accepted:", "According to “A Guide”, which cards are accepted?"),
         ("sv", "Ansökan ska innehålla:", "Vad ska ansökan innehålla enligt ”A Guide”?"),
-        ("de", "Das FJ-20 umfasst folgende Teile:", "Was umfasst das FJ-20?"),
+        ("de", "Das FJ-20 umfasst folgende Teile:", "Was umfasst das FJ-20 laut „A Guide“?"),
     ],
 )
 def test_the_members_of_a_list_answer_for_the_sentence_that_announces_them(
@@ -201,7 +205,9 @@ def test_a_paragraph_that_cannot_be_read_alone_answers_for_nothing(paragraph: st
 def test_a_rule_of_a_law_is_asked_for_by_the_name_of_the_law() -> None:
     text = "## 5 §\n\nEn kommun får meddela föreskrifter om avgifter för den tillsyn som kommunen utövar."
     path = ("Lag (2006:412) om tillsyn", "2 kap. Avgifter", "5 §")
-    assert list(found(text, *path, language="sv", title=path[0])) == ["Vad får en kommun meddela?"]
+    assert list(found(text, *path, language="sv", title=path[0])) == [
+        "Vad får en kommun meddela enligt lagen om tillsyn?"
+    ]
 
 
 @pytest.mark.parametrize(
