@@ -28,7 +28,7 @@ The pump of the Kestrel 4 weighs 12 kg. The filter of the pump is changed every 
 
 ## Pressure
 
-The pressure of the circuit is 2 bar. A surge tank is a vessel that takes up sudden pressure.
+The pressure of the circuit is 2 bar. A surge tank is a closed steel vessel that takes up sudden pressure.
 """
 HEAVY = ("torch", "sentence_transformers", "faiss", "google.genai", "dagster", "polars")
 

@@ -29,7 +29,7 @@ GUIDE = "Pump guide\nStatus"
         (
             "en",
             "What is a valve?",
-            "A valve is a small brass part that stops hot water of a pump if its motor fails, till help comes.",
+            "A valve is a small brass part that stops hot water of a pump if a fan fails, till help comes.",
             "",
         ),
         ("en", "What happens if the main pump stops?", "If the main pump stops, the heat stops.", ""),
@@ -64,17 +64,6 @@ def test_worth_falls_with_each_feature_that_is_missing() -> None:
     none, lacks = lacking("What is “Status”?", "Status", "Status", "en")
     assert full > LEAST_WORTH > none > 0.0
     assert len(lacks) > 2
-
-
-def test_a_question_that_does_not_say_where_its_answer_holds_is_worth_less() -> None:
-    answer = "The old brass valve needs a new filter of fine mesh and grey steel."
-    unplaced, lacks = lacking("What does the old brass valve need?", answer, GUIDE, "en")
-    assert lacks == ("it does not say where its answer holds",)
-    for question in (
-        "According to “Pump guide”, what does the old brass valve need?",
-        "What does the old brass valve of a pump need?",
-    ):
-        assert lacking(question, answer, GUIDE, "en")[0] > unplaced
 
 
 def test_what_a_model_asks_in_few_words_is_weighed_by_its_answer_alone() -> None:

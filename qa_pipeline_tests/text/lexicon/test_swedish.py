@@ -50,7 +50,7 @@ def asked(text: str, title: str) -> list[str]:
         ),
         (
             "En ansökan om tillstånd ska göras skriftligen hos myndigheten.",
-            "Hur ska en ansökan om tillstånd göras?",
+            "Hur ska en ansökan om tillstånd göras enligt lagen om vattenverk?",
         ),
         (
             "Bestämmelser om avgifter för tillsyn finns i förordningen (2001:7) om avgifter.",
