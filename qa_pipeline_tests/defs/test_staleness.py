@@ -71,7 +71,9 @@ def with_settings(settings: Mapping[str, Any]) -> Change:
 def with_another_prompt(project: Project, patch: pytest.MonkeyPatch) -> Project:
     prompts = versions._wording
     patch.setattr(
-        versions, "_wording", lambda of, name: prompts(of, name) + (" changed" * (name == "answer"))
+        versions,
+        "_wording",
+        lambda of, name, settings: prompts(of, name, settings) + " changed" * (name == "answer"),
     )
     return project
 

@@ -158,7 +158,7 @@ class Model:
 
     def reply(self, asked: Asked) -> ServerResponse:
         fields = (asked.schema or {}).get("properties", {})
-        role = "answer" if "used_chunks" in fields else "review"
+        role = "answer" if "citations" in fields else "review"
         citations = [DraftCitation(passage=1, quote=VALVE)]
         drafted = AnswerReply(
             coverage="full", answer=f"{VALVE} {MADE_UP}", used_chunks=[1], citations=citations

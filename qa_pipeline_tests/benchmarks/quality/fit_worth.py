@@ -51,8 +51,13 @@ def fit(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"full": round(float(model.intercept_[0] - severity), 2), "costs": costs_by_name, **shares}
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the fit of the rows of files."""
     parser = parser_of(__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     lines = [line for file in parser.parse_args().files for line in file.read_text("utf-8").splitlines()]
     print_json(fit([json.loads(line) for line in lines]))
+
+
+if __name__ == "__main__":
+    main()
