@@ -27,8 +27,6 @@ _OPENING_WORDS = 3
 
 _LONGEST_HEADING = 200
 """Characters of an answer that is compared with headings: no heading that is one is longer."""
-BY_RULES = "extractive/"
-"""How the name of a generator opens that is the offline rules."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without names of columns; in code a bar is an operator."""
 _DELIMITER = re.compile(
@@ -51,8 +49,8 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     copied = _copied(generated, chunks, settings)
     headings_only, headings = _headings_only(drafted, chunks), _headings(generated, chunks)
     flaw_rows = []
-    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style", "generator")
-    for pair_id, origin, question, answer, language, style, generator in drafted.select(columns).iter_rows():
+    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style")
+    for pair_id, origin, question, answer, language, style in drafted.select(columns).iter_rows():
         flaws: list[Flaw] = []
         if origin == "generated":
             flaws += _flaws_of_draft(answer, language, settings.most_characters.get(style))
@@ -62,8 +60,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
             flaws += [("bare_heading", answer)] * (pair_id in headings_only)
             flaws += _flaws(question, without_marks(answer).strip(), language)
         if origin == "generated" and question is not None and answer is not None:
-            by_rules, around = generator.startswith(BY_RULES), headings.get(pair_id, "")
-            worth, lacks = lacking(question, without_marks(answer), around, language, by_rules=by_rules)
+            worth, lacks = lacking(question, without_marks(answer), headings.get(pair_id, ""), language)
             flaws += [("not_worth_asking", f"{worth:.1f}: {'; '.join(lacks)}")] * (worth < LEAST_WORTH)
         reported = (flaw for flaw in flaws if flaw[0] not in settings.ignore)
         flaw_rows.append((pair_id, *next(reported, (None, None))))

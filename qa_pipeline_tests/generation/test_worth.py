@@ -15,7 +15,7 @@ GUIDE = "Pump guide\nStatus"
         ("en", "According to “Pump guide”, what is it?", "It is a valve of brass.", "names no subject"),
         (
             "en",
-            "According to “Pump guide”, what is the “Green” part of the house?",
+            "According to “Pump guide”, what is “Green”?",
             "A new pump of brass and steel in the big house is green.",
             "",
         ),
@@ -24,31 +24,16 @@ GUIDE = "Pump guide\nStatus"
             "en",
             "What does the pump need?",
             "The pump needs a new filter of fine mesh.",
-            "names next to nothing",
+            "one thing of a subject",
         ),
-        (
-            "en",
-            "What is a valve?",
-            "A valve is a small brass part that stops hot water of a pump if a fan fails, till help comes.",
-            "",
-        ),
+        ("en", "What is a valve?", "A valve is a part of brass that stops the water of a pump.", ""),
         ("en", "What happens if the main pump stops?", "If the main pump stops, the heat stops.", ""),
         ("en", "What is the limit for adults?", "The limit for adults is 20 books.", ""),
         ("en", "How much does the valve cost?", "The valve costs 5 euros.", ""),
-        ("en", "Can the old brass valve be used twice?", "The old brass valve cannot be used twice.", ""),
+        ("en", "Can the same valve be used twice?", "The same valve cannot be used twice.", ""),
         ("de", "Wie hoch ist die Mahngebühr für Erwachsene?", "Die Mahngebühr beträgt 5 Euro.", ""),
-        (
-            "sv",
-            "Vad händer om pumpens röda ventil läcker?",
-            "Om pumpens röda ventil läcker, stannar pumpen.",
-            "",
-        ),
-        (
-            "en",
-            "What happens if no status of the brass pump is given?",
-            "If no status of the brass pump is given, it stops.",
-            "",
-        ),
+        ("sv", "Vad händer om ventilen läcker?", "Om ventilen läcker, stannar pumpen.", ""),
+        ("en", "What happens if no status is given?", "If no status is given, the pump stops.", ""),
     ],
 )
 def test_a_question_is_worth_asking_unless_it_lacks_too_much(
@@ -64,9 +49,3 @@ def test_worth_falls_with_each_feature_that_is_missing() -> None:
     none, lacks = lacking("What is “Status”?", "Status", "Status", "en")
     assert full > LEAST_WORTH > none > 0.0
     assert len(lacks) > 2
-
-
-def test_what_a_model_asks_in_few_words_is_weighed_by_its_answer_alone() -> None:
-    question, answer = "What does the pump need?", "The pump needs a new filter of fine mesh."
-    assert lacking(question, answer, GUIDE, "en")[0] < LEAST_WORTH
-    assert lacking(question, answer, GUIDE, "en", by_rules=False)[0] >= LEAST_WORTH

@@ -5,8 +5,7 @@ line.
 
 A row has `part` (fitted, or measured: from sources of which no row was fitted), `label` (good, thin or bad)
 and what it `lacks`, as `generation/worth.py` names it. Question and answer are given where the licence of the
-source lets them be. Rows of the `strict` reader, who called fewer good, shift the log odds of all.
-The weights are those of a logistic regression with a ridge of 1, scikit-learn's default.
+source lets them be. The weights are those of a logistic regression with a ridge of 1, scikit-learn's default.
 """
 
 import json
@@ -17,27 +16,22 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from qa_pipeline.generation.worth import COSTS, LEAST_WORTH
+from qa_pipeline.generation.worth import COSTS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 CHOSEN = "nothing"
 """The feature whose cost is a choice: too few rows have it."""
-STRICT = "strict"
-"""The reader whose view of "good" the worth follows."""
 
 
 def fit(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the costs, the log odds of a row that lacks nothing, and shares of good rows by part."""
     features = [name for name in COSTS if name != CHOSEN]
     lacks = np.array([[name in row["lacks"] for name in features] for row in rows], dtype=float)
-    strict = np.array([[row.get("reader") == STRICT] for row in rows], dtype=float)
-    lacks = np.hstack([lacks, strict])
     good = np.array([row["label"] == "good" for row in rows])
     fitted = np.array([row["part"] == "fitted" for row in rows])
     model = LogisticRegression(max_iter=1000).fit(lacks[fitted], good[fitted])
-    *costs, severity = (-model.coef_[0]).round(2).tolist()
-    odds = model.intercept_[0] - severity - lacks[:, :-1] @ np.array(costs)
-    worth = 1 / (1 + np.exp(-odds)) >= LEAST_WORTH
+    worth = model.decision_function(lacks) >= 0
+    costs = (-model.coef_[0]).round(2).tolist()
     shares = {
         part: {
             "rows": int(of_part.sum()),
@@ -45,10 +39,10 @@ def fit(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "kept": round(float(worth[of_part].mean()), 3),
             "good of kept": round(float(good[of_part & worth].mean()), 3),
         }
-        for part, of_part in (("fitted", fitted), ("measured", ~fitted), (STRICT, strict[:, 0] == 1))
+        for part, of_part in (("fitted", fitted), ("measured", ~fitted))
     }
     costs_by_name = dict(zip(features, costs, strict=True))
-    return {"full": round(float(model.intercept_[0] - severity), 2), "costs": costs_by_name, **shares}
+    return {"full": round(float(model.intercept_[0]), 2), "costs": costs_by_name, **shares}
 
 
 def main() -> None:
