@@ -65,7 +65,8 @@ def test_the_figures_are_those_of_the_tables(workspace: Workspace, server: Gemin
     assert accepted["count"] > 0
     assert found["all"]["cost"]["calls"] == server.stats.answered > 0
     trips = pl.concat([workspace.table("round_trips", one) for one in found["batches"]])
-    assert share(found["all"], "solver_agrees")["of"] == trips["agrees"].count() > 0
+    assert share(found["all"], "solver_agrees")["of"] == trips["agrees"].count()
+    assert share(found["all"], "memorised")["of"] == trips["memorised"].count() > 0
     for what in ("accepted", "quotes_exact", "sections_covered", "questions_kept"):
         parts = [share(one, what) for one in found["batches"].values()]
         whole = share(found["all"], what)
