@@ -58,7 +58,7 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
     unquoted = read(unplaced, language)
     plain = vocabulary.question_words | vocabulary.question_openers
     subjects = {word.stem for word in unquoted.words if word.content and word.folded not in plain}
-    if not subjects and not any(char.isdecimal() for char in question.text):
+    if not subjects and not _has_digit(question.text):
         yield "it names no subject beside a place", "nothing"
     new = [word for word in answer.words if word.content and word.stem not in question.stems]
     keys = {word.stem: word.folded for word in unquoted.words if word.folded in vocabulary.wording.metadata}
@@ -70,8 +70,10 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
     if is_polar:
         return  # its answer tells yes from no, in whatever words
     is_circumstance = is_condition or not asked.isdisjoint(frozenset().union(*vocabulary.interrogatives))
-    is_short = len(new) <= _SOME and all(term[0] != "=" for term in answer.term_set - question.term_set)
-    if is_short and len(new) <= _FEW and len(subjects) <= _SOME and not is_circumstance:
+    # "R290" tells as much as a figure, and of "fault code E23" one thing is to be known
+    is_short = len(new) <= _SOME and not _has_digit("".join(answer.term_set - question.term_set))
+    is_plain = not is_circumstance and not _has_digit(unplaced)
+    if is_short and len(new) <= _FEW and len(subjects) <= _SOME and is_plain:
         yield "its answer adds next to nothing", "few"
     elif is_short:  # a figure is all that is asked for
         yield "its answer adds little", "some"
@@ -87,3 +89,7 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
         yield "it asks for one thing of a subject, and for no way, reason, place, time or condition", "bare"
     else:
         yield "it asks for no way, reason, place, time or condition", "other"
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdecimal, text))

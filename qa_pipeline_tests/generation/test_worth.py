@@ -29,6 +29,8 @@ GUIDE = "Pump guide\nStatus"
         ("en", "What is a valve?", "A valve is a part of brass that stops the water of a pump.", ""),
         ("en", "What happens if the main pump stops?", "If the main pump stops, the heat stops.", ""),
         ("en", "What is the limit for adults?", "The limit for adults is 20 books.", ""),
+        ("en", "What is the refrigerant of Fjell 8?", "The refrigerant of Fjell 8 is R290.", ""),
+        ("en", "What does fault code E23 mean?", "Fault code E23 means that the pump is too hot.", ""),
         ("en", "How much does the valve cost?", "The valve costs 5 euros.", ""),
         ("en", "Can the same valve be used twice?", "The same valve cannot be used twice.", ""),
         ("de", "Wie hoch ist die Mahngebühr für Erwachsene?", "Die Mahngebühr beträgt 5 Euro.", ""),
