@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from qa_pipeline.api.frames import plain, rows_of
 from qa_pipeline.errors import InputError
 
-ROW = {"question": "Why?", "contexts": ["a", "b"]}
+ROW: dict[str, object] = {"question": "Why?", "contexts": ["a", "b"]}
 
 
 @dataclass

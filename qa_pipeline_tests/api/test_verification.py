@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from typing import Any
 
 import polars as pl
 import pytest
@@ -57,12 +58,10 @@ def test_claims_have_their_places_in_the_answer_as_it_was_given() -> None:
 
 
 def test_headings_above_a_context_are_evidence_too() -> None:
-    context = {"text": "The late fee is 20 euros.", "headings": ["Library", "Adults"]}
-    question = "How much is the late fee for adults?"
-    answer = "The late fee for adults is 20 euros."
-    without = verify(question, answer, [context["text"]])
-    assert without.verdict == "needs_review"
-    assert verify(question, answer, [context]).verdict in ("accepted", "needs_review")
+    question, text = "What is the refrigerant of the Fjell 8?", "The refrigerant is R290."
+    context: dict[str, Any] = {"text": text, "headings": ["Fjell 8 data sheet", "Heating"]}
+    assert verify(question, text, [text]).verdict == "needs_review"
+    assert verify(question, text, [context]).verdict == "accepted"
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,8 @@ def test_repeats_are_sent_with_other_seeds_and_their_spread_is_told(
     with kind(reply) as server:
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
         options = ("--provider", provider, "--model", "m", "--max-calls", "200", "--set", "llm.seed=7")
-        options += ("--set", "generation.answers=from_passages")
-        found = figures(measure(workspace, *options, "--repeat", "3", "--json"))
+        alone = ("--set", "generation.answers=from_passages")
+        found = figures(measure(workspace, *options, *alone, "--repeat", "3", "--json"))
         assert {one.config["seed"] for one in server.asked} == {7, 8, 9}
     repeats = found["repeats"]
     accepted = next(one for one in repeats["shares"] if one["what"] == "accepted")

@@ -57,7 +57,11 @@ def replied(model: type[ReplyT], name: Any, language: str = "en", **values: str 
 
 
 def test_questions_that_come_with_answers_quote_the_sentence_that_answers_them() -> None:
-    values = {"passages": render_passages(PASSAGES[1:]), "limit": "2", "types": "fact_single"}
+    values: dict[str, Any] = {
+        "passages": render_passages(PASSAGES[1:]),
+        "limit": "2",
+        "types": "fact_single",
+    }
     for reply in (
         replied(PairsReply, "questions", **values).questions,
         PairsReply.model_validate_json(

@@ -233,12 +233,12 @@ def test_the_example_of_the_documentation_holds() -> None:
     [SETTINGS, VerificationSettings(policy="similarity_only"), VerificationSettings(entailment_accept=0.5)],
 )
 def test_nothing_is_accepted_by_evidence_in_doubt(settings: VerificationSettings) -> None:
-    scores = {"unproved": [], "entailment": 0.99, "evidence_doubt": "table"}
-    verdict, _, reason = decided(claim(**scores), settings=settings)[0]
+    doubted = claim(unproved=[], entailment=0.99, evidence_doubt="table")
+    verdict, _, reason = decided(doubted, settings=settings)[0]
     assert (verdict, reason) == ("undecided", "evidence_in_doubt")
 
 
 def test_what_evidence_in_doubt_does_not_prove_is_decided_as_ever() -> None:
-    denied = {"denied": ["number_mismatch: 5"], "evidence_doubt": "order"}
-    assert decided(claim(**denied)) == [("contradicted", "alignment", "number_mismatch")]
+    denied = claim(denied=["number_mismatch: 5"], evidence_doubt="order")
+    assert decided(denied) == [("contradicted", "alignment", "number_mismatch")]
     assert decided(claim(evidence_doubt="order")) == [OPEN]
