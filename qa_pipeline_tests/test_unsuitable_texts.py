@@ -177,7 +177,7 @@ SWEDISH_LOG = """2026-05-01 12:00:01 INFO  server: lyssnar på port 8080
 2026-05-01 12:01:13 FEL jobb 17 misslyckades: disken är full
 """
 NEAR_EQUAL = "# Rooms\n\n" + "\n\n".join(
-    f"If the alarm sounds in room {number}, the guard of floor {number // 20 + 1} must open door {number}."
+    f"If the alarm sounds in room {number}, the lock of door {number} opens and a lamp of floor 9 burns."
     for number in range(1, 201)
 )
 TEXTS: dict[str, str | bytes] = {

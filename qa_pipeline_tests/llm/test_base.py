@@ -11,7 +11,7 @@ from qa_pipeline.errors import BudgetExhaustedError, TransientModelError, Unread
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import AnswerReply, ReplyModel
+from qa_pipeline.records import AnswerReply, JudgeReply, ReplyModel
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision, claim, judgement
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -191,5 +191,5 @@ def test_the_reason_never_repeats_the_reply() -> None:
 
 
 def test_of_many_breaches_the_first_three_are_named() -> None:
-    with pytest.raises(UnreadableReplyError, match="and 1 more"):
-        parse_reply("{}", AnswerReply)
+    with pytest.raises(UnreadableReplyError, match="and 5 more"):
+        parse_reply("{}", JudgeReply)

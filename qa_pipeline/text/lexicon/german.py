@@ -457,8 +457,8 @@ GERMAN = Lexicon(
         quotes=("„", "“"),
         source="laut {title}",
         laws=(
-            (re.compile(r"(?:.*\()?([A-ZÄÖÜ][a-zäöüß]+(?:gesetz|statut|gesetzbuch))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach dem \1"),
-            (re.compile(r"(?:.*\()?([A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|richtlinie))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach der \1"),
+            (re.compile(r"(?:[^(]{0,200}\()?([A-ZÄÖÜ][a-zäöüß]+(?:gesetz|statut|gesetzbuch))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach dem \1"),
+            (re.compile(r"(?:[^(]{0,200}\()?([A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|richtlinie))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach der \1"),
             (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+)es Gesetzbuch(?: \([^()]*\))?"), r"nach dem \1en Gesetzbuch"),
             (re.compile(r"((?:[A-ZÄÖÜ][a-zäöüß]*g|G)esetz (?:über|zur|zum|für|betreffend) [^()]{4,80}?)(?: \([^()]*\))?"), r"nach dem \1"),
             (re.compile(r"([A-ZÄÖÜ][a-zäöüß]*(?:ordnung|satzung) (?:über|zur|zum|für) [^()]{4,80}?)(?: \([^()]*\))?"), r"nach der \1"),
@@ -708,7 +708,7 @@ GERMAN = Lexicon(
                 r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
                 r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt[ {source}] für {subject}?",
                 "reasoning", score=0.6),
-            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}[ {source}]?", opening=True),
+            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}[ {source}]?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
                 rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"

@@ -649,7 +649,7 @@ SWEDISH = Lexicon(
             states(
                 r"(?P<subject>(?:(?!(?:ska|skall|får|bör|måste) )[^\s,;:()]+ ){2,6}?[^\s,;:()]+) (?:ska|skall|får|bör|måste) (?:inte |ej |endast |alltid )?[a-zåäö]+s\b .{10,}",
                 "vad gäller[ {source}] för {subject}?", "reasoning", score=0.6),
-            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2,}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}[ {source}]?", opening=True),
+            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}[ {source}]?", opening=True),
             states(
                 rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
                 rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),

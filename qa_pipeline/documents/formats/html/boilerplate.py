@@ -171,7 +171,7 @@ _UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*
 """Comments of style sheets, and rules for paper, for small screens and the like."""
 _HIDING = re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 _SHOWING = re.compile(r"\b(?:display|visibility)\s*:", re.IGNORECASE)
-_STATE = re.compile(r":+[\w-]+(?:\([^()]*\))?")
+_STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
 _NAME = re.compile(r"[\w-]+")
 _STYLED = "style:not([media*=print]), [style*=display i], [style*=visibility i]"
 _NOTE_MARKS = (
