@@ -1,6 +1,7 @@
 """The pages on which people ask: a question, a document to ask, a file of questions or pairs."""
 
 import asyncio
+import copy
 from collections.abc import Mapping
 
 from starlette.requests import Request
@@ -123,6 +124,7 @@ async def show_job(request: Request) -> Response:
         while not job.is_done and job.steps <= int(seen) and waited < _PATIENCE:
             await asyncio.sleep(_PULSE)
             waited += _PULSE
+    job = copy.copy(job)  # it goes on: a page of its value then and its end now would say that there is none
     value = job.value
     return page(
         request,
