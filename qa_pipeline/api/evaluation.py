@@ -88,14 +88,14 @@ def evaluate(
         ModelError: the model can answer no further request.
     """
     chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
-    asked = language_model(model)
+    decider = language_model(model)
     faults: Faults = {}
     with TemporaryDirectory() as work:
         folder = Path(work)
-        means = Means(Resources(cut_by_rules(load_settings(out=folder))), asked, asked, undecided)
+        means = Means(Resources(cut_by_rules(load_settings(out=folder))), decider, decider, undecided)
         rows = store_rag_rows(folder / "data.parquet", _blocks(data, faults))
         counts = evaluate_into(folder, rows, chosen, means, workers=workers)
-        settings = {"model": None if asked is None else asked.name, "undecided": undecided}
+        settings = {"model": None if decider is None else decider.name, "undecided": undecided}
         lost = left_out(faults)
         about = About(dataset_name(rows), dataset_sha256(rows), lost, settings)
         document = write_report(folder, rows, chosen, counts, about, worst_by)
@@ -121,8 +121,8 @@ def _blocks(data: object, faults: Faults) -> Iterator[pl.DataFrame]:
 
 def _paths(data: object) -> list[Path] | None:
     """Return the places that data names; None where it is rows itself."""
-    named = [data] if isinstance(data, str | Path) else data
-    if not isinstance(named, list | tuple) or not named:
+    entries = [data] if isinstance(data, str | Path) else data
+    if not isinstance(entries, list | tuple) or not entries:
         return None
-    places = [Path(place) for place in named if isinstance(place, str | Path)]
-    return places if len(places) == len(named) else None
+    places = [Path(place) for place in entries if isinstance(place, str | Path)]
+    return places if len(places) == len(entries) else None

@@ -227,11 +227,11 @@ def verify_many(data: object, *, model: AnyModel | None = None) -> pl.DataFrame:
     check_columns(rows, ("query", "answer", "contexts"))
     checked = [_checked(row) for row in rows]
     usable = [row for row in checked if not isinstance(row, Fault)]
-    asked = language_model(model)
+    verifier = language_model(model)
     verified = [
         verification
         for start in range(0, len(usable), _TOGETHER)
-        for verification in _verify(usable[start : start + _TOGETHER], asked)
+        for verification in _verify(usable[start : start + _TOGETHER], verifier)
     ]
     results = iter(verified)
     return pl.DataFrame(

@@ -373,8 +373,8 @@ def user_message(passages: Sequence[Passage], question: str) -> str:
     """Return what the user says: the passages between marks that none of them holds, last the question."""
     if not passages:
         return question
-    shown = "\n\n".join(marked_passage(number, passage) for number, passage in enumerate(passages, 1))
-    return f"<passages>\n{shown.replace('</passages>', '</ passages>')}\n</passages>\n\n{question}"
+    block = "\n\n".join(marked_passage(number, passage) for number, passage in enumerate(passages, 1))
+    return f"<passages>\n{block.replace('</passages>', '</ passages>')}\n</passages>\n\n{question}"
 
 
 def marked_passage(number: int, passage: Passage) -> str:

@@ -25,7 +25,7 @@ COSTS = {
     "other": 0.43,
     "nothing": 3.0,
 }
-"""What each feature takes from the log odds.
+"""Cost of each feature in log odds.
 
 A logistic regression on 255 rows of three languages that a reader labelled (docs/figures/worth); on 120 rows
 of other sources the share of good ones rises as docs/offline.md says. "nothing" is a choice: no row that the
@@ -62,14 +62,16 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
         yield "it names no subject beside a place", "nothing"
     new = [word for word in answer.words if word.content and word.stem not in question.stems]
     keys = {word.stem: word.folded for word in unquoted.words if word.folded in vocabulary.wording.metadata}
-    asked = {word.folded for word in unquoted.words}
-    is_polar = asked.isdisjoint(vocabulary.question_openers)
-    is_condition = not asked.isdisjoint(vocabulary.conditional_words)
+    words_of_question = {word.folded for word in unquoted.words}
+    is_polar = words_of_question.isdisjoint(vocabulary.question_openers)
+    is_condition = not words_of_question.isdisjoint(vocabulary.conditional_words)
     if keys and not is_condition and subjects <= keys.keys() | set(headings.stems) and len(new) <= _SOME:
         yield f'it asks for data of the document: "{min(keys.values())}"', "nothing"
     if is_polar:
         return  # its answer tells yes from no, in whatever words
-    is_circumstance = is_condition or not asked.isdisjoint(frozenset().union(*vocabulary.interrogatives))
+    is_circumstance = is_condition or not words_of_question.isdisjoint(
+        frozenset().union(*vocabulary.interrogatives)
+    )
     # "R290" tells as much as a figure, and of "fault code E23" one thing is to be known
     is_short = len(new) <= _SOME and not _has_digit("".join(answer.term_set - question.term_set))
     is_plain = not is_circumstance and not _has_digit(unplaced)

@@ -248,16 +248,16 @@ def savings(settings: Settings, stages: Sequence[StageEstimate]) -> tuple[Saving
             {"judge": _canary_share(settings, stages)},
         ),
     ]
-    found = [_saving(change, gives_up, spared, stages) for change, gives_up, spared in shares]
+    savings = [_saving(change, gives_up, spared, stages) for change, gives_up, spared in shares]
     cost = Estimate(tuple(stages), "", (), ()).cost
     if (
         cost
         and llm.delivery == "now"
         and all(m.provider == "gemini" and not m.vertex_project for m in llm.hosted_models)
     ):
-        found.append(Saving("--half-price (llm.delivery=batch)", 0, cost / 2, "replies come within a day"))
-    found.sort(key=lambda saving: (-(saving.cost or 0), -saving.tokens, saving.change))
-    return tuple(saving for saving in found if saving.tokens or saving.cost)[:MOST_SAVINGS]
+        savings.append(Saving("--half-price (llm.delivery=batch)", 0, cost / 2, "replies come within a day"))
+    savings.sort(key=lambda saving: (-(saving.cost or 0), -saving.tokens, saving.change))
+    return tuple(saving for saving in savings if saving.tokens or saving.cost)[:MOST_SAVINGS]
 
 
 def _saving(

@@ -197,10 +197,10 @@ def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
         problem: in words of this code's, never of the reply's.
         reply: its beginning is shown as data, between delimiters that neither it nor the prompt holds.
     """
-    shown = reply[:_SHOWN_AGAIN]
+    excerpt = reply[:_SHOWN_AGAIN]
     for opening in _OPENING.findall(prompt):  # so that a reply closes no tag of the prompt's
-        shown = shown.replace(opening, "")
-    between = delimit(shown, "reply").between(_nonce([prompt, shown]))
+        excerpt = excerpt.replace(opening, "")
+    between = delimit(excerpt, "reply").between(_nonce([prompt, excerpt]))
     again = part_text(language, "again")
     return f"{prompt}\n\n{again.replace('{problem}', problem).replace('{reply}', between)}"
 
@@ -247,12 +247,12 @@ def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> st
     and whatever is between the letters, seen or unseen, make no difference.
     """
     content = "\x00".join(texts)
-    named = content if named_after is None else "\x00".join(named_after)
+    origin = content if named_after is None else "\x00".join(named_after)
     folded = unicodedata.normalize("NFKC", content).casefold()
     haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
     counter = 0
     while True:
-        nonce = hash_text(f"{counter}\x00{named}")[:_NONCE_LENGTH]
+        nonce = hash_text(f"{counter}\x00{origin}")[:_NONCE_LENGTH]
         if nonce.encode() not in haystack:
             return nonce
         counter += 1

@@ -104,10 +104,10 @@ def _limited(question: str, limit: str, passage: Passage) -> str:
     """Put "by default" at the end of a question, or at its head where a preposition ends it."""
     if not limit or not question:
         return question
-    asked = question.rstrip("?")
-    if asked.rpartition(" ")[2] in lexicon(passage.language).prepositions:
-        return f"{limit[:1].upper()}{limit[1:]}, {asked[:1].lower()}{asked[1:]}?"
-    return f"{asked} {limit}?"
+    without_mark = question.rstrip("?")
+    if without_mark.rpartition(" ")[2] in lexicon(passage.language).prepositions:
+        return f"{limit[:1].upper()}{limit[1:]}, {without_mark[:1].lower()}{without_mark[1:]}?"
+    return f"{without_mark} {limit}?"
 
 
 @functools.cache
@@ -178,8 +178,8 @@ def _question(
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
     groups["source"] = source
     question = fill(statement.template, groups, placed=False)
-    asked = {name for name in groups if f"{{{name}}}" in statement.template}
-    is_term = has_name and not statement.opening and asked <= _OF_TERMS
+    placeholders = {name for name in groups if f"{{{name}}}" in statement.template}
+    is_term = has_name and not statement.opening and placeholders <= _OF_TERMS
     name = stems(place.title or place.heading)
     says_place = 2 * len(name & stems(question)) >= len(name)
     return question if is_term or says_place else fill(statement.template, groups, placed=True)

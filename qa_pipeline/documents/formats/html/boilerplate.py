@@ -247,7 +247,7 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
     showing = [
         _STATE.sub("", selector) for selector, _, style in rules if _SHOWING.search(_HIDING.sub("", style))
     ]
-    shown = {node.mem_id for node in _select(tree, showing)}
+    showing_nodes = {node.mem_id for node in _select(tree, showing)}
     scripts = [script.text() for script in tree.css("script")]
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))
@@ -256,7 +256,7 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
     )  # what holds more is the page until its script has run
     return struck, [
         node
-        for node in (*(node for node in _select(tree, hiding) if node.mem_id not in shown), *inline)
+        for node in (*(node for node in _select(tree, hiding) if node.mem_id not in showing_nodes), *inline)
         if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
         and len(node.text()) <= most
         and node.tag != "h1"  # Texinfo hides the title of a page, which names it all the same
