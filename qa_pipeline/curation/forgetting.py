@@ -19,7 +19,7 @@ from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import Erased, versions_of
 from qa_pipeline.llm.store.maintenance import erase as erase_replies
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.table_schema import Table
@@ -384,7 +384,7 @@ def _renew_caches(layout: Layout) -> None:
 def _delete(paths: Iterable[Path]) -> None:
     for path in list(paths):
         try:
-            path.unlink(missing_ok=True)
+            delete(path)
         except OSError as error:
             raise StorageError(
                 f"cannot delete {path}: {error.strerror or error}; delete it, then run again"

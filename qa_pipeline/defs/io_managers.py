@@ -1,9 +1,4 @@
-"""Where Dagster puts tables and index shards: the layout of `layout.py`, locally or on an object store.
-
-`UPathIOManager` writes straight to the final path, and leaving `with upath.open("wb")` by an exception
-publishes the truncated object on S3. So a file is serialised first and then stored in one step: a rename
-locally, one PUT elsewhere.
-"""
+"""Where Dagster puts tables and index shards: the layout of `layout.py`, locally or on an object store."""
 
 from pathlib import Path
 from typing import cast
@@ -15,17 +10,9 @@ from upath import UPath
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard_for
 from qa_pipeline.storage.files import write_bytes
-from qa_pipeline.storage.parquet import read_earlier, read_table, table_bytes
+from qa_pipeline.storage.parquet import read_earlier, read_table, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED
-
-
-def store(path: UPath, content: bytes) -> None:
-    """Put `content` at `path` in one step."""
-    if isinstance(path, Path):
-        write_bytes(path, content)
-    else:
-        path.fs.pipe_file(path.path, content)
 
 
 class ParquetTables(dg.UPathIOManager):
@@ -35,7 +22,7 @@ class ParquetTables(dg.UPathIOManager):
 
     def dump_to_path(self, context: dg.OutputContext, obj: pl.DataFrame, path: UPath) -> None:
         """Check the frame by its table's schema and store it."""
-        store(path, table_bytes(obj, _table(context)))
+        write_table(cast("Path", path), obj, _table(context))
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pl.DataFrame:
         """Read a frame and hold it to its table's schema."""
@@ -71,7 +58,7 @@ class Shards(dg.UPathIOManager):
 
     def dump_to_path(self, context: dg.OutputContext, obj: Shard, path: UPath) -> None:
         """Store the shard."""
-        store(path, dump_shard(obj))
+        write_bytes(cast("Path", path), dump_shard(obj))
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> Shard:
         """Read a shard and hold it to the embedding model of the settings."""

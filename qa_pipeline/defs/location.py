@@ -1,5 +1,7 @@
 """Everything the Dagster code location holds, listed in one place."""
 
+from pathlib import Path
+
 import dagster as dg
 from upath import UPath
 
@@ -26,7 +28,8 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     """
     resources = resources or Resources(settings)
     assets = build_assets(settings)
-    out = UPath(settings.out)
+    # one on an object store is such a path already, and holds its store
+    out = UPath(settings.out) if isinstance(settings.out, Path) else settings.out
     tables = ParquetTables(out / "tables")
     steps = steps_of(assets)
     project_definitions = dg.Definitions(

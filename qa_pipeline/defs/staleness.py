@@ -6,7 +6,6 @@ longer than a tick may over 1,000 batches.
 """
 
 import json
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +34,7 @@ from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import versions_in, write_bytes
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -174,10 +173,10 @@ def _bases(
     common = [code_version("gates", resources.settings), *(str(step.code_version) for step in steps)]
     ids = [latest_ids(instance, key, batches) for key in (CORPUS, *(step.key for step in steps))]
     files = [
-        *(_listed(layout.table(name, "batch").parent, ".parquet") for name in STORED),
-        _listed(layout.index("batch").parent, ".faiss"),
-        _listed(layout.decisions("batch").parent, ".jsonl"),
-        _listed(layout.added_pairs("batch").parent, ".jsonl"),
+        *(versions_in(layout.table(name, "batch").parent, ".parquet") for name in STORED),
+        versions_in(layout.index("batch").parent, ".faiss"),
+        versions_in(layout.decisions("batch").parent, ".jsonl"),
+        versions_in(layout.added_pairs("batch").parent, ".jsonl"),
     ]
     stones = withdrawn_batches(layout)
     bases = {}
@@ -191,19 +190,6 @@ def _bases(
         ]
         bases[batch] = hash_text(json.dumps(facts))[:16]
     return bases
-
-
-def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
-    """Return size and time of change of each file, by its name without the suffix."""
-    if not folder.is_dir():
-        return {}
-    listed = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(suffix) and not entry.name.startswith("."):
-                status = entry.stat()
-                listed[entry.name.removesuffix(suffix)] = (status.st_size, status.st_mtime_ns)
-    return listed
 
 
 class _Facts:

@@ -1,6 +1,7 @@
 """Tables and shards lie where `layout.py` says, hold to their schema, and appear whole or not at all."""
 
 from pathlib import Path
+from typing import cast
 
 import dagster as dg
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from upath import UPath
 
 from qa_pipeline.defs.base import PARTITIONS_NAME, document_batches
-from qa_pipeline.defs.io_managers import ParquetTables, Shards, store
+from qa_pipeline.defs.io_managers import ParquetTables, Shards
 from qa_pipeline.errors import IndexMismatchError, TableError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.settings.location import output_folder
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import REFUSALS
@@ -84,25 +86,11 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path) -> None:
 
 
 def test_an_object_store_gets_a_table_in_one_put() -> None:
-    base = UPath("memory://bucket/tables")
-    tables = ParquetTables(base)
+    tables = ParquetTables(cast("UPath", output_folder("memory://bucket/tables")))
     assert run_with([refusals], {"io_manager": tables}).success
     previous = tables.previous(REFUSALS, BATCH)
     assert previous is not None
     assert previous.equals(refusal())
-
-
-def test_an_object_store_keeps_the_old_object_when_writing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = UPath("memory://bucket/old.parquet")
-    store(path, b"old and whole")
-
-    def lost(*arguments: object, **named: object) -> None:
-        raise ConnectionError("connection lost")
-
-    monkeypatch.setattr(type(path.fs), "pipe_file", lost)
-    with pytest.raises(ConnectionError):
-        store(path, b"new and never there")
-    assert path.read_bytes() == b"old and whole"
 
 
 def shards(tmp_path: Path) -> Shards:
