@@ -12,6 +12,7 @@ from qa_pipeline.defs.corpus import corpus, corpus_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
 from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
+from qa_pipeline.defs.retention import purge_runs, weekly_purge
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.pipeline.resources import Resources
@@ -35,8 +36,8 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     project_definitions = dg.Definitions(
         assets=[corpus, *assets, build_release(settings)],
         asset_checks=[*build_checks(settings), *release_checks],
-        jobs=[build_batch, publish_job],
-        schedules=[nightly_schedule(steps), nightly_release],
+        jobs=[build_batch, publish_job, purge_runs],
+        schedules=[nightly_schedule(steps), nightly_release, weekly_purge],
         sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
         resources={
             "resources": resources,

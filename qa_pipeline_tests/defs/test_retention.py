@@ -1,0 +1,93 @@
+"""What old runs leave behind: all that says which batch is due, and nothing else."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+from dagster._core.storage.event_log.base import PartitionKeyFilter
+
+from qa_pipeline.defs.retention import purge
+from qa_pipeline_tests.defs.project import Project, instance_at
+
+BATCHES = ("b1", "b2")
+
+
+def later() -> datetime:
+    return datetime.now(UTC) + timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """Two batches, each run twice, on an instance of files."""
+    folder = tmp_path_factory.mktemp("project")
+    with instance_at(folder) as instance:
+        project = Project(folder, instance)
+        for batch in BATCHES:
+            project.write(batch)
+        project.launch(*BATCHES)
+        project.launch(*BATCHES, force=True)
+        yield project
+
+
+def size(project: Project) -> int:
+    return sum(file.stat().st_size for file in (project.folder / "history" / "runs").glob("*.db"))
+
+
+def checks(project: Project) -> list[tuple[str, bool]]:
+    """The latest result of every check of every batch, as the list of checks shows them."""
+    keys = project.definitions.resolve_asset_graph().asset_check_keys
+    return sorted(
+        (f"{key.to_user_string()} {batch}", record.event is not None)
+        for batch in BATCHES
+        for key in keys
+        for record in project.instance.event_log_storage.get_asset_check_execution_history(
+            key, limit=1, partition_filter=PartitionKeyFilter(key=batch)
+        )
+    )
+
+
+def test_runs_of_the_last_days_stay_as_they_are(project: Project) -> None:
+    runs, bytes_before = project.instance.get_run_ids(), size(project)
+    assert purge(project.instance, datetime.now(UTC) - timedelta(days=1)) == (0, 0)
+    assert project.instance.get_run_ids() == runs
+    assert size(project) == bytes_before
+
+
+def test_old_runs_go_but_for_what_says_which_batch_is_due(project: Project) -> None:
+    bytes_before, checks_before = size(project), checks(project)
+    assert checks_before
+    assert purge(project.instance, later()) == (2, 2)
+    assert {run.tags["dagster/partition"] for run in project.instance.get_runs()} == set(BATCHES)
+    assert [project.reason(batch) for batch in BATCHES] == [None, None]
+    assert {outcome.outcome for outcome in project.launch(*BATCHES).values()} == {"unchanged"}
+    assert checks(project) == checks_before
+    assert size(project) < bytes_before / 2
+    assert purge(project.instance, later()) == (0, 0)
+
+
+def test_a_run_in_progress_stays(project: Project) -> None:
+    going = project.instance.create_run_for_job(
+        project.definitions.resolve_job_def("build_batch"), status=dg.DagsterRunStatus.STARTED
+    )
+    purge(project.instance, later())
+    assert project.instance.get_run_by_id(going.run_id) is not None
+
+
+def test_an_edited_batch_is_due_after_old_runs_went(project: Project) -> None:
+    project.write("b2", "# Boiler\n\nThe boiler holds 40 litres of water.\n")
+    outcomes = project.launch(*BATCHES)
+    assert [outcomes[batch].outcome for batch in BATCHES] == ["unchanged", "succeeded"]
+
+
+def test_the_job_deletes_runs_of_more_than_its_days(project: Project) -> None:
+    project.launch(*BATCHES, force=True)
+    job = project.definitions.resolve_job_def("purge_runs")
+    for days, runs_left in ((1.0, {"b1": 2, "b2": 2}), (-1.0, {"b1": 1, "b2": 1})):
+        config = {"ops": {"purge_old_runs": {"config": {"days": days}}}}
+        assert job.execute_in_process(run_config=config, instance=project.instance).success
+        ended = project.instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.SUCCESS]))
+        assert (
+            Counter(run.tags["dagster/partition"] for run in ended if run.job_name != job.name) == runs_left
+        )

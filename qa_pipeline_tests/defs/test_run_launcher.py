@@ -1,0 +1,54 @@
+"""What run monitoring is told of a run: whether the code server that started it still has its process."""
+
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.errors import DagsterUserCodeUnreachableError
+from dagster._core.launcher.base import WorkerStatus
+from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
+from dagster._serdes import serialize_value
+
+from qa_pipeline.defs.run_launcher import WatchedRunLauncher
+
+RUN = dg.DagsterRun(job_name="build_batch", run_id="r1")
+
+
+class CodeServer:
+    """What a code server answers; None where it does not."""
+
+    def __init__(self, runs: set[str] | None) -> None:
+        self.runs = runs
+
+    def can_cancel_execution(self, request: CanCancelExecutionRequest) -> str:
+        if self.runs is None:
+            raise DagsterUserCodeUnreachableError("no route")
+        return serialize_value(CanCancelExecutionResult(can_cancel=request.run_id in self.runs))
+
+
+def status(monkeypatch: pytest.MonkeyPatch, server: CodeServer | None) -> WorkerStatus:
+    launcher = WatchedRunLauncher()
+
+    def client_of(run_id: str) -> Any:
+        assert run_id == RUN.run_id
+        return server
+
+    monkeypatch.setattr(launcher, "_get_grpc_client_for_termination", client_of)
+    assert launcher.supports_check_run_worker_health
+    return launcher.check_run_worker_health(RUN).status
+
+
+def test_a_run_whose_process_the_server_has_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status(monkeypatch, CodeServer({"r1", "r2"})) == WorkerStatus.RUNNING
+
+
+def test_a_run_that_the_server_does_not_know_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status(monkeypatch, CodeServer({"r2"})) == WorkerStatus.FAILED
+
+
+def test_a_run_is_waited_for_while_no_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status(monkeypatch, CodeServer(None)) == WorkerStatus.RUNNING
+
+
+def test_a_run_that_no_server_started_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status(monkeypatch, None) == WorkerStatus.FAILED
