@@ -14,6 +14,7 @@ from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.extractive.provider import lacks_name
 from qa_pipeline.prompts.loading import (
     Prompt,
     delimit,
@@ -56,7 +57,7 @@ Section = tuple[str, int]
 
 MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
-NOT_WRITTEN = "not_written"
+NOT_WRITTEN, UNNAMED_SOURCE = "not_written", "unnamed_source"
 NOT_STANDALONE = "not_standalone"
 FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
@@ -386,9 +387,13 @@ def _rows(
     if not isinstance(reply, ModelError):
         drafts = _fitting(request.types, _possible(planned, _drafts(planned, reply.value)))
     rows = []
+    is_unnamed = (
+        not drafts and maker(model, reply).startswith("extractive/") and lacks_name(planned.passages[0])
+    )
+    reason = UNNAMED_SOURCE if is_unnamed else NOT_WRITTEN
     for place, planned_type in enumerate(request.types):
         row = _dropped(
-            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=NOT_WRITTEN
+            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
         )
         row["round"], row["place"] = planned.asked_in, place
         row["planned_type"], row["persona"] = planned_type, planned.persona

@@ -469,7 +469,8 @@ GERMAN = Lexicon(
         acts=re.compile(
             rf"(?:{_DOES}|wählt|schaltet|druckt|springt|wechselt|sucht|ersetzt|blendet|schließt|kopiert|verschiebt|sortiert|"
             r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt|verwendet|benutzt|kehrt|ignoriert|listet|unterdrückt|überschreibt|erzwingt|behandelt|folgt|liest|schreibt|nimmt|enthält)\b", re.IGNORECASE),
-        instructions="Wie kann man {goal}?",
+        instructions="wie kann man[ {source}] {goal}?",
+        placed="{question}[ {source}]?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
         clauses=(r"Art\.", "Artikel"),
@@ -483,8 +484,13 @@ GERMAN = Lexicon(
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
-            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b.*",
-                "wie geht man[ {source}] vor, {when} {condition}?", "procedure"),
+            *(
+                states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) {address}(?P<condition>{_CLAUSE}), {_YOU}\b.*",
+                    question + ", {when} {condition}?", "procedure")
+                for address, question in (
+                    (r"(?=[^:;]*\b(?:Sie|Ihr|Ihre[mnrs]?)\b)", "was sollten Sie[ {source}] tun"), (r"(?=[^:;]*\b(?:du|dein\w*)\b)", "was solltest du[ {source}] tun"),
+                    ("", "was sollte man[ {source}] tun"))
+            ),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), (?={_RULES}){_MAIN}",
                 "was gilt[ {source}], {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
@@ -494,7 +500,7 @@ GERMAN = Lexicon(
                     rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>[^;:()?!]{{8,110}}?, [^;:()?!]{{3,80}}?\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)), (?={verbs}){_MAIN}",
                     question, "reasoning")
                 for verbs, question in (
-                    (_YOU + r"\b", "wie geht man[ {source}] vor, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
+                    (_YOU + r"\b", "was sollten Sie[ {source}] tun, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
                     (r"(?:so |dann )?(?:wird|werden)\b", "was passiert[ {source}], {when} {condition}?"))
             ),
             states(
@@ -520,10 +526,6 @@ GERMAN = Lexicon(
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:zum|zur|für) [^,;:()]{4,90} "
                 r"(?P<tail>verwenden|benutzen|nutzen|einsetzen)(?:\.|, .+)", "wozu kann man[ {source}] {rest} {tail}?"),
-            states(
-                r"(?P<verb>Verwenden|Wählen|Benutzen|Nutzen|Aktivieren|Deaktivieren|Installieren|Prüfen|Starten|Löschen|Entfernen|Ändern|"
-                r"Setzen) Sie (?P<rest>(?!dann|nun|hier|anschließend|sich)[^,;:()]{6,80}), (?:wenn|falls|sofern|sobald) .{8,}",
-                "wann sollte man[ {source}] {rest} {verb}?", "reasoning"),
             states(rf"Es gibt (?P<rest>{_COUNTED} (?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?: [^,;:()]{{3,40}})?): .{{10,}}",
                 "welche {rest} gibt es[ {source}]?"),
             states(
@@ -656,9 +658,6 @@ GERMAN = Lexicon(
                 rf"{SUBJECT} (?P<be>ist|sind) (?:in|unter|auf|im|am|bei) [^,;:()]{{3,90}} (?P<rest>verfügbar|erhältlich|enthalten|"
                 r"aufgeführt|beschrieben|vorhanden|zu finden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             states(
-                rf"{SUBJECT} (?P<be>kann|können|darf|dürfen|ist|sind|muss|müssen|wird|werden|sollte|sollten) (?P<rest>[^,;:()]{{0,60}}?)"
-                r"(?:(?<= )|^)nicht (?P<tail>(?!nur|mehr|immer|unbedingt)[^,;:()]{5,90})\.", "{be} {subject}[ {source}] {rest} {tail}?"),
-            states(
                 rf"{SUBJECT} (?P<be>ist|sind) für (?P<middle>[^,;:()]{{4,90}}) (?P<rest>zuständig|verantwortlich|gedacht|geeignet|"
                 r"vorgesehen|erforderlich|bestimmt)\.", "wofür {be} {subject}[ {source}] {rest}?"),
             states(
@@ -738,7 +737,7 @@ GERMAN = Lexicon(
             states(rf"Folgende (?P<rest>[A-ZÄÖÜ][^,;:()]{{3,50}} (?:{_FINITE}|stehen|gelten|gehören)\b[^,;:()]{{0,60}})",
                 "welche {rest}[ {source}]?"),
             states(rf"(?P<when>Wenn|Falls) (?P<condition>{CLAUSE}), {_YOU}\b.*",
-                "wie geht man[ {source}] vor, {when} {condition}?", "procedure"),
+                "was sollten Sie[ {source}] tun, {when} {condition}?", "procedure"),
         ),
         attributes=(
             attribute(r"\d+ (?:Sekunden|Minuten|Stunden|Tage|Wochen|Monate|Jahre)\b", "wie lang ist {key} {of} {subject}?",
@@ -772,12 +771,21 @@ GERMAN = Lexicon(
             übersicht und verwandte verwendung version voraussetzungen vorwort warnung wert werte wichtig
             zusammenfassung zweck auch themen weitere grundlagen installation konfiguration definition
             begriffe standard vorgabe kommentar technische daten funktionen hintergrund symbol schritte"""),
+        manuals=words("""
+            handbuch anleitung leitfaden dokumentation faq schnellstart readme howto referenz bedienungsanleitung
+            einführungskurs"""),
+        title_case=False,
+        general=words("""
+            häufig gestellte fragen frage antworten kapitel teil hilfe kontakt webseite startseite glossar begriffe
+            benutzer anwender nutzer benutzung bedienung administrator entwickler erste schritte allgemeine
+            nutzungsbedingungen datenschutz datenschutzerklärung impressum regeln richtlinien dokument dokumente datei
+            dateien system programm software wie man neue info zu für"""),
         metadata=words("""
             beschreibung syntax status sprache version autor autoren geändert modul lizenz copyright schlüsselwörter revision quelle datei id datum
             stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""
-            ihn ihnen abhängig je entsprechend stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            ihn ihnen abhängig je entsprechend entsprechende entsprechenden entsprechender entsprechendes genannte genannten stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
             oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
             damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
             unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so
@@ -791,6 +799,13 @@ GERMAN = Lexicon(
             r"somit|allerdings|im Übrigen|genannten?|(?:einige|viele|mehrere) Dinge|[Zz]eile \d+|das (?:nicht|der|auch|besonders|nur|kann|wird)|(?:[Nn]ähere|[Ww]eitere|[Mm]ehr) Informationen|genug, um)\b|wählen Sie \d\.$|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
             rf"(?!(?: [\w§.,-]+){{0,10}}? (?:[A-ZÄÖÜ][\w-]*{_LAW}(?:e?s|buch(?:e?s|s)?)?\b|[A-Z]\w*[GBO]\b))"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
+        vague=words("""
+            aktion ansicht anzahl befehl bild bilder bug button datei dateien daten dialog eintrag einträge einstellung einstellungen
+            element elemente ergebnis fehler feld felder fenster filter funktion gruppierung knopf liste leiste maske menü meldung
+            modus name namen objekt objekte option optionen ordner problem programm regler schaltfläche segment segmente seite
+            seiten spalte symbol system tabelle taste tastenkombination test text texte unterstützung verzeichnis vorgang wert
+            werte zeile zeilen änderungen"""),
+        partial=re.compile(r"(?i:\bzunächst\b|\bzuerst\b|\berst\b|beschrieben)"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
