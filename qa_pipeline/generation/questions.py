@@ -48,7 +48,7 @@ from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.doubt import blank_doubts
-from qa_pipeline.text.language import in_other_language
+from qa_pipeline.text.language import QUOTED, in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""
@@ -144,7 +144,7 @@ def write_questions(
         for row in _rows(plan, reply, model.name, guidance)
     ]
     _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, llm)
-    _retrieve_passages(written, retrieve)
+    _retrieve_passages(written, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
     hashes = _prompt_hashes(chunks, settings, llm, guidance)
     not_asked = _not_asked(chunks, asked_ids, settings, hashes, batch, model.name)
@@ -562,11 +562,19 @@ def standalone_request(
     )
 
 
-def _retrieve_passages(rows: Sequence[QuestionRow], retrieve: Retrieve) -> None:
+def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
+    """Search for what each question asks; the title of its document is left out."""
     answerable = [
         row for row in _written(rows) if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION
     ]
-    retrieved = retrieve([row["question"] for row in answerable], [row["language"] for row in answerable])
+    queries = [
+        QUOTED.sub(
+            lambda name, title=titles[row["target_chunk_ids"][0]]: "" if name[0][1:-1] in title else name[0],
+            row["question"],
+        )
+        for row in answerable
+    ]
+    retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
         row["difficulty"] = _difficulty([chunk_id for chunk_id, _ in passages], targets)

@@ -53,7 +53,7 @@ def lacking(question: str, answer: str, headings: str, language: str) -> tuple[f
 def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tuple[str, str]]:
     """Yield what a question lacks in words, and the feature that it costs."""
     language, vocabulary = question.language, lexicon(question.language)
-    titles = {line.casefold() for line in headings.text.split("\n")}
+    titles = headings.text.casefold()
     places = [match[0] for match in QUOTED.finditer(question.text) if match[0][1:-1].casefold() in titles]
     unplaced = functools.reduce(lambda text, place: text.replace(place, " "), places, question.text)
     unquoted = read(unplaced, language)
@@ -77,7 +77,7 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
     is_short = (
         len(new) <= _SOME
         and not _has_digit("".join(answer.term_set - question.term_set))
-        and not any(is_identifier(answer.text[word.start : word.end]) for word in new)
+        and not any(is_identifier(word) and word not in question.text for word in answer.text.split())
     )
     is_plain = not is_circumstance and not _has_digit(unplaced)
     if is_short and len(new) <= _FEW and len(subjects) <= _SOME and is_plain:

@@ -185,10 +185,10 @@ def document_name(passage: Passage, phrases: Phrases) -> str:
         return ""  # the name of a file
     parts = [title] if phrases.law_named(title) else _TITLE_PARTS.split(title)
     names = [heading_name(part.capitalize() if part.isupper() else part, phrases) for part in parts]
-    names = sorted(filter(None, names), key=lambda name: not _is_manual(name, phrases))
-    is_manual = any(not _telling(name, passage, phrases) for name in names) and _is_manual(title, phrases)
+    names = sorted(filter(None, names), key=lambda name: not is_manual(name, phrases))
+    beside_manual = any(not _telling(name, passage, phrases) for name in names) and is_manual(title, phrases)
     named = (name for name in names if _names_something(name, passage, phrases))
-    beside = (name for name in names if is_manual and name.istitle() and _telling(name, passage, phrases))
+    beside = (name for name in names if beside_manual and name.istitle() and _telling(name, passage, phrases))
     return next(named, next(beside, ""))  # "Muttprint" beside "Manual"
 
 
@@ -204,7 +204,7 @@ def _names_something(name: str, passage: Passage, phrases: Phrases) -> bool:
     if any(is_identifier(word) for word in telling):
         return True
     capitals = [word for word in telling if word[0].isupper()]
-    if _is_manual(name, phrases):
+    if is_manual(name, phrases):
         return bool(capitals)
     if lexicon(passage.language).nouns_capitalised:
         return False
@@ -221,7 +221,7 @@ def _telling(name: str, passage: Passage, phrases: Phrases) -> list[str]:
     return [word for word in _TITLE_WORD.split(name) if word and not _is_generic(word, generic)]
 
 
-def _is_manual(title: str, phrases: Phrases) -> bool:
+def is_manual(title: str, phrases: Phrases) -> bool:
     """Return whether a title says that it is that of a manual, which is of something."""
     return any(_is_generic(word, phrases.manuals) for word in _TITLE_WORD.split(title) if word.isalpha())
 

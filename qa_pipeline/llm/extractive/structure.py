@@ -14,6 +14,7 @@ from qa_pipeline.llm.extractive.passages import (
     heading_name,
     in_language,
     is_identifier,
+    is_manual,
     leans_on_context,
     place_of,
     points_elsewhere,
@@ -55,7 +56,7 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     if name:
         opens_small = name.split(" ", 1)[0].lower() in phrases.definite
         subject = phrases.kinds.sub("", name[:1].lower() + name[1:] if opens_small else name)
-        if name == place.title or any(map(is_identifier, name.split())):
+        if (name == place.title and not is_manual(name, phrases)) or any(map(is_identifier, name.split())):
             yield from _pairs(read, subject, place, passage, phrases)
         yield from _terms(read, place, passage, phrases)
         yield from _cells(read, place, passage, phrases)

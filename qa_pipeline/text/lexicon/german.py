@@ -54,7 +54,7 @@ _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle"
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
 _RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können|sollte|sollten)\b"
 _MAIN = (
-    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
+    r"(?:so |dann )?(?!(?:könnt|könnten|solltet|müsst|dürft|oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
     r"(?:bietet|bieten|empfiehlt|lohnt) |(?:ist|sind|wäre) (?:es|das|dies)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
@@ -484,13 +484,10 @@ GERMAN = Lexicon(
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
-            *(
-                states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) {address}(?P<condition>{_CLAUSE}), {_YOU}\b.*",
-                    question + ", {when} {condition}?", "procedure")
-                for address, question in (
-                    (r"(?=[^:;]*\b(?:Sie|Ihr|Ihre[mnrs]?)\b)", "was sollten Sie[ {source}] tun"), (r"(?=[^:;]*\b(?:du|dein\w*)\b)", "was solltest du[ {source}] tun"),
-                    ("", "was sollte man[ {source}] tun"))
-            ),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), (?:so |dann )?(?:können (?:Sie|wir)|kann man|kannst du|könnt (?:Ihr|ihr)) (?!.*\b(?:nicht|keine?n?)\b).{{8,}}",
+                "was kann man[ {source}] tun, {when} {condition}?", "procedure"),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b(?!.*\b(?:bereit|gefallen)\b).*",
+                "was ist[ {source}] zu tun, {when} {condition}?", "procedure"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), (?={_RULES}){_MAIN}",
                 "was gilt[ {source}], {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
@@ -500,7 +497,7 @@ GERMAN = Lexicon(
                     rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>[^;:()?!]{{8,110}}?, [^;:()?!]{{3,80}}?\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)), (?={verbs}){_MAIN}",
                     question, "reasoning")
                 for verbs, question in (
-                    (_YOU + r"\b", "was sollten Sie[ {source}] tun, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
+                    (_YOU + r"\b", "was ist[ {source}] zu tun, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
                     (r"(?:so |dann )?(?:wird|werden)\b", "was passiert[ {source}], {when} {condition}?"))
             ),
             states(
@@ -555,7 +552,7 @@ GERMAN = Lexicon(
                 "wann {be} {subject}[ {source}] {rest}?", "reasoning"),
             *(
                 states(
-                    rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+) (?P<verb>[a-zäöüß]+(?:t|en)) "
+                    rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+) (?P<verb>(?!zwischen|neben|gegen|wegen)[a-zäöüß]+(?:t|en)) "
                     rf"(?P<rest>[^,;:()]{{0,100}}), (?:{conjunctions}) .{{8,}}", asker + " {verb} {subject}[ {source}] {rest}?", "reasoning")
                 for conjunctions, asker in (("weil|da", "warum"), ("damit|um", "wozu"), ("wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit", "wann"))
             ),
@@ -594,7 +591,7 @@ GERMAN = Lexicon(
                 rf"(?P<when>Mit|In|Im|Über|Durch|Auf) (?P<rest>{_NAMES}) (?:lässt|lassen|läßt) sich (?!nicht|kein)[^,;:()]{{6,100}} (?P<done>[a-zäöüß]+n)\.",
                 "was lässt sich[ {source}] {when} {rest} {done}?"),
             states(
-                rf"{SUBJECT} (?P<verb>(?:befindet|befinden) sich|liegt|liegen|erscheint|erscheinen) (?:in|im|am|an|auf|unter|bei|zwischen|neben|über|"
+                rf"{SUBJECT} (?P<verb>(?:befindet|befinden) sich|liegt|liegen|erscheint|erscheinen) (?!in violett|zwischen \d)(?:in|im|am|an|auf|unter|bei|zwischen|neben|über|"
                 r"hinter|links|rechts|oben|ganz|direkt) .{5,}", "wo {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>heißt|heißen|lautet|lauten) (?!nicht|dass).{{4,}}", "wie {verb} {subject}[ {source}]?"),
             states(
@@ -737,7 +734,7 @@ GERMAN = Lexicon(
             states(rf"Folgende (?P<rest>[A-ZÄÖÜ][^,;:()]{{3,50}} (?:{_FINITE}|stehen|gelten|gehören)\b[^,;:()]{{0,60}})",
                 "welche {rest}[ {source}]?"),
             states(rf"(?P<when>Wenn|Falls) (?P<condition>{CLAUSE}), {_YOU}\b.*",
-                "was sollten Sie[ {source}] tun, {when} {condition}?", "procedure"),
+                "was ist[ {source}] zu tun, {when} {condition}?", "procedure"),
         ),
         attributes=(
             attribute(r"\d+ (?:Sekunden|Minuten|Stunden|Tage|Wochen|Monate|Jahre)\b", "wie lang ist {key} {of} {subject}?",
@@ -781,7 +778,7 @@ GERMAN = Lexicon(
             nutzungsbedingungen datenschutz datenschutzerklärung impressum regeln richtlinien dokument dokumente datei
             dateien system programm software wie man neue info zu für"""),
         metadata=words("""
-            beschreibung syntax status sprache version autor autoren geändert modul lizenz copyright schlüsselwörter revision quelle datei id datum
+            ausfertigungsdatum fundstelle beschreibung syntax status sprache version autor autoren geändert modul lizenz copyright schlüsselwörter revision quelle datei id datum
             stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""

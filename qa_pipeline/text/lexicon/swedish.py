@@ -462,15 +462,17 @@ SWEDISH = Lexicon(
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} kan (?:du|man)\b(?!.*\b(?:inte|ej|bara)\b).*",
                 "vad kan man göra[ {source}] {when} {condition}?", "procedure"),
-            states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} {_YOU}\b(?! inte\b).*",
+            states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!kan ){_YOU}\b(?! inte\b).*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
-            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) (?:kan|måste|ska|behöver|bör) du\b.*",
+            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) kan du\b(?!.*\b(?:inte|ej|bara)\b).*",
+                "vad kan man göra[ {source}] {when} {condition}?", "procedure"),
+            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) (?:måste|ska|behöver|bör) du\b.*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?={_RULES}\b){_MAIN}",
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b)(?!(?:kan|har) (?:du|man)\b|blir du\b){_MAIN}",
                 "vad händer[ {source}] {when} {condition}?", "reasoning"),
-            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!(?:blir|har) du\b){_MAIN}",
+            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!kan |(?:blir|har) du\b){_MAIN}",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(
                 r"Om (?P<condition>[^,;:()]{8,100} (?:[a-zåäö]{2,}(?:r|s|t|ts|de|des|it|its)|nytt|kraft|annat|skäl|fall|avtal))"
@@ -489,7 +491,7 @@ SWEDISH = Lexicon(
             states(
                 rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver|[a-zåäö]+r (?:du|man))\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver|[a-zåäö]+r) (?:du|man)\b).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
-            states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
+            states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) (?!.*eller (?:tryck|klicka|Avbryt|välj))[^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>[a-zåäö]+ [^,;:()]{4,80}?),? (?:genom att|med hjälp av|via) .{6,}",
