@@ -3,6 +3,7 @@
 import functools
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from qa_pipeline.records import Passage, QuestionType
@@ -206,9 +207,15 @@ def _names_something(name: str, passage: Passage, phrases: Phrases) -> bool:
     capitals = [word for word in telling if word[0].isupper()]
     if is_manual(name, phrases):
         return bool(capitals)
-    if lexicon(passage.language).nouns_capitalised:
-        return False
-    is_sentence = not phrases.title_case or any(word[0].islower() for word in telling)
+    if lexicon(passage.language).nouns_capitalised:  # "Stadtbibliothek Auental" has a noun and its name
+        return any(
+            first[0].isupper() and not first.endswith(phrases.adjective_endings) and second in capitals
+            for first, second in pairwise(name.split())
+        )
+    stop_words = lexicon(passage.language).stop_words
+    is_sentence = not phrases.title_case or any(
+        word[:1].islower() and word not in stop_words for word in words
+    )
     unseen = [word for word in capitals if not re.search(rf"\b{re.escape(word.lower())}\b", passage.text)]
     return len(words) > 1 and any(
         (is_sentence and word != words[0]) or is_named_in(word, passage) for word in unseen

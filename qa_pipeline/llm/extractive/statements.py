@@ -148,6 +148,10 @@ def _question(
         or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
         or _has_vague_goal(groups.get("goal", "").split(), passage, phrases)
+        or (
+            _has_vague_subject(groups.get("condition", "").split(), phrases)
+            and not phrases.law_named(place.title)
+        )
         or (statement.question_type == "procedure" and phrases.partial.search(sentence.text))
         or not phrases.idle.isdisjoint(
             groups.get("condition", "").split() + groups.get("goal", "").split()[:1]
@@ -196,6 +200,11 @@ def _has_vague_goal(words: list[str], passage: Passage, phrases: Phrases) -> boo
     if lexicon(passage.language).verb_final:
         return 2 < len(words) < 5 and _is_vague(" ".join(words[:2]), phrases)
     return 1 < len(words) < 5 and _is_vague(" ".join(words[1:]), phrases)
+
+
+def _has_vague_subject(words: list[str], phrases: Phrases) -> bool:
+    """Return whether a short condition is of a vague thing: "the problem persists", "filen finns"."""
+    return 1 < len(words) < 5 and any(_is_vague(" ".join(words[:end]), phrases) for end in (1, 2))
 
 
 def _is_vague(phrase: str, phrases: Phrases) -> bool:

@@ -699,6 +699,9 @@ ENGLISH = Lexicon(
             concepts concept lexicon glossary page pages site home welcome about install installing setting reporting
             problem problems troubleshooting guidelines limitation model naming conventions convention legacy current
             new old windows window dialog dialogs basic advanced edition book document documents file files web website
+            network networking configuration employee employees staff member members customer product training database
+            server project quality safety operating operation operations maintenance technical hardware software command line
+            api programming student students teacher library team company travel expenses
             data sheet standard architecture design development tools tool"""),
         metadata=words("""
             manual context override description syntax status language version author authors last-modified modified created module identifier licence

@@ -700,13 +700,13 @@ SWEDISH = Lexicon(
             uppdaterad utgåva departement utfärdad sfs utgivare kontakt e-post storlek redaktör översättare"""),
         superlative=re.compile(r"[a-zåäö]{3,}(?:aste|sta)"),
         leaning=words("""
-            annars speciellt grovt därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
+            annars senare speciellt grovt därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
             troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
             ovanstående följande föregående här där därför därmed dock också även andra annan annat jag mig min mitt mina vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
+        dangling=re.compile(r"\b(?:honom|henne|se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
             r"densamma|dessförinnan|ifrågavarande|ikraftträdandet|äldre (?:bestämmelser|föreskrifter)(?:na)?|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z](?:[-–][a-z])?)? §§?)"
             r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))|\bvälj \d\.$"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),

@@ -273,6 +273,8 @@ def test_nothing_is_asked_of_a_thing_that_neither_the_question_nor_the_title_nam
         ("sv", "Terminologi", ""),
         ("de", "Muttprint -- Benutzerhandbuch", "Muttprint"),
         ("de", "Ubuntu-Paketierungsleitfaden", "Ubuntu-Paketierungsleitfaden"),
+        ("de", "Gebühren der Stadtbibliothek Auental", "Gebühren der Stadtbibliothek Auental"),
+        ("de", "Allgemeine Informationen", ""),
         ("de", "Finanzen", ""),
     ],
 )
