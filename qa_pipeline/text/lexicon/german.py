@@ -486,7 +486,7 @@ GERMAN = Lexicon(
                 "procedure"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), (?:so |dann )?(?:können (?:Sie|wir)|kann man|kannst du|könnt (?:Ihr|ihr)) (?!.*\b(?:nicht|keine?n?)\b).{{8,}}",
                 "was kann man[ {source}] tun, {when} {condition}?", "procedure"),
-            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b(?!.*\b(?:bereit|gefallen)\b).*",
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b(?!.*\b(?:bereit|gefallen|bekommen|erhalten|finden|sehen|brauchen)\b).*",
                 "was ist[ {source}] zu tun, {when} {condition}?", "procedure"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), (?={_RULES}){_MAIN}",
                 "was gilt[ {source}], {when} {condition}?", "reasoning"),
@@ -584,7 +584,7 @@ GERMAN = Lexicon(
                     r".{10,}", asker, score=0.7)
                 for verbs, asker in (
                     ("befindet sich|befinden sich", "was befindet sich[ {source}] {when} {rest}?"),
-                    ("gehört|gehören", "was gehört[ {source}] {when} {rest}?"), ("gibt es", "was gibt es[ {source}] {when} {rest}?"),
+                    ("gehört|gehören", "was gehört[ {source}] {when} {rest}?"),
                     ("steht|stehen", "was steht[ {source}] {when} {rest}?"), ("finden Sie", "was findet man[ {source}] {when} {rest}?"))
             ),
             states(
@@ -632,7 +632,7 @@ GERMAN = Lexicon(
                 rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
                 r"erlässt|kann|darf|ist) [^;:()]{8,110})\.", "wer {rest}[ {source}]?", score=0.7),
             states(
-                rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) [^,;:()]{{3,90}} "
+                rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) (?!begrenzt|geringem|der (?:Reihenfolge|Regel)|diese)[^,;:()]{{3,90}} "
                 r"(?P<rest>gespeichert|abgelegt|installiert|angezeigt|definiert|festgelegt|geregelt|aufgelistet|konfiguriert|"
                 r"eingestellt|gefunden|untergebracht|platziert|enthalten)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             *(
