@@ -567,13 +567,7 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
     answerable = [
         row for row in _written(rows) if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION
     ]
-    queries = [
-        QUOTED.sub(
-            lambda name, title=titles[row["target_chunk_ids"][0]]: "" if name[0][1:-1] in title else name[0],
-            row["question"],
-        )
-        for row in answerable
-    ]
+    queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
@@ -581,6 +575,10 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
         with_targets = _with_second_hop(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
+
+
+def _without_title(question: str, title: str) -> str:
+    return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
 
 
 def _difficulty(retrieved_ids: Sequence[str], targets: Sequence[str]) -> str:
