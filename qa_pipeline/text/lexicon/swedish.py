@@ -491,7 +491,7 @@ SWEDISH = Lexicon(
             states(
                 rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver|[a-zåäö]+r (?:du|man))\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver|[a-zåäö]+r) (?:du|man)\b).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
-            states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) (?!.*eller (?:tryck|klicka|Avbryt|välj))[^,;:()]{{4,80}})\.",
+            states(rf"(?i:{_VERB}) (?!den |det |dem )[^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) (?!.*eller (?:tryck|klicka|Avbryt|välj))[^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>[a-zåäö]+ [^,;:()]{4,80}?),? (?:genom att|med hjälp av|via) .{6,}",
