@@ -169,6 +169,11 @@ class Layout:
         return self.cache / f"findings-{hash_text(str(self.out))[:16]}.json"  # of several output folders
 
     @property
+    def listings(self) -> Path:
+        """Return the file of how batches looked when they were last read; made anew when deleted."""
+        return self._cache / "listings.json"
+
+    @property
     def vectors(self) -> Path:
         """Store of chunk and sentence vectors."""
         return self._cache / "vectors.sqlite"
