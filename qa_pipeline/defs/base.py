@@ -4,9 +4,9 @@ import logging
 import os
 import socket
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 import polars as pl
@@ -21,6 +21,7 @@ from qa_pipeline.storage.parquet import frame_hash
 from qa_pipeline.storage.tables import STORED
 
 Frame = pl.DataFrame
+Item = TypeVar("Item")
 
 LLM_POOL = "llm"
 
@@ -106,8 +107,18 @@ PARTITION = "dagster/partition"
 BATCHES_A_QUERY = 500
 """Batches whose records are fetched at once: it bounds memory, and SQLite limits variables of a query."""
 
+TICK_SECONDS = 8.0
+"""Seconds after which a tick begins nothing further: Dagster ends it after 60, and a large corpus takes some
+to list before."""
+
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 """On a run of the command line: where it runs."""
+
+
+def parts_of(sequence: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield parts of a sequence that are small enough for one query."""
+    for start in range(0, len(sequence), BATCHES_A_QUERY):
+        yield sequence[start : start + BATCHES_A_QUERY]
 
 
 def latest_tags(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> Mapping[str, str]:
@@ -135,8 +146,7 @@ def latest_tags_by_batch(
     """Return the tags of the latest materialization of each batch that has one."""
     ids = list(latest_ids(instance, key, batches).values()) if batches else []
     events = []
-    for start in range(0, len(ids), BATCHES_A_QUERY):
-        part = ids[start : start + BATCHES_A_QUERY]
+    for part in parts_of(ids):
         numbered = dg.AssetRecordsFilter(key, storage_ids=part)
         records = instance.fetch_materializations(numbered, limit=len(part)).records
         events += [record.asset_materialization for record in records]

@@ -1,5 +1,6 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,7 +8,13 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, fail_orphaned_runs, running_batches
+from qa_pipeline.defs.base import (
+    PARTITION,
+    PARTITIONS_NAME,
+    TICK_SECONDS,
+    fail_orphaned_runs,
+    running_batches,
+)
 from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
 from qa_pipeline.defs.staleness import Steps, Work, remembered_work
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
@@ -61,7 +68,9 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
         if work.blocked:
             context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
-        waiting = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
+        waiting = (
+            f"{len(work.unexamined)} changed batches are left for the next tick" if work.unexamined else ""
+        )
         return requests or dg.SkipReason(
             "; ".join(filter(None, [waiting or nothing, work.blocked_message()]))
         )
@@ -92,12 +101,16 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     after = last.tags.get(PARTITION, "") if last else ""
     circle = sorted(batches.names, key=lambda name: (name <= after, name))
     limit = resources.settings.automation.max_examined
-    unreported = report_changed_batches(instance, place, circle, limit)
+    until = time.monotonic() + TICK_SECONDS
+    # half of the time each: a night that only read would request nothing
+    unreported = report_changed_batches(
+        instance, resources.layout, place, circle, limit, until - TICK_SECONDS / 2
+    )
     requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
     busy = waiting_batches(resources) | running_batches(instance) | requested
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
-    work = remembered_work(instance, resources, steps, idle, most=limit)
-    work.unexamined += len(unreported)
+    work = remembered_work(instance, resources, steps, idle, most=limit, until=until)
+    work.unexamined |= unreported
     return work
 
 
