@@ -98,7 +98,7 @@ _RESTS_ON = (
     r"(?P<prep>on|to|of|in|from)"
 )
 _RELATED = any_of("""
-    responsible for, limited to, based on, part of, equivalent to, required for, suitable for, derived from, made of,
+    responsible for, limited to, based on, part of, equivalent to, required for, suitable for, derived from,
     made up of, composed of, written in, subject to, divided into, organized into, associated with, replaced by,
     compatible with, protected by, sorted by, enabled by, disabled by, caused by, followed by, supported by""")
 _KINDS = any_of("""

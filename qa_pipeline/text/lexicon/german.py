@@ -534,7 +534,7 @@ GERMAN = Lexicon(
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:weil|da) .{{8,}}",
                 "warum {be} {subject}[ {source}] {rest}?", "reasoning"),
-            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:um|damit) .{{8,}}",
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>(?!.* und eine? )[^,;:()]{{3,110}}), (?:um|damit) .{{8,}}",
                 "wozu {be} {subject}[ {source}] {rest}?", "reasoning"),
             states(
                 rf"(?:Im Jahre? |Im (?:{_MONTH} )|Seit |Ab )?{YEAR} (?P<verb>wurden?|war|waren|begann|entstand|erschien|[a-zäöüß]+te) "

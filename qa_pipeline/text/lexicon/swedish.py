@@ -472,7 +472,7 @@ SWEDISH = Lexicon(
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b)(?!(?:kan|har) (?:du|man)\b|blir du\b){_MAIN}",
                 "vad händer[ {source}] {when} {condition}?", "reasoning"),
-            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!kan |(?:blir|har) du\b){_MAIN}",
+            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!(?:så )?kan |(?:blir|har) du\b){_MAIN}",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(
                 r"Om (?P<condition>[^,;:()]{8,100} (?:[a-zåäö]{2,}(?:r|s|t|ts|de|des|it|its)|nytt|kraft|annat|skäl|fall|avtal))"
