@@ -34,7 +34,7 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         **_UNCACHED,
         # tries are counted here, not by two libraries as well
         "config_kwargs": {"connect_timeout": 10, "read_timeout": 60, "retries": {"total_max_attempts": 1}},
-    }
+    },
 }
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _UNANSWERED = frozenset(
@@ -84,6 +84,8 @@ class ObjectStore:
             files.retries = 1
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):  # copying asks for these
+            raise AttributeError(name)
         return lambda *args, **options: self._ask(name, *args, **options)
 
     def isfile(self, path: str) -> bool:
