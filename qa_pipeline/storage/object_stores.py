@@ -127,7 +127,7 @@ class ObjectStore:
         if "b" in mode:
             return content
         return io.TextIOWrapper(
-            content, **{name: options.get(name) for name in ("encoding", "errors", "newline")}
+            content, options.get("encoding"), options.get("errors"), options.get("newline")
         )
 
     def rm(self, path: str, *, recursive: bool = False) -> None:
