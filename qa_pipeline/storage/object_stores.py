@@ -84,6 +84,8 @@ class ObjectStore:
             files.retries = 1
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):  # copying asks for these
+            raise AttributeError(name)
         return lambda *args, **options: self._ask(name, *args, **options)
 
     def isfile(self, path: str) -> bool:
@@ -125,7 +127,7 @@ class ObjectStore:
         if "b" in mode:
             return content
         return io.TextIOWrapper(
-            content, **{name: options.get(name) for name in ("encoding", "errors", "newline")}
+            content, options.get("encoding"), options.get("errors"), options.get("newline")
         )
 
     def rm(self, path: str, *, recursive: bool = False) -> None:

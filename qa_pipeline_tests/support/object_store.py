@@ -61,7 +61,7 @@ def seaweedfs(folder: Path) -> Iterator[str]:
             _wait_for(url, process, folder / "weed.log")
             yield url
         finally:
-            process.terminate()
+            process.kill()  # it would wait for its readers
 
 
 def _free_ports(count: int) -> list[int]:

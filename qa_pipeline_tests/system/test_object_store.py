@@ -169,6 +169,7 @@ def unreliable(url: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{proxy.server_port}"
     finally:
         proxy.shutdown()
+        proxy.server_close()
 
 
 def test_a_store_that_answers_503_and_slowly_gives_the_same_tables(
@@ -214,7 +215,7 @@ def test_an_address_where_no_store_answers_is_named_after_some_tries(monkeypatch
     assert "the store did not answer in 7 tries" in ran.stderr
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_release_that_is_killed_is_whole_or_not_there(server: str, tmp_path: Path, seed: int) -> None:
     out = f"s3://{BUCKET}/killed"
     assert run_small(out).code == OK
