@@ -1,5 +1,6 @@
 """Running batches in this process, recorded in a Dagster instance like any run."""
 
+import logging
 import os
 import socket
 from collections.abc import Sequence
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import dagster as dg
 
-from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, fail_orphaned_runs, progress_logger
+from qa_pipeline.defs.assets import IN, build_assets
+from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
+from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
@@ -28,6 +30,8 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
 
+SILENT = "silent"
+"""The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
 
@@ -47,7 +51,7 @@ def materialize_batches(
         settings: the whole tree.
         batches: batches of the corpus.
         instance: where runs are recorded; a UI on the same instance shows them.
-        watch: called for every step that starts.
+        watch: called for every stage that starts.
         resources: models to use in place of those the settings name.
         force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 
@@ -56,7 +60,10 @@ def materialize_batches(
     """
     resources = resources or Resources(settings)
     collect_replies(resources)
-    definitions = build_definitions(settings, resources=resources)
+    definitions = dg.Definitions.merge(
+        build_definitions(settings, resources=resources, watch=watch),
+        dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
+    )
     steps = steps_of(build_assets(settings))
     fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
@@ -65,7 +72,7 @@ def materialize_batches(
         if batch in unread:
             outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
         elif force or _needs_run(instance, resources, steps, batch):
-            outcomes.append(_run(definitions, instance, resources.layout, batch, watch))
+            outcomes.append(_run(definitions, instance, resources.layout, batch))
         else:
             outcomes.append(BatchOutcome(batch, "unchanged"))
     return outcomes
@@ -77,19 +84,19 @@ def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps,
     return bool(finding.due or finding.blocked)
 
 
+def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
+    logger = logging.Logger(SILENT)
+    logger.addHandler(logging.NullHandler())
+    return logger
+
+
 def _run(
-    definitions: dg.Definitions,
-    instance: dg.DagsterInstance,
-    layout: Layout,
-    batch: str,
-    watch: StageObserver,
+    definitions: dg.Definitions, instance: dg.DagsterInstance, layout: Layout, batch: str
 ) -> BatchOutcome:
-    heard = dg.Definitions(loggers={LOGGER: progress_logger(batch, watch)})
-    job = dg.Definitions.merge(definitions, heard).resolve_job_def(build_batch.name)
-    result = job.execute_in_process(
+    result = definitions.resolve_job_def(build_batch.name).execute_in_process(
         instance=instance,
         partition_key=batch,
-        run_config={"loggers": {LOGGER: {}}},
+        run_config={"loggers": {SILENT: {}}},
         tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
         raise_on_error=False,
     )
@@ -115,9 +122,8 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
 
 def _message(evaluation: dg.AssetCheckEvaluation) -> str:
     warning = "" if evaluation.severity == dg.AssetCheckSeverity.ERROR else WARNING
-    return (
-        f"{warning}{evaluation.asset_key.to_user_string()} {evaluation.check_name}: {evaluation.description}"
-    )
+    gate = f"{evaluation.asset_key.to_user_string()} {evaluation.check_name.removeprefix(WARNS)}"
+    return f"{warning}{gate}: {evaluation.description}"
 
 
 def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:
@@ -142,9 +148,10 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     if failure is None or raised is None or raised.cls_name == "DagsterAssetCheckFailedError":
         return BLOCKED
     message = raised.message.strip().partition(f"{raised.cls_name}: ")[2] or raised.message.strip()
+    message, _, place = message.rpartition(f"\n{IN}")
     if raised.cls_name in _STOPPING:
         raise _STOPPING[raised.cls_name](message)
-    return f"{failure.step_key}: {message}"
+    return f"{place}: {message}"
 
 
 def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObserver) -> list[BatchOutcome]:
