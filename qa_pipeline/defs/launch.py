@@ -1,18 +1,26 @@
-"""Running batches in this process, recorded in a Dagster instance like any run."""
+"""Running batches in this process, recorded in a Dagster instance like any run; and the job that does so."""
 
 import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
+from pydantic import Field
 
 from qa_pipeline.defs.assets import IN, build_assets
-from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
+from qa_pipeline.defs.base import (
+    HOST_TAG,
+    LLM_POOL,
+    PROCESS_TAG,
+    ResourcesParam,
+    fail_orphaned_runs,
+    running_batches,
+)
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import Steps, examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
@@ -29,6 +37,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
+from qa_pipeline.text.rendering import first_names
 
 SILENT = "silent"
 """The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
@@ -58,24 +67,73 @@ def materialize_batches(
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    resources = resources or Resources(settings)
+    return list(_outcomes(resources or Resources(settings), batches, instance, watch, force=force))
+
+
+def _outcomes(
+    resources: Resources,
+    batches: Sequence[str],
+    instance: dg.DagsterInstance,
+    watch: StageObserver = no_observer,
+    *,
+    force: bool,
+) -> Iterator[BatchOutcome]:
+    """Yield the outcome of each batch as it is there."""
+    from qa_pipeline.defs.location import build_definitions  # it holds the job of this file
+
+    settings = resources.settings
     collect_replies(resources)
     definitions = dg.Definitions.merge(
         build_definitions(settings, resources=resources, watch=watch),
         dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
     )
+    job = definitions.resolve_job_def(build_batch.name)
     steps = steps_of(build_assets(settings))
     fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
-    outcomes = []
     for batch in batches:
         if batch in unread:
-            outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
+            yield BatchOutcome(batch, "failed", error=unread[batch])
         elif force or _needs_run(instance, resources, steps, batch):
-            outcomes.append(_run(definitions, instance, resources.layout, batch))
+            yield _run(job, instance, resources.layout, batch)
         else:
-            outcomes.append(BatchOutcome(batch, "unchanged"))
-    return outcomes
+            yield BatchOutcome(batch, "unchanged")
+
+
+class BatchesConfig(dg.Config):
+    """What the job `build_batches` is told."""
+
+    batches: list[str] = Field([], description="Names of batches; none stands for all of the corpus.")
+    force: bool = Field(False, description="Run batches too in which nothing changed; nothing is paid twice.")
+
+
+@dg.op(name="batches", pool=LLM_POOL)
+def _build_batches(
+    context: dg.OpExecutionContext, config: BatchesConfig, resources: ResourcesParam
+) -> dg.Output[None]:
+    """Bring batches up to date one after the other, each as a run of its own in this process."""
+    names = config.batches or corpus_of(resources.settings).find_batches().names
+    busy = running_batches(context.instance)
+    if going := [name for name in names if name in busy]:
+        context.log.info(f"left to the runs of them that go on: {first_names(going)}")
+    outcomes = []
+    idle = [name for name in names if name not in busy]
+    for outcome in _outcomes(resources, idle, context.instance, force=config.force):
+        context.log.info(": ".join(filter(None, [outcome.batch, outcome.outcome, outcome.error])))
+        outcomes.append(outcome)
+    failed = [outcome.batch for outcome in outcomes if outcome.outcome == "failed"]
+    if failed:
+        message = f"{len(failed)} of {len(outcomes)} batches failed: {first_names(failed)}"
+        raise dg.Failure(
+            f"{message}; their runs and the log say why, the others were built", allow_retries=False
+        )
+    return dg.Output(None, metadata=Counter(outcome.outcome for outcome in outcomes))
+
+
+build_batches = dg.GraphDefinition("build_batches", node_defs=[_build_batches]).to_job(
+    description="Builds many batches in one process, which imports libraries and loads models once. Each is "
+    "a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
+)
 
 
 def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps, batch: str) -> bool:
@@ -90,10 +148,8 @@ def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
     return logger
 
 
-def _run(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, layout: Layout, batch: str
-) -> BatchOutcome:
-    result = definitions.resolve_job_def(build_batch.name).execute_in_process(
+def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, batch: str) -> BatchOutcome:
+    result = job.execute_in_process(
         instance=instance,
         partition_key=batch,
         run_config={"loggers": {SILENT: {}}},

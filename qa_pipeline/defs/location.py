@@ -5,6 +5,7 @@ import dagster as dg
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.corpus import corpus, corpus_sensor
+from qa_pipeline.defs.launch import build_batches
 from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
@@ -31,7 +32,7 @@ def build_definitions(
     project_definitions = dg.Definitions(
         assets=[corpus, *assets, build_release(settings)],
         asset_checks=release_checks,
-        jobs=[build_batch, publish_job],
+        jobs=[build_batch, build_batches, publish_job],
         schedules=[nightly_schedule(steps), nightly_release],
         sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
         resources={
