@@ -8,7 +8,14 @@ from pathlib import Path
 import dagster as dg
 
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, fail_orphaned_runs, progress_logger
+from qa_pipeline.defs.base import (
+    HOST_TAG,
+    LOGGER,
+    NOT_RETRIED,
+    PROCESS_TAG,
+    fail_orphaned_runs,
+    progress_logger,
+)
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
@@ -90,7 +97,7 @@ def _run(
         instance=instance,
         partition_key=batch,
         run_config={"loggers": {LOGGER: {}}},
-        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
+        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), **NOT_RETRIED},
         raise_on_error=False,
     )
     if any(_was_interrupted(event) for event in result.all_events):
