@@ -42,6 +42,7 @@ from qa_pipeline.defs.metadata import (
 )
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
+from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
 from qa_pipeline.retrieval.shard import dump_shard
@@ -73,6 +74,9 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
         previous = tables.previous(STORED[stage.name], batch) if stage.keeps else None
         notify = logged(context.log, stage.counts or stage.name)
         stage_run = StageRun(resources, batch, inputs, previous, notify)
+
+        if stage.name == QUESTIONS.name:
+            check_rebuy(resources, batch, inputs["chunks"])
 
         def made() -> dg.MaterializeResult[Any]:
             output = run_stage(stage, stage_run)
