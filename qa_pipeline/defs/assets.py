@@ -54,6 +54,7 @@ from qa_pipeline.defs.metadata import (
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.staleness import latest_versions
 from qa_pipeline.defs.versions import code_version
+from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
@@ -193,6 +194,8 @@ class _BatchStep:
         path = layout.table(stage.name, self.batch) if stage.is_table else layout.index(self.batch)
         previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: self._read(name) for name in stage.inputs}
+        if stage.name == QUESTIONS.name:
+            check_rebuy(self.resources, self.batch, inputs["chunks"])
         run = StageRun(self.resources, self.batch, inputs, previous, self._notify(stage))
         output = self.made[stage.name] = run_stage(stage, run)
         place = {"path": dg.MetadataValue.path(str(path))}

@@ -8,12 +8,10 @@ Nothing is bought twice: the key of a run is its batch and the report that gave 
 a key only once. So a batch that failed is not run again before its files change or the nightly schedule runs.
 """
 
-import time
-
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.defs.base import PARTITIONS_NAME, TICK_SECONDS, latest_ids, running_batches
+from qa_pipeline.defs.base import NIGHT_PRIORITY, PARTITIONS_NAME, TICK_SECONDS, latest_ids, running_batches
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
 from qa_pipeline.defs.staleness import Steps, remembered_work
@@ -53,13 +51,16 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
             return dg.SkipReason(str(error))
         ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
         going = [batch for batch in batches if batch in ready]
-        until = time.monotonic() + TICK_SECONDS
-        work = remembered_work(instance, resources, steps, going, most=amounts.max_examined, until=until)
+        work = remembered_work(
+            instance, resources, steps, going, most=amounts.max_examined, seconds=TICK_SECONDS
+        )
         due = dict(list(work.due.items())[: amounts.max_requests])
         numbers = latest_ids(instance, CORPUS, due) if due else {}
         requests = [
             dg.RunRequest(
-                run_key=f"{batch} {numbers.get(batch, 0)}", partition_key=batch, tags={REASON_TAG: reason}
+                run_key=f"{batch} {numbers.get(batch, 0)}",
+                partition_key=batch,
+                tags={REASON_TAG: reason, **NIGHT_PRIORITY},
             )
             for batch, reason in due.items()
         ]

@@ -74,6 +74,10 @@ to list before."""
 
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 """On a run of the command line: where it runs."""
+NOT_RETRIED = {"dagster/max_retries": "0"}
+"""On a run that the daemon could not launch again."""
+NIGHT_PRIORITY = {"dagster/priority": "-10"}
+"""On a run that nobody waits for: those that people launch, at 0, leave the queue first."""
 
 
 def parts_of(sequence: Sequence[Item]) -> Iterator[Sequence[Item]]:

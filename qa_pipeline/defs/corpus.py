@@ -157,7 +157,7 @@ def report_changed_batches(
     place: Corpus,
     batches: Sequence[str],
     most: int,
-    until: float = math.inf,
+    seconds: float = math.inf,
 ) -> set[str]:
     """Register the batches, and report those whose listing is another one than at their last report.
 
@@ -167,13 +167,14 @@ def report_changed_batches(
         place: the corpus.
         batches: their names, the most urgent first.
         most: how many of them are read.
-        until: time (monotonic) after which no further one is read.
+        seconds: time for reading them, which begins when all are listed.
 
     Returns:
         The batches whose present content is not reported: being copied, not readable, or left for later.
     """
     register_batches(instance, batches)
     listings = _listings(place, batches)
+    until = time.monotonic() + seconds
     reports = read_reports(instance, layout, batches, until)
     changed = [name for name in batches if reports.listing(name) != listings[name]]
     to_read = [name for name in changed if listings[name] is not None][:most]
@@ -279,9 +280,9 @@ def corpus_sensor(
     present = {*batches.names, *batches.refused}
     withdraw_missing(resources.layout, resources.settings.corpus, present)
     withdrawn = _gone(resources.layout)
-    until = time.monotonic() + TICK_SECONDS
     before = Unsettled.model_validate_json(context.cursor or "{}")
     listings = _listings(place, batches.names)
+    until = time.monotonic() + TICK_SECONDS
     reports = read_reports(context.instance, resources.layout, batches.names, until)
     returned = (withdrawn & set(batches.names)) - set(before.returned)
     changed = {

@@ -14,6 +14,7 @@ from qa_pipeline.defs.assets import IN, build_assets
 from qa_pipeline.defs.base import (
     HOST_TAG,
     LLM_POOL,
+    NOT_RETRIED,
     PROCESS_TAG,
     ResourcesParam,
     fail_orphaned_runs,
@@ -153,7 +154,7 @@ def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, ba
         instance=instance,
         partition_key=batch,
         run_config={"loggers": {SILENT: {}}},
-        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
+        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), **NOT_RETRIED},
         raise_on_error=False,
     )
     if any(_was_interrupted(event) for event in result.all_events):

@@ -9,6 +9,7 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.defs.base import (
+    NIGHT_PRIORITY,
     PARTITION,
     PARTITIONS_NAME,
     TICK_SECONDS,
@@ -61,7 +62,7 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
             dg.RunRequest(
                 run_key=f"{batch} {night}",
                 partition_key=batch,
-                tags={REASON_TAG: reason, NIGHT_TAG: night},
+                tags={REASON_TAG: reason, NIGHT_TAG: night, **NIGHT_PRIORITY},
             )
             for batch, reason in list(work.due.items())[: resources.settings.automation.max_requests]
         ]
@@ -101,15 +102,12 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     after = last.tags.get(PARTITION, "") if last else ""
     circle = sorted(batches.names, key=lambda name: (name <= after, name))
     limit = resources.settings.automation.max_examined
-    until = time.monotonic() + TICK_SECONDS
     # half of the time each: a night that only read would request nothing
-    unreported = report_changed_batches(
-        instance, resources.layout, place, circle, limit, until - TICK_SECONDS / 2
-    )
+    unreported = report_changed_batches(instance, resources.layout, place, circle, limit, TICK_SECONDS / 2)
     requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
     busy = waiting_batches(resources) | running_batches(instance) | requested
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
-    work = remembered_work(instance, resources, steps, idle, most=limit, until=until)
+    work = remembered_work(instance, resources, steps, idle, most=limit, seconds=TICK_SECONDS / 2)
     work.unexamined |= unreported
     return work
 

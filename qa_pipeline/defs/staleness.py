@@ -126,7 +126,7 @@ def remembered_work(
     batches: Sequence[str],
     *,
     most: int | None = None,
-    until: float = math.inf,
+    seconds: float = math.inf,
 ) -> Work:
     """Return the batches that need a run; other code or settings are no reason, but for a blocked one.
 
@@ -139,11 +139,12 @@ def remembered_work(
         steps: all steps.
         batches: the partitions, the most urgent first.
         most: how many batches are examined anew; the others are examined by a later call.
-        until: time (monotonic) after which no further ones are.
+        seconds: time for examining them; some are examined in any case.
     """
     path = resources.layout.findings
     remembered = _read_findings(path)
     bases = _bases(instance, resources, steps, batches)
+    until = time.monotonic() + seconds
     changed = [name for name in batches if remembered.get(name, Finding()).basis != bases[name]]
     examined = examine_batches(instance, resources, steps, changed[:most], compare_code=False, until=until)
     if examined:
