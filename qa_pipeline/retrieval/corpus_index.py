@@ -203,7 +203,7 @@ def update_corpus_index(
     Raises:
         IndexMismatchError: batches have vectors of different models.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         before = _read_manifest(folder)
         index = None if before is None else CorpusIndex(folder)
