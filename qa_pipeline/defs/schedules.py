@@ -1,6 +1,5 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
