@@ -40,13 +40,12 @@ def refusals(
     from qa_pipeline.retrieval.corpus_index import index_snapshot
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import locked
-    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
-        layout = Layout(out)
+        resources = Resources(load_settings(out=out))
+        layout = resources.layout
         if not layout.tables("pairs"):
             raise InputError(f"{out} holds no pairs; run qa-pipeline run CORPUS --out {out} first")
-        resources = Resources(load_settings(out=out))
         embedder, settings = resources.embedder, resources.settings.verification
         pairs = stored_refusals(layout)
         searched: dict[str, Any]
