@@ -168,7 +168,8 @@ class ObjectStore:
         try:
             self._ask("pipe_file", path, content, **condition)
         except FileExistsError as error:
-            if self._ask("cat_file", path) != content:  # else an earlier try, whose answer was lost, wrote it
+            # else an earlier try, whose answer was lost, has written it
+            if self.read_version(path)[0] != content:
                 raise ChangedMeanwhileError(path) from error
 
     def _type(self, path: str) -> str | None:
@@ -202,7 +203,8 @@ class ObjectStore:
     def _translated(self, error: Exception, name: str, path: Any, tries: int) -> Exception:
         code, status = _answer(error)
         verb = _VERBS.get(name, "read")
-        if code == "PreconditionFailed" or status in (409, 412):
+        is_gone = name in _PUTS and code == "NoSuchKey"  # what a condition names
+        if code == "PreconditionFailed" or status in (409, 412) or is_gone:
             return FileExistsError(str(path))
         is_missing = isinstance(error, FileNotFoundError)
         if is_missing and code != "NoSuchBucket" and name not in _PUTS:

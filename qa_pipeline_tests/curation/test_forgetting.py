@@ -140,14 +140,10 @@ def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspa
     assert len(holding(copied.out, SECRET)) > 10
     gone = [ids_of(copied, "b0", "pbrt.md"), ids_of(copied, "b1", "copy of it.md")]
     assert all(gone[0].values())
-    index = Layout(copied.out).corpus_index
-    index.mkdir(parents=True)
-    (index / "vectors").write_bytes(b"of its chunks")
     said = forget(copied)
     assert said["documents"] == ["b0/pbrt.md", "b1/copy of it.md"]
     assert {batch: rows["documents"] for batch, rows in said["rows"].items()} == {"b0": 1, "b1": 1}
     assert holding(copied.out, SECRET) == []
-    assert not index.exists()
     for batch, ids in zip(("b0", "b1"), gone, strict=True):
         named = set().union(*ids.values())
         assert not named & ids_in(copied, batch)

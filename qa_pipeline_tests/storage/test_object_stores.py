@@ -135,6 +135,9 @@ def test_a_write_on_a_condition_is_refused_where_the_file_is_another(s3_access: 
         store.put_if(name, b"4", version)
     store.put_if(name, b"3", version)  # as after a try whose answer was lost
     assert path.read_bytes() == b"3"
+    delete(path)
+    with pytest.raises(ChangedMeanwhileError):
+        store.put_if(name, b"5", version)
 
 
 def test_a_file_is_never_opened_for_writing() -> None:
