@@ -222,11 +222,19 @@ class PairsWithFieldsReply(QuestionsReply):
 
 
 class SmallPairReply(ReplyModel):
-    """One question with its answer, as a small model is asked for it; all are empty without a question."""
+    """One question with its answer, as a small model is asked for it; all are empty without a question.
 
-    quote: str = Field(description="A sentence of the passage, copied word for word.")
-    question: str = Field(description="A question that it answers.")
-    answer: str = Field(description="The answer in the words of the quote.")
+    The lengths are for servers that build a grammar from the schema: they end a field in which a small model
+    repeats itself. A longer field from another server is no breach.
+    """
+
+    quote: str = Field(
+        description="A sentence of the passage, copied word for word.", json_schema_extra={"maxLength": 400}
+    )
+    question: str = Field(description="A question that it answers.", json_schema_extra={"maxLength": 200})
+    answer: str = Field(
+        description="The answer in the words of the quote.", json_schema_extra={"maxLength": 400}
+    )
 
 
 class StandaloneReply(ReplyModel):

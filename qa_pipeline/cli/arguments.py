@@ -18,23 +18,33 @@ MOST_NAMES = 5
 """Batches that are named where there are many."""
 
 
-def local_out(value: Path) -> Path:
-    """Refuse an address as the output folder.
+def out_folder(value: object) -> Path:
+    """Return the output folder that a command names.
 
     Raises:
-        BadParameter: results are written to local folders only.
+        BadParameter: results cannot be written there.
     """
-    from qa_pipeline.settings.location import local_folder
+    from qa_pipeline.settings.location import output_folder
 
     try:
-        local_folder(value)
+        return output_folder(value)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return value
 
 
 Out = Annotated[
-    Path, typer.Option(help="Folder for tables, indexes, exports and caches.", callback=local_out)
+    Path,
+    typer.Option(
+        help="Folder for tables, indexes, exports and caches, or an address such as s3://bucket/folder.",
+        parser=out_folder,
+        metavar="FOLDER",
+    ),
+]
+ReleaseFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="A release, or the folder of releases: its latest.", parser=out_folder, metavar="RELEASE"
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.arguments import Json, ReleaseFolder
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 
 audit = typer.Typer(
@@ -14,12 +14,11 @@ audit = typer.Typer(
     no_args_is_help=True,
     help="Draw rows of a release for people to audit, and bound its share of wrong rows by their labels.",
 )
-Release = Annotated[Path, typer.Argument(help="A release, or the folder of releases: its latest.")]
 
 
 @audit.command()
 def sample(
-    release: Release,
+    release: ReleaseFolder,
     count: Annotated[int, typer.Argument(min=1, help="Rows of the sample.")],
     to: Annotated[Path, typer.Option(help="JSONL file to write them to.")] = Path("audit.jsonl"),
     seed: Annotated[
@@ -49,7 +48,7 @@ def sample(
 
 @audit.command("certify")
 def certify_release(
-    release: Release,
+    release: ReleaseFolder,
     files: Annotated[list[Path], typer.Argument(help="All audit files there are, with labels filled in.")],
     max_error: Annotated[
         float | None, typer.Option(min=0.0001, max=1, help="Fail if the bound over all rows is above this.")

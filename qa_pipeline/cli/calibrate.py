@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, OnlyBatch, Out
+from qa_pipeline.cli.arguments import Json, OnlyBatch, Out, out_folder
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -27,7 +27,9 @@ def calibrate(
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="Output folder of a run; the decisions people made in it are used as labelled rows too."
+            help="Output folder of a run; the decisions people made in it are used as labelled rows too.",
+            parser=out_folder,
+            metavar="FOLDER",
         ),
     ] = None,
     limit: Annotated[

@@ -15,6 +15,7 @@ from qa_pipeline.cli.arguments import (
     Out,
     Provider,
     named_settings,
+    out_folder,
 )
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 
@@ -34,7 +35,12 @@ abilities = typer.Typer(
 
 @abilities.command()
 def build(
-    place: Annotated[Path, typer.Argument(help="Output folder of runs, or folder of one release.")],
+    place: Annotated[
+        Path,
+        typer.Argument(
+            help="Output folder of runs, or folder of one release.", parser=out_folder, metavar="FOLDER"
+        ),
+    ],
     to: Annotated[Path, typer.Option(help="File of the suite, .jsonl.")],
     batch: OnlyBatch = None,
     pairs: Annotated[

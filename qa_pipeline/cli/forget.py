@@ -57,7 +57,7 @@ def forget(
 
     with errors_as_exit_codes(resumable=True):
         settings = load_settings(out=out, **read_assignments(change or [], {}))
-        layout = Layout(out)
+        layout = Layout(out, cache=settings.cache)
         really = yes and not dry_run
         releases = layout.releases
         out_lock = locked(layout.out) if really and layout.out.is_dir() else nullcontext()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, Out
+from qa_pipeline.cli.arguments import Change, Json, Out, ReleaseFolder, out_folder
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 
 MOST_SHOWN = 20
@@ -79,7 +79,7 @@ def release(
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A release, or the folder of releases: its latest.")],
+    folder: ReleaseFolder,
     public_key: Annotated[
         str | None,
         typer.Option(help="Public key of minisign, its file or text: only what its owner signed holds."),
@@ -115,12 +115,17 @@ def verify(
 
 
 def diff(
-    before: Annotated[Path, typer.Argument(help="A release.")],
-    after: Annotated[Path, typer.Argument(help="A later one, or the folder of releases: its latest.")],
+    before: ReleaseFolder,
+    after: ReleaseFolder,
     table: Annotated[Path | None, typer.Option(help="Parquet file to write the rows to.")] = None,
     page: Annotated[Path | None, typer.Option(help="Markdown file to write them to.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder, whose verdicts say why rows are no longer accepted.")
+        Path | None,
+        typer.Option(
+            help="Output folder, whose verdicts say why rows are no longer accepted.",
+            parser=out_folder,
+            metavar="FOLDER",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -155,7 +160,7 @@ def diff(
 
 
 def push(
-    folder: Annotated[Path, typer.Argument(help="A release, or the folder of releases: its latest.")],
+    folder: ReleaseFolder,
     target: Annotated[
         str, typer.Argument(help="hf://datasets/OWNER/NAME, s3://bucket/folder, or a folder of releases.")
     ],
@@ -190,7 +195,9 @@ def push(
 
 
 def yank(
-    folder: Annotated[Path, typer.Argument(help="The release: OUT/releases/N.")],
+    folder: Annotated[
+        Path, typer.Argument(help="The release: OUT/releases/N.", parser=out_folder, metavar="RELEASE")
+    ],
     reason: Annotated[str, typer.Option(help="Why, in a line; it stays in the tombstone.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")] = False,
 ) -> None:

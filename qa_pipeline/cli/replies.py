@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import local_out
+from qa_pipeline.cli.arguments import out_folder
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -26,7 +26,11 @@ replies = typer.Typer(
 
 Out = Annotated[
     Path,
-    typer.Option(help="Folder of the run; a store at llm.store.url goes before it.", callback=local_out),
+    typer.Option(
+        help="Folder of the run; a store at llm.store.url goes before it.",
+        parser=out_folder,
+        metavar="FOLDER",
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -88,7 +92,8 @@ def _opened(out: Path) -> "Iterator[Database]":
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
-        place = load_settings(out=out).llm.store.url or Layout(out).replies
+        settings = load_settings(out=out)
+        place = settings.llm.store.url or Layout(out, cache=settings.cache).replies
         if isinstance(place, Path) and not place.is_file():
             raise InputError(
                 f"{place} is not there; name the folder of a run with --out, or set llm.store.url"

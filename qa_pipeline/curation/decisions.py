@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import DecidedMeanwhileError, TableError
-from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.files import rewrite
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.rows import DecisionRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -36,13 +36,23 @@ def read_decisions(path: Path) -> pl.DataFrame:
         TableError: the file is damaged. It holds people's work, so nothing goes on as if it were empty.
     """
     try:
-        content = path.read_bytes()
-        rows = pl.read_ndjson(io.BytesIO(content), schema=DECISIONS.schema) if content else DECISIONS.empty()
-        return DECISIONS.conform(rows)
+        return _parsed(path, path.read_bytes())
     except FileNotFoundError:
         return DECISIONS.empty()
-    except (OSError, pl.exceptions.PolarsError, TableError) as error:
-        raise TableError(f"{path} cannot be read: {error}; repair it or restore it from a backup") from error
+    except OSError as error:
+        raise _damaged(path, error) from error
+
+
+def _parsed(path: Path, content: bytes) -> pl.DataFrame:
+    try:
+        rows = pl.read_ndjson(io.BytesIO(content), schema=DECISIONS.schema) if content else DECISIONS.empty()
+        return DECISIONS.conform(rows)
+    except (pl.exceptions.PolarsError, TableError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> TableError:
+    return TableError(f"{path} cannot be read: {error}; repair it or restore it from a backup")
 
 
 def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | None = None) -> None:
@@ -59,16 +69,19 @@ def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | Non
         TableError: the recorded ones are damaged.
         StorageError: they cannot be written; the recorded ones are untouched.
     """
-    with locked(path.parent, wait=True):
-        recorded = read_decisions(path)
+
+    def with_rows(content: bytes) -> bytes:
+        recorded = _parsed(path, content)
         recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
-        rows = [row for row in rows if row["decision_id"] not in recorded_ids]
+        new = [row for row in rows if row["decision_id"] not in recorded_ids]
         if seen is not None:
-            _check_seen(recorded, {row["pair_id"] for row in rows}, seen)
+            _check_seen(recorded, {row["pair_id"] for row in new}, seen)
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
         first = last + 1 if isinstance(last, int) else 0
-        numbered = [{**row, "sequence": first + place} for place, row in enumerate(rows)]
-        write_bytes(path, pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode())
+        numbered = [{**row, "sequence": first + place} for place, row in enumerate(new)]
+        return pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode()
+
+    rewrite(path, with_rows)
 
 
 def _check_seen(recorded: pl.DataFrame, pair_ids: Collection[str], seen: int) -> None:

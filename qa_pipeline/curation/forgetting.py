@@ -19,7 +19,7 @@ from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import Erased, versions_of
 from qa_pipeline.llm.store.maintenance import erase as erase_replies
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.table_schema import Table
@@ -360,8 +360,10 @@ def _keep(path: Path, table: Table, stays: pl.Expr) -> None:
 def _renew_caches(layout: Layout) -> None:
     """Delete what was computed from texts, by whose hashes nobody can tell whose they are.
 
-    Vectors of the chunks that are left are put back from their tables; others are computed again.
+    Vectors of the chunks that are left are put back from their tables; others are computed again, and the
+    index over all batches is built again by whoever searches it.
     """
+    _delete([layout.corpus_index])
     had_vectors = layout.vectors.is_file()
     for path in (layout.logits, layout.vectors):
         _delete(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm", ""))
@@ -384,7 +386,7 @@ def _renew_caches(layout: Layout) -> None:
 def _delete(paths: Iterable[Path]) -> None:
     for path in list(paths):
         try:
-            path.unlink(missing_ok=True)
+            delete(path)
         except OSError as error:
             raise StorageError(
                 f"cannot delete {path}: {error.strerror or error}; delete it, then run again"

@@ -7,7 +7,6 @@ moved. The next run that passes publishes again, and then deletes what was moved
 are never moved. A batch of which a document is forgotten is withdrawn too, and its files are deleted.
 """
 
-import shutil
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage.files import move_file, write_bytes
+from qa_pipeline.storage.files import delete, move_file, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes
 from qa_pipeline.storage.tables import STORED, TRAINING_EXAMPLES, VERDICTS
@@ -146,9 +145,7 @@ def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
 def end_withdrawal(layout: Layout, batch: str) -> None:
     """Delete the tombstone of a batch that has just been published, and what was moved aside."""
     layout.tombstone(batch).unlink(missing_ok=True)
-    folder = layout.tombstone(batch).parent
-    if folder.is_dir():
-        shutil.rmtree(folder)
+    delete(layout.tombstone(batch).parent)
 
 
 def _withdraw(

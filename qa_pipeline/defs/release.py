@@ -22,6 +22,7 @@ from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import versions_in
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
@@ -162,9 +163,8 @@ def state_of(layout: Layout) -> str:
     """
     digest = hashlib.sha256()
     for name in (DOCUMENTS.name, VERDICTS.name, TRAINING_EXAMPLES.name):
-        for path in layout.tables(name):
-            status = path.stat()
-            digest.update(f"{name}/{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+        for batch, version in sorted(versions_in(layout.table(name, "batch").parent, ".parquet").items()):
+            digest.update(f"{name}/{batch} {version}\n".encode())
     digest.update("\n".join(sorted(withdrawn_batches(layout))).encode())
     return digest.hexdigest()[:32]  # a tag holds 63 characters
 

@@ -21,7 +21,7 @@ from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import ERRORS
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.parquet import write_frame
+from qa_pipeline.storage.parquet import readable, write_frame
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.metrics.base import Metric
@@ -129,7 +129,7 @@ def has_decisions(file: Path) -> bool:
         InputError: the file cannot be read.
     """
     try:
-        names = pl.read_parquet_schema(file)
+        names = pl.read_parquet_schema(readable(file))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
     return DECIDED_BY in names or set(names) <= set(BASE)
@@ -155,7 +155,7 @@ def read_days(folder: Path, first: date | None = None, last: date | None = None)
     days = []
     for file in files:
         try:
-            of_day = pl.read_parquet(file).cast(BASE)
+            of_day = pl.read_parquet(readable(file)).cast(BASE)
             days.append(of_day.cast({cs.exclude(*BASE, DECIDED_BY): pl.Float64()}))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error

@@ -55,7 +55,7 @@ class Resources:
         run: str | None = None,
     ) -> None:
         self.settings = settings
-        self.layout = Layout(settings.out, shared)
+        self.layout = Layout(settings.out, shared, settings.cache)
         self._embedder = embedder
         self._model = model
         self._parse = parse

@@ -6,7 +6,7 @@ import polars as pl
 
 from qa_pipeline.publishing.manifest import DATA, LEFT_OUT, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.parquet import read_table, readable, scan_rows
 from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline.text.rendering import render_markdown
 
@@ -32,7 +32,7 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
     """
     first, second = read_manifest(before), read_manifest(after)
     old, new = _rows(before, first), _rows(after, second)
-    left_out = pl.read_parquet(after / LEFT_OUT).select("pair_id", "reason")
+    left_out = pl.read_parquet(readable(after / LEFT_OUT)).select("pair_id", "reason")
     both = old.join(new, on="pair_id", how="full", suffix="_after", coalesce=True)
     both = both.join(left_out, on="pair_id", how="left")
     before_split, after_split = pl.col("split"), pl.col("split_after")
@@ -108,7 +108,7 @@ def differences_page(rows: pl.DataFrame, before: str, after: str) -> str:
 
 def _rows(folder: Path, manifest: Manifest) -> pl.DataFrame:
     parts = [
-        pl.scan_parquet(folder / DATA / f"{name}.parquet").select(
+        scan_rows(folder / DATA / f"{name}.parquet").select(
             "pair_id", "batch", "question", split=pl.lit(name)
         )
         for name in manifest.splits

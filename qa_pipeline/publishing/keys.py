@@ -17,7 +17,7 @@ import polars as pl
 
 from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.storage.parquet import row_groups
+from qa_pipeline.storage.parquet import readable, row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
@@ -141,7 +141,7 @@ def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
     """Return the rows of a Parquet file whose code is in a range; the others are never in memory at once."""
     inside = pl.col(column).is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
     parts = [part.filter(inside) for part in row_groups(file)]
-    return pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(file)), *parts])
+    return pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(readable(file))), *parts])
 
 
 def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:

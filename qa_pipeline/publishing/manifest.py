@@ -4,7 +4,6 @@ Of one that is yanked there are left its manifest, its keys and a tombstone.
 """
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -14,10 +13,12 @@ import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import ReleaseError
+from qa_pipeline.settings.location import output_folder
 from qa_pipeline.settings.verification import SPLIT_NAME
-from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.files import delete, locked, write_bytes
 from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.parquet import row_groups
+from qa_pipeline.storage.object_stores import store_of
+from qa_pipeline.storage.parquet import row_groups, scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
@@ -300,14 +301,14 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
     Raises:
         ReleaseError: there is no whole release, or it has no such split.
     """
-    folder = release_folder(Path(path))
+    folder = release_folder(output_folder(path))
     manifest = read_manifest(folder)
     if split not in manifest.splits:
         raise ReleaseError(f"{folder} has no split {split!r}; it has {', '.join(manifest.splits)}")
     path = folder / DATA / f"{split}.parquet"
     if not path.is_file():
         raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it anew")
-    return pl.scan_parquet(path)
+    return scan_rows(path)
 
 
 def release_folder(path: Path) -> Path:
@@ -330,9 +331,10 @@ def alone(releases: Path) -> Iterator[None]:
         StorageError: somebody else changes them.
     """
     with locked(releases, across_hosts=True):
-        for unfinished in releases.glob(".*.tmp"):
-            if unfinished.is_dir():
-                shutil.rmtree(unfinished)
-            else:
-                unfinished.unlink()
+        unfinished = [*releases.glob(".*.tmp")]
+        if store_of(releases):  # where a release takes its place file by file, its manifest last
+            numbered = (folder for folder in releases.iterdir() if folder.name.isdecimal())
+            unfinished += [folder for folder in numbered if not (folder / MANIFEST).is_file()]
+        for path in unfinished:
+            delete(path)
         yield

@@ -22,7 +22,7 @@ from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, Storag
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, SIGNATURE, Manifest, point_to, read_manifest
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage.files import move_file, prepare_folder
+from qa_pipeline.storage.files import local_copy, move_file, prepare_folder
 from qa_pipeline.storage.hashes import hash_file
 
 if TYPE_CHECKING:
@@ -73,12 +73,19 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
         StorageError: the target refuses; running again goes on.
     """
     location = _location(target)
+    manifest = read_manifest(folder)
+    with local_copy(folder) as copy:
+        return _pushed(copy, manifest, target, location, dry_run=dry_run, public=public)
+
+
+def _pushed(
+    folder: Path, manifest: Manifest, target: str, location: str, *, dry_run: bool, public: bool
+) -> Pushed:
     if problems := release_problems(folder):
         raise ReleaseError(
             f"{folder} does not hold what it promises, nothing was sent: {problems[0]} "
             f"({len(problems)} problems; qa-pipeline verify lists them)"
         )
-    manifest = read_manifest(folder)
     version = manifest.version
     place = f"{location}@v{version}" if target.startswith(HUB) else f"{location.rstrip('/')}/{version}"
     names = [*sorted(manifest.files), *([SIGNATURE] if (folder / SIGNATURE).is_file() else []), MANIFEST]

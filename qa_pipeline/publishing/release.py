@@ -5,8 +5,6 @@ are gone through twice, to note what decides and to write; what is held of all r
 """
 
 import os
-import shutil
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -42,6 +40,7 @@ from qa_pipeline.publishing.manifest import (
     DATA,
     FORMAT,
     LEFT_OUT,
+    MANIFEST,
     PASSAGES,
     PLACES,
     SIGNATURE,
@@ -58,7 +57,7 @@ from qa_pipeline.publishing.signature import Sign, signer
 from qa_pipeline.publishing.splits import narrow_splits, unsatisfied
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import prepare_folder
+from qa_pipeline.storage.files import prepare_folder, publish_folder, work_folder
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.tables import MESSAGE_COLUMNS, SCHEMA_VERSION
@@ -87,18 +86,13 @@ def publish_release(resources: Resources) -> Release:
     find_contaminated = _finder(resources)
     prepare_folder(releases)
     with alone(releases):
-        folder, notes = (releases / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
         try:
-            folder.mkdir()
-            notes.mkdir()
-            return _publish(resources, gather(resources, notes, find_contaminated), folder, sign)
+            with work_folder(releases) as folder, work_folder(releases) as notes:
+                return _publish(resources, gather(resources, notes, find_contaminated), folder, sign)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
             ) from error
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.rmtree(notes, ignore_errors=True)
 
 
 def _finder(resources: Resources) -> FindContaminated | None:
@@ -171,7 +165,7 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
             f"({len(problems)} problems); run the batch of that row again"
         )
     sign(folder)
-    folder.rename(releases / str(version))
+    publish_folder(folder, releases / str(version), MANIFEST)
     point_to(releases, version)
     return Release(releases / str(version), manifest, made=True)
 

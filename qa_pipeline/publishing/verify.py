@@ -70,6 +70,7 @@ from qa_pipeline.publishing.selection import PLACED
 from qa_pipeline.publishing.signature import signature_problem
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.chunks import chunk_hash
+from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.storage.rows import EvidenceStruct, MessageStruct
@@ -116,8 +117,12 @@ def verify_release(folder: Path, public_key: str | None = None) -> list[Check]:
         ReleaseError: it has no manifest that can be read.
         StorageError: there is no room for what is noted meanwhile.
     """
+    with local_copy(folder) as copy:
+        return _checks(copy, read_manifest(folder), public_key)
+
+
+def _checks(folder: Path, manifest: Manifest, public_key: str | None) -> list[Check]:
     first = [_signature(folder, public_key)]
-    manifest = read_manifest(folder)
     if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
         raise ReleaseError(
             f"{folder} holds schema version {manifest.schema_version} in format {manifest.format}, this "

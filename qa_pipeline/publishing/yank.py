@@ -1,7 +1,6 @@
 """Withdrawing a release that is out: its data go, and a tombstone says why; its number and its keys stay."""
 
 import json
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
@@ -24,7 +23,8 @@ from qa_pipeline.publishing.manifest import (
     release_folders,
     yank_reason,
 )
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import delete, write_bytes
+from qa_pipeline.storage.parquet import readable, scan_rows
 
 LONGEST_REASON = 500
 """Characters of a reason, which is shown on one line wherever the release is named."""
@@ -90,10 +90,7 @@ def check_release(folder: Path) -> None:
 
 def _delete(path: Path) -> None:
     try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        delete(path)
     except OSError as error:
         raise StorageError(
             f"cannot delete {path}: {error.strerror or error}; give this user the right, then run again"
@@ -110,7 +107,7 @@ def _sources_of(folder: Path) -> pl.DataFrame:
     """Return the documents of a release, as `known_places`; none where its file is lost."""
     if not (folder / SOURCES).is_file():
         return KNOWN_PLACES.to_frame()
-    sources = pl.read_parquet(folder / SOURCES, columns=["content_sha256", "batch", "path"])
+    sources = pl.read_parquet(readable(folder / SOURCES), columns=["content_sha256", "batch", "path"])
     return sources.select(
         "content_sha256", pl.col("content_sha256").str.slice(0, 32).alias("document_id"), "batch", "path"
     )
@@ -135,7 +132,7 @@ def releases_with(releases: Path, contents: list[str], batches: Collection[str])
 
 
 def _rows_with(path: Path, contents: list[str]) -> int:
-    rows = pl.scan_parquet(path)
+    rows = scan_rows(path)
     fields = rows.collect_schema()
     proved = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
     rests_on = pl.col("documents") if "documents" in fields else proved

@@ -1,4 +1,4 @@
-"""Where a corpus may lie: a local folder, or the address of a place that fsspec can open.
+"""Where a corpus and results may lie: a local folder, or the address of a place that fsspec can open.
 
 Credentials are never part of an address, or they would reach logs, tables and messages: the library of each
 place finds them in the environment.
@@ -7,9 +7,12 @@ place finds them in the environment.
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
+
+from qa_pipeline.storage.object_stores import STORES, store_of, stored_path
 
 _LOCAL = frozenset({"file", "local"})
-_EXTRAS = {"s3": "s3", "s3a": "s3"}
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "azure"}
 _NO_USERS = frozenset({"http", "https"})
 _ADDRESS = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -35,14 +38,34 @@ def location_of(value: object) -> str:
 
 
 def local_folder(value: object) -> object:
-    """Return a location that results can be written to, as it is.
+    """Return a local folder as it is.
 
     Raises:
         ValueError: it is an address; a `Path` of it would quietly be a folder named `s3:`.
     """
     if isinstance(value, str | Path) and _SCHEME.match(str(value)):
-        raise ValueError(f"{value} is an address; results are written to local folders only: name a folder")
+        raise ValueError(f"{value} is an address; name a local folder")
     return value
+
+
+def output_folder(value: object) -> Path:
+    """Return a folder that results can be written to, on disk or on an object store.
+
+    Raises:
+        ValueError: the address cannot be written to, or holds credentials.
+    """
+    if not isinstance(value, str):
+        if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
+            return cast("Path", local_folder(value))
+        raise ValueError("name a folder or an address")
+    scheme = value.partition(_ADDRESS)[0].lower()
+    if _ADDRESS not in value or scheme in _LOCAL:
+        return Path(cast("str", local_folder(value)))
+    if scheme not in STORES:
+        raise ValueError(
+            f"results are written to local folders and to {', '.join(STORES)} only, not to {scheme}://"
+        )
+    return stored_path(location_of(value))
 
 
 def is_remote(location: str) -> bool:

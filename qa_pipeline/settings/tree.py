@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ValidationError, model_validator
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
@@ -28,7 +28,7 @@ from qa_pipeline.settings.generation import (
     RetrievalSettings,
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
-from qa_pipeline.settings.location import local_folder, location_of
+from qa_pipeline.settings.location import local_folder, location_of, output_folder
 from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
@@ -42,6 +42,7 @@ from qa_pipeline.settings.verification import (
     TrainingSettings,
     VerificationSettings,
 )
+from qa_pipeline.storage.object_stores import store_of
 
 Profile = Literal["embedded", "hosted"]
 PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
@@ -98,8 +99,11 @@ class Settings(BaseSettings):
     """embedded works offline; hosted uses embeddings from the hub and Gemini."""
     corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
     """Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x."""
-    out: Annotated[Path, BeforeValidator(local_folder)] = Path("data")
-    """Local folder where tables, indexes, caches and exports are written."""
+    out: Annotated[Path, PlainValidator(output_folder), PlainSerializer(str)] = Path("data")
+    """Folder where tables, indexes, exports and releases are written, or an address such as s3://bucket/x."""
+    cache: Annotated[Path | None, BeforeValidator(local_folder)] = None
+    """Local folder of the stores of replies, vectors and logits. None: cache in out; needed where out is an
+    address."""
     private: bool = True
     """Create files and folders for their owner alone (0600, 0700), releases too; false leaves it to the
     umask."""
@@ -136,6 +140,15 @@ class Settings(BaseSettings):
             }
             values = {**values, **filled}
         return values
+
+    @model_validator(mode="after")
+    def _cached_locally(self) -> "Settings":
+        if self.cache is None and store_of(self.out) is not None:
+            raise ValueError(
+                f"out is an address, and stores of replies and vectors are local: set {PREFIX}CACHE (or "
+                "cache in the settings file) to a folder that stays, since what was paid for is kept there"
+            )
+        return self
 
     @model_validator(mode="after")
     def _capped_when_paid(self) -> "Settings":

@@ -1,14 +1,19 @@
-"""Local files that appear whole or not at all, and folders that one process works on."""
+"""Files that appear whole or not at all, on disk or on an object store, and folders that are locked."""
 
 import errno
 import fcntl
 import os
+import shutil
+import tempfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from qa_pipeline.errors import StorageError
+from qa_pipeline.storage.leases import leased
+from qa_pipeline.storage.object_stores import ChangedMeanwhileError, store_of
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}
@@ -19,11 +24,16 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Put `content` at `path` in one step: readers see the old file or the new one, never a part.
 
     The bytes go to a hidden sibling, reach the disk, and take the name. A writer that is killed leaves
-    the old file whole and at most one `.*.tmp` beside it, which no reader looks at.
+    the old file whole and at most one `.*.tmp` beside it, which no reader looks at. On an object store
+    one request puts them in place.
 
     Raises:
         StorageError: the file could not be written; the old one is untouched.
     """
+    if remote := store_of(path):
+        store, name = remote
+        store.pipe_file(name, content)
+        return
     # The name's own length is left out: a name at the file system's limit must still have a sibling.
     sibling = path.parent / f".{uuid.uuid4().hex}.tmp"
     try:
@@ -42,9 +52,17 @@ def write_bytes(path: Path, content: bytes) -> None:
 def move_file(source: Path, target: Path) -> None:
     """Move a file on the same disk in one step; one that does not exist is left out.
 
+    On an object store it is copied and then deleted: a kill in between leaves both, and moving again ends it.
+
     Raises:
         StorageError: it could not be moved; it is where it was.
     """
+    remote, remote_target = store_of(source), store_of(target)
+    if remote and remote_target:
+        with suppress(FileNotFoundError):
+            remote[0].cp_file(remote[1], remote_target[1])
+            remote[0].rm(remote[1])
+        return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         source.replace(target)
@@ -60,9 +78,24 @@ def prepare_folder(folder: Path) -> None:
     """Make a folder that can be written, before hours of work go towards it.
 
     Raises:
-        StorageError: it cannot be made or written.
+        StorageError: it cannot be made or written; on a store also, it cannot be listed, or the store
+            ignores the conditions that keep two writers apart.
     """
     probe = folder / f".{uuid.uuid4().hex}.tmp"
+    if remote := store_of(probe):
+        store, name = remote
+        store.put_if(name, b"", None)
+        try:
+            store.ls(name.rpartition("/")[0])
+            store.put_if(name, b"again", None)
+        except ChangedMeanwhileError:
+            return
+        finally:
+            store.discard(name)
+        raise StorageError(
+            f"the store of {folder} writes over a file that a condition (If-None-Match) protects, so two "
+            f"processes could lose each other's work; use a store that keeps it, such as S3 or SeaweedFS"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
@@ -86,6 +119,10 @@ def locked(
     Raises:
         StorageError: the folder cannot be opened, or another command works on it.
     """
+    if store_of(folder):
+        with leased(folder, shared=shared, wait=wait):
+            yield
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # the folder itself where that is enough, so that no file of ours is left in it
@@ -102,6 +139,150 @@ def locked(
         yield
     finally:
         os.close(handle)
+
+
+def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Put what `change` makes of a file's bytes in its place, so that of two who do so none is lost.
+
+    Args:
+        path: the file; its bytes are empty where there is none.
+        change: called again with newer bytes where somebody else was faster.
+
+    Raises:
+        StorageError: it cannot be written; the old one is untouched.
+    """
+    remote = store_of(path)
+    if remote is not None and remote[0].has_conditional_writes:
+        store, name = remote
+        while True:
+            content, version = store.read_version(name)
+            try:
+                store.put_if(name, change(content), version)
+            except ChangedMeanwhileError:
+                continue
+            return
+    with locked(path.parent, wait=True):
+        write_bytes(path, change(path.read_bytes() if path.is_file() else b""))
+
+
+def delete(path: Path) -> None:
+    """Delete a file, or a folder with all that is in it; nothing where it is not there.
+
+    Raises:
+        OSError: it cannot be deleted.
+        StorageError: likewise, on an object store.
+    """
+    if remote := store_of(path):
+        store, name = remote
+        if store.exists(name):
+            store.rm(name, recursive=True)
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def work_folder(beside: Path) -> Iterator[Path]:
+    """Yield a new local folder, which `publish_folder` can move into the folder `beside`; it is deleted."""
+    if store_of(beside):
+        with tempfile.TemporaryDirectory(prefix="qa_pipeline-") as temporary:
+            yield Path(temporary)
+        return
+    folder = beside / f".{uuid.uuid4().hex}.tmp"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish_folder(folder: Path, target: Path, last: str) -> None:
+    """Give a folder of `work_folder` its place in one step.
+
+    On an object store the file named `last` goes last, and only where no other is: a folder without it is
+    none that readers take.
+
+    Raises:
+        OSError: it cannot be moved.
+        StorageError: it cannot be written, or another folder has its place.
+    """
+    remote = store_of(target)
+    if remote is None:
+        folder.rename(target)
+        return
+    store, name = remote
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / last):
+        store.put_file(str(file), f"{name}/{file.relative_to(folder).as_posix()}")
+    try:
+        store.put_if(f"{name}/{last}", (folder / last).read_bytes(), None)
+    except ChangedMeanwhileError as error:
+        raise StorageError(f"{target} was written by another command meanwhile; run again") from error
+
+
+@contextmanager
+def local_copy(folder: Path) -> Iterator[Path]:
+    """Yield the folder itself where it is local, else a copy that is deleted: for readers of local files.
+
+    Raises:
+        StorageError: it cannot be read.
+    """
+    remote = store_of(folder)
+    if remote is None:
+        yield folder
+        return
+    store, name = remote
+    with tempfile.TemporaryDirectory(prefix="qa_pipeline-") as temporary:
+        copy = Path(temporary) / folder.name
+        copy.mkdir()
+        for path in store.find(name):
+            file = copy / path.removeprefix(name).lstrip("/")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            store.get_file(path, str(file))
+        yield copy
+
+
+Version = tuple[int | str, int]
+"""What changes when a file is written: time in ns, or hash of a store, and size in bytes."""
+
+
+def version_of(path: Path) -> Version | None:
+    """Return the version of a file; None where it is not there.
+
+    Raises:
+        StorageError: it cannot be looked at.
+    """
+    try:
+        if remote := store_of(path):
+            store, name = remote
+            return _stamp(store.info(name))
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _failed(f"read {path}", error) from error
+    return status.st_mtime_ns, status.st_size
+
+
+def versions_in(folder: Path, suffix: str) -> dict[str, Version]:
+    """Return the version of each file of a folder, by its name without the suffix, from one listing."""
+    if remote := store_of(folder):
+        store, name = remote
+        entries = store.find(name, detail=True)
+        versions = {path.rpartition("/")[2]: _stamp(entry) for path, entry in entries.items()}
+    elif folder.is_dir():
+        with os.scandir(folder) as scanned:
+            files = [(entry.name, entry.stat()) for entry in scanned if entry.name.endswith(suffix)]
+        versions = {name: (status.st_mtime_ns, status.st_size) for name, status in files}
+    else:
+        return {}
+    is_ours = {name for name in versions if name.endswith(suffix) and not name.startswith(".")}
+    return {name.removesuffix(suffix): versions[name] for name in is_ours}
+
+
+def _stamp(info: Mapping[str, Any]) -> Version:
+    names = ("ETag", "etag", "md5Hash", "created")  # the closest to the content first
+    return str(next((info[name] for name in names if info.get(name)), "")), int(info.get("size") or 0)
 
 
 def _write_synced(path: Path, content: bytes) -> None:

@@ -48,12 +48,14 @@ class Layout:
     """The output folder.
 
     Args:
-        out: the folder.
+        out: the folder, on disk or as `stored_path` gives it.
         shared: the output folder whose stores of replies, vectors and logits are used; None for its own.
+        cache: the local folder of these stores; None for one in an output folder that is local.
     """
 
     out: Path
     shared: Path | None = None
+    cache: Path | None = None
 
     def _of_batch(self, folder: Path, batch: str, suffix: str) -> Path:
         check_batch_name(batch)
@@ -152,7 +154,7 @@ class Layout:
 
     @property
     def _cache(self) -> Path:
-        return (self.shared or self.out) / "cache"
+        return self.cache or (self.shared or self.out) / "cache"
 
     @property
     def replies(self) -> Path:
@@ -161,8 +163,25 @@ class Layout:
 
     @property
     def findings(self) -> Path:
-        """Return the folder of the automation's conclusions about batches; made anew when deleted."""
-        return self.out / "cache" / "findings.json"
+        """Return the file of the automation's conclusions about batches; made anew when deleted."""
+        return self._memory("findings")
+
+    @property
+    def listings(self) -> Path:
+        """Return the file of how batches looked when they were last read; made anew when deleted."""
+        return self._memory("listings")
+
+    def _memory(self, name: str) -> Path:
+        if self.cache is None:
+            return self.out / "cache" / f"{name}.json"
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}.json"  # of several output folders
+
+    @property
+    def corpus_index(self) -> Path:
+        """Return the folder of the index over all batches; made anew when deleted."""
+        if self.cache is None:
+            return self.out / "cache" / "corpus-index"
+        return self.cache / f"corpus-index-{hash_text(str(self.out))[:16]}"  # of several output folders
 
     @property
     def vectors(self) -> Path:

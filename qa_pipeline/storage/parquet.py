@@ -5,11 +5,13 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
 from qa_pipeline.errors import TableError, TableVersionError
 from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 
@@ -141,9 +143,23 @@ def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.
     """Yield the row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as opened:
+    with pq.ParquetFile(readable(path)) as opened:
         for number in range(opened.num_row_groups):
             yield pl.DataFrame(pl.from_arrow(opened.read_row_group(number, columns=columns)))
+
+
+def scan_rows(path: Path) -> pl.LazyFrame:
+    """Return the rows of a Parquet file, read only as far as they are asked for."""
+    remote = store_of(path)
+    if remote is None:
+        return pl.scan_parquet(path)
+    # Polars reads these stores itself, with the same environment
+    return pl.scan_parquet(path.open("rb") if remote[0].scheme == "memory" else str(path))
+
+
+def readable(path: Path) -> Path | IO[bytes]:
+    """Return what libraries that know no object store can read a file from."""
+    return path if isinstance(path, Path) else path.open("rb")
 
 
 def frame_hash(frame: pl.DataFrame) -> str:

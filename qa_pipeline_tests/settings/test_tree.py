@@ -215,18 +215,33 @@ def test_new_files_are_the_owners_alone_unless_a_setting_says_otherwise(
     assert found == {(False, modes[0]), (True, modes[1])}
 
 
-@pytest.mark.parametrize("out", ["s3://bucket/data", "gs://bucket", Path("s3://bucket/data"), "file:///data"])
-def test_an_address_as_output_folder_is_refused_in_a_sentence(out: str | Path) -> None:
-    with pytest.raises(SettingsError, match=r"out.*is an address; results are written to local folders only"):
-        load_settings(out=out)
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        (Path("s3://bucket/data"), "is an address; name a local folder"),
+        ("file:///data", "is an address; name a local folder"),
+        ("https://example.org/x", "local folders and to s3, gs, abfss, memory only, not to https://"),
+        ("s3://key:planted@bucket/x", "holds a password or token"),
+        ("s3://", "name a bucket"),
+        ("s3://bucket/[x]", r"without \* \? \[ \]"),
+        (7, "name a folder or an address"),
+    ],
+)
+def test_an_output_folder_that_cannot_be_written_is_refused_in_a_sentence(out: object, why: str) -> None:
+    with pytest.raises(SettingsError, match=why) as refused:
+        load_settings(out=out, cache="caches")
+    assert "planted" not in str(refused.value)
 
 
-def test_an_address_as_output_folder_is_refused_in_the_environment_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("QA_PIPELINE_OUT", "s3://bucket/data")
-    with pytest.raises(SettingsError, match="results are written to local folders only"):
+def test_an_output_folder_on_a_store_needs_a_local_folder_for_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QA_PIPELINE_OUT", "memory://bucket/data/")
+    with pytest.raises(SettingsError, match="set QA_PIPELINE_CACHE"):
         load_settings()
+    with pytest.raises(SettingsError, match="is an address; name a local folder"):
+        load_settings(cache="s3://bucket/caches")
+    monkeypatch.setenv("QA_PIPELINE_CACHE", "caches")
+    settings = load_settings()
+    assert (str(settings.out), settings.cache) == ("memory://bucket/data", Path("caches"))
 
 
 @pytest.mark.parametrize("out", ["data", "/tmp/a:b", "a:/b", "C:/data", "./s3:/x"])

@@ -14,6 +14,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
+from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -189,6 +190,11 @@ def release_source(folder: Path, seed: int = 0) -> Source:
     Raises:
         InputError: the release cannot be read.
     """
+    with local_copy(folder) as copy:
+        return _local_source(copy, seed)
+
+
+def _local_source(folder: Path, seed: int) -> Source:
     try:
         files = sorted((folder / "data").glob("*.parquet"))
         examples = pl.concat([pl.read_parquet(path) for path in files if path.stat().st_size])

@@ -32,12 +32,11 @@ from qa_pipeline.people.review.pair_view import (
     dimensions_of,
     support_of,
 )
-from qa_pipeline.people.review.stored import version_of
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.files import rewrite, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -299,18 +298,21 @@ def add_pair(answer: Answer, who: str) -> bool:
     path = place.layout.added_pairs(place.batch)
     line = pair_line(answer)
     name = hash_parts(line["question"], line["answer"])[:32]
-    with locked(path.parent, wait=True):
-        written = path.read_bytes() if path.is_file() else b""
-        if f'"id": "{name}"'.encode() in written:
-            return False
-        cited = {citation["document_id"] for citation in answer.pair["citations"]}
-        of_cited = answer.documents.filter(pl.col("document_id").is_in([*cited]))
-        # so that pairs of a document that has to be forgotten can be told
-        contents = of_cited["content_sha256"].drop_nulls().to_list()
-        fields = {"id": name, **line, "added_by": who, "cited_contents": contents}
-        added = json.dumps(fields, ensure_ascii=False)
-        write_bytes(path, written + added.encode() + b"\n")
-    return True
+    cited = {citation["document_id"] for citation in answer.pair["citations"]}
+    of_cited = answer.documents.filter(pl.col("document_id").is_in([*cited]))
+    # so that pairs of a document that has to be forgotten can be told
+    contents = of_cited["content_sha256"].drop_nulls().to_list()
+    fields = {"id": name, **line, "added_by": who, "cited_contents": contents}
+    added = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+    is_new = True
+
+    def with_pair(written: bytes) -> bytes:
+        nonlocal is_new
+        is_new = f'"id": "{name}"'.encode() not in written
+        return written + added if is_new else written
+
+    rewrite(path, with_pair)
+    return is_new
 
 
 @dataclass(frozen=True)

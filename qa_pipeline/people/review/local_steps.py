@@ -8,11 +8,11 @@ import polars as pl
 
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.people.review.languages import PhrasedError
-from qa_pipeline.people.review.stored import StoredTables, version_of
+from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.pipeline.applying import VerifiedEdit, apply_decisions, recorded_resources, verify_edit
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.storage.files import locked
+from qa_pipeline.storage.files import locked, version_of
 from qa_pipeline.storage.rows import DecisionColumns
 from qa_pipeline.storage.tables import STORED, VERDICTS
 

@@ -9,11 +9,11 @@ import polars as pl
 
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.people.review.stored import version_of
 from qa_pipeline.pipeline.report import Report, finished_batches, report
 from qa_pipeline.publishing import certificate
 from qa_pipeline.publishing.manifest import latest_release, read_manifest
 from qa_pipeline.statistics import wilson_bounds
+from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_columns
 from qa_pipeline.storage.tables import VERDICTS

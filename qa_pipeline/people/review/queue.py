@@ -11,7 +11,7 @@ import polars as pl
 from qa_pipeline.curation.decisions import APPLIED, content_hashes, decision_states, read_decisions
 from qa_pipeline.errors import TableError
 from qa_pipeline.people.review.panel import Rating, RatingPanel, Stand
-from qa_pipeline.people.review.stored import Version, version_of
+from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_columns

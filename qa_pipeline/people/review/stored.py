@@ -9,13 +9,11 @@ from threading import Lock
 import polars as pl
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.errors import TableError
+from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import Table
 
-Version = tuple[int, int]
-"""Time and size of a file, which change with every write of it."""
 _MOST_TABLES = 24
 """Tables in memory: those of two batches and some; a person looks at one batch, then at the next."""
 
@@ -68,18 +66,3 @@ class StoredTables:
             while len(self._frames) > _MOST_TABLES:
                 self._frames.popitem(last=False)
         return frame
-
-
-def version_of(path: Path) -> Version | None:
-    """Return the version of a file; None where there is none.
-
-    Raises:
-        TableError: the file cannot be looked at.
-    """
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
-    return status.st_mtime_ns, status.st_size

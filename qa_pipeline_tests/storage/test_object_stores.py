@@ -1,0 +1,255 @@
+"""On an object store a path is read like a local one, faults are named, and no write is lost."""
+
+import socket
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import polars as pl
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from qa_pipeline.errors import StorageError
+from qa_pipeline.settings.location import output_folder
+from qa_pipeline.storage import object_stores
+from qa_pipeline.storage.files import (
+    delete,
+    local_copy,
+    move_file,
+    prepare_folder,
+    publish_folder,
+    rewrite,
+    version_of,
+    versions_in,
+    work_folder,
+    write_bytes,
+)
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.object_stores import ChangedMeanwhileError, ObjectStore, store_of
+from qa_pipeline.storage.parquet import read_columns, row_groups, scan_rows, write_frame, write_table
+from qa_pipeline.storage.tables import REFUSALS
+
+
+@pytest.fixture(params=["file", "memory", "s3"])
+def out(request: Any, tmp_path: Path, bucket: str) -> Path:
+    """An output folder of each kind."""
+    if request.param == "file":
+        return tmp_path / "out"
+    if request.param == "s3":
+        request.getfixturevalue("s3_access")
+    return output_folder(f"{request.param}://{bucket}/out")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_written_is_listed_and_read_as_on_a_disk(out: Path) -> None:
+    layout = Layout(out)
+    assert (layout.tables("verdicts"), out.is_dir(), version_of(out / "x")) == ([], False, None)
+    path = layout.table("verdicts", "2024-01.v2 å#%&+")
+    write_bytes(path, b"old")
+    first = version_of(path)
+    write_bytes(path, "nåw\r\n".encode())
+    assert layout.tables("verdicts") == [path]
+    assert [found.stem for found in layout.tables("verdicts")] == ["2024-01.v2 å#%&+"]
+    assert (path.is_file(), path.parent.is_dir(), path.parent.is_file()) == (True, True, False)
+    assert (path.read_bytes(), path.read_text(encoding="utf-8")) == ("nåw\r\n".encode(), "nåw\n")
+    assert version_of(path) not in (None, first)
+    listed = versions_in(path.parent, ".parquet")
+    assert listed.keys() == {path.stem}
+    write_bytes(path, b"again")
+    assert versions_in(path.parent, ".parquet") != listed
+    assert versions_in(out / "none", ".parquet") == {}
+    with pytest.raises(FileNotFoundError):
+        (out / "missing").read_bytes()
+
+
+def test_moving_again_what_was_moved_changes_nothing(out: Path) -> None:
+    source, target = out / "a" / "t.parquet", out / "b" / "c" / "t.parquet"
+    write_bytes(source, b"x")
+    for _ in range(2):
+        move_file(source, target)
+        assert contents(out) == {str(Path("b", "c", "t.parquet")): b"x"}
+
+
+def test_deleting_takes_files_and_folders_and_what_is_not_there(out: Path) -> None:
+    for name in ("a/1", "a/b/2", "c"):
+        write_bytes(out / name, b"x")
+    for name in ("a", "c", "none"):
+        delete(out / name)
+    assert contents(out) == {}
+
+
+def test_parquet_files_are_read_in_parts(out: Path) -> None:
+    frame = pl.DataFrame({"a": [1, 2, 3]})
+    write_frame(out / "f.parquet", frame)
+    assert scan_rows(out / "f.parquet").filter(pl.col("a") > 1).collect()["a"].to_list() == [2, 3]
+    assert pl.concat(row_groups(out / "f.parquet")).equals(frame)
+    row = {"pair_id": "p", "batch": "b", "outcome": "correct_refusal", "thresholds_id": "t"}
+    write_table(out / "t.parquet", REFUSALS.frame([row]), REFUSALS)
+    assert read_columns(out / "t.parquet", REFUSALS, ["pair_id"]).rows() == [("p",)]
+
+
+def test_a_folder_of_files_takes_its_place_with_its_manifest_last_and_comes_back(out: Path) -> None:
+    prepare_folder(out)
+    with work_folder(out) as folder:
+        (folder / "data").mkdir()
+        (folder / "data" / "x").write_bytes(b"1")
+        (folder / "manifest").write_bytes(b"2")
+        publish_folder(folder, out / "1", "manifest")
+    assert contents(out) == {str(Path("1", "data", "x")): b"1", str(Path("1", "manifest")): b"2"}
+    with local_copy(out / "1") as copy:
+        assert isinstance(copy, Path)
+        assert contents(copy) == {str(Path("data", "x")): b"1", "manifest": b"2"}
+
+
+def test_of_two_who_rewrite_a_file_at_once_none_is_lost(out: Path) -> None:
+    path = out / "decisions" / "b.jsonl"
+
+    def add(name: int) -> None:
+        for place in range(5):
+            rewrite(path, partial(lambda line, content: content + line, f"{name}.{place}\n".encode()))
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert sorted(lines) == sorted(f"{name}.{place}" for name in range(3) for place in range(5))
+
+
+def test_a_write_on_a_condition_is_refused_where_the_file_is_another(s3_access: None, bucket: str) -> None:
+    path = output_folder(f"s3://{bucket}/x")
+    store, name = stored(path)
+    store.put_if(name, b"1", None)
+    content, version = store.read_version(name)
+    assert content == b"1"
+    with pytest.raises(ChangedMeanwhileError):
+        store.put_if(name, b"2", None)
+    store.put_if(name, b"3", version)
+    with pytest.raises(ChangedMeanwhileError):
+        store.put_if(name, b"4", version)
+    store.put_if(name, b"3", version)  # as after a try whose answer was lost
+    assert path.read_bytes() == b"3"
+
+
+def test_a_file_is_never_opened_for_writing() -> None:
+    with pytest.raises(OSError, match="written whole"), output_folder("memory://x/y").open("wb"):
+        pass
+
+
+def stored(path: Path) -> tuple[ObjectStore, str]:
+    found = store_of(path)
+    assert found is not None
+    return found
+
+
+class Failing:
+    """A file system that fails some times, then answers."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors, self.asked = list(errors), 0
+
+    def info(self, path: str) -> dict[str, object]:
+        self.asked += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return {"type": "file"}
+
+    pipe_file = ls = cat_file = info
+
+
+def answer(code: str, status: int) -> ClientError:
+    facts: Any = {"Error": {"Code": code, "Message": "?X-Amz-Signature=planted"}}
+    return ClientError({**facts, "ResponseMetadata": {"HTTPStatusCode": status}}, "GetObject")
+
+
+def raised(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+UNREACHED = EndpointConnectionError(endpoint_url="http://planted")
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waits: list[float] = []
+    monkeypatch.setattr(object_stores.time, "sleep", waits.append)
+    return waits
+
+
+@pytest.mark.parametrize("error", [answer("SlowDown", 503), UNREACHED, TimeoutError(), answer("x", 429)])
+def test_a_store_that_does_not_answer_is_asked_again_after_longer_and_longer_waits(
+    error: Exception, no_waits: list[float]
+) -> None:
+    files = Failing(error, error, error)
+    assert ObjectStore(files, "s3").isfile("bucket/x")
+    assert files.asked == 4
+    assert len(no_waits) == 3
+    assert no_waits[0] < no_waits[2]
+
+
+def test_a_store_that_never_answers_is_named_after_some_tries(no_waits: list[float]) -> None:
+    files = Failing(*[answer("SlowDown", 503)] * 99)
+    with pytest.raises(StorageError, match=r"cannot read s3://bucket/x: .*did not answer in 7 tries \(503\)"):
+        ObjectStore(files, "s3").isfile("bucket/x")
+    assert files.asked == object_stores.TRIES
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (raised(PermissionError("planted"), answer("ExpiredToken", 400)), "the credentials have expired"),
+        (raised(PermissionError("planted"), answer("AccessDenied", 403)), "lack the right to write"),
+        (raised(PermissionError("planted"), answer("InvalidAccessKeyId", 403)), "are not accepted"),
+        (raised(FileNotFoundError("planted"), answer("NoSuchBucket", 404)), "there is no such bucket"),
+        (FileNotFoundError("planted"), "there is no such bucket"),
+        (type("NoCredentialsError", (Exception,), {})("planted"), "no credentials in the environment"),
+        (raised(OSError("planted"), answer("EntityTooLarge", 400)), "it answers EntityTooLarge"),
+    ],
+)
+def test_a_fault_is_named_at_once_without_the_words_of_the_library(error: Exception, why: str) -> None:
+    files = Failing(error)
+    with pytest.raises(StorageError, match=why) as named:
+        ObjectStore(files, "s3").pipe_file("bucket/x")
+    assert str(named.value).startswith("cannot write s3://bucket/x: ")
+    assert "planted" not in str(named.value)
+    assert files.asked == 1
+
+
+def test_nobody_is_told_that_a_file_is_not_there_because_it_could_not_be_looked_for() -> None:
+    for look in ("isfile", "isdir", "exists"):
+        with pytest.raises(StorageError, match="lack the right to read"):
+            getattr(ObjectStore(Failing(PermissionError("no")), "s3"), look)("bucket/x")
+
+
+def test_a_store_that_ignores_conditions_is_refused_before_any_work() -> None:
+    class Careless(Failing):
+        def pipe_file(self, path: str, content: bytes, mode: str = "") -> None:
+            pass
+
+        def rm_file(self, path: str) -> None:
+            pass
+
+    path = output_folder("memory://bucket/careless")
+    path._fs_cached = ObjectStore(Careless(), "memory")  # type: ignore[attr-defined]
+    with pytest.raises(StorageError, match="If-None-Match"):
+        prepare_folder(path)
+
+
+def test_a_request_that_never_ends_is_given_up(
+    s3_access: None, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+        path = output_folder(f"s3://{bucket}/x")
+        monkeypatch.setattr(object_stores, "LONGEST", 0.1)
+        monkeypatch.setattr(object_stores, "FIRST_WAIT", 0.001)
+        with pytest.raises(StorageError, match="did not answer in 7 tries"):
+            write_bytes(path, b"x")
