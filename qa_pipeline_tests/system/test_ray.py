@@ -44,12 +44,13 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
         file = tmp_path / "qa_pipeline.yaml"
         file.write_text(yaml.safe_dump(settings))
         shared = {"QA_PIPELINE_SETTINGS": str(file), "OPENAI_API_KEY": str(models.key)}
+        shared["QA_PIPELINE_CACHE"] = str(tmp_path / "cache")
 
         deployment = Deployment(tmp_path, postgres, "ray")
         for batch in ("b1", "b2"):
             deployment.write(batch)
         alone = deployment.environment(**shared, OMP_NUM_THREADS="1")  # as Ray sets it for one processor
-        del alone["QA_PIPELINE_LLM__STORE__URL"]
+        del alone["QA_PIPELINE_LLM__STORE__URL"], alone["QA_PIPELINE_CACHE"]
         one = tmp_path / "one"
         deployment.run("qa-pipeline", "run", tmp_path / "corpus", "--out", one, environment=alone)
         needed = models.stats.answered
