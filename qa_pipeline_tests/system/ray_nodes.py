@@ -16,6 +16,9 @@ from qa_pipeline_tests.system.servers import LIMIT, free_port
 
 HEAD, SECOND = "127.0.0.2", "127.0.0.3"
 RUN_WORKER = "dagster api execute_run"
+STANDS = b"This command will now block forever"
+TRIES = 10
+"""Ray (2.60) gives a node 30 seconds to start: too few on a busy machine, and no setting says more."""
 _RAY = Path(sys.executable).with_name("ray")
 
 
@@ -76,12 +79,28 @@ def _node(log: Path, address: str, *options: str) -> Iterator[Node]:
     common = ["--num-cpus=1", "--object-store-memory=80000000", "--disable-usage-stats", "--block"]
     ports = [f"--dashboard-agent-listen-port={free_port()}", f"--node-ip-address={address}"]
     command = [_RAY, "start", *options, *common, *ports]
-    with log.open("ab") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
-        node = Node(process)
-        try:
-            yield node
-        finally:
-            node.die()
+    with log.open("ab") as output:
+        process = next(
+            process
+            for process in (subprocess.Popen(command, stdout=output, stderr=output) for _ in range(TRIES))
+            if _stands(process, log)
+        )
+    node = Node(process)
+    try:
+        yield node
+    finally:
+        node.die()
+        process.wait()
+
+
+def _stands(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Whether a node that starts comes to its end of it; one that gives up says why in the log."""
+    before = log.read_bytes().count(STANDS)
+    while process.poll() is None:
+        if log.read_bytes().count(STANDS) > before:
+            return True
+        time.sleep(0.5)
+    return False
 
 
 def _wait_for(address: str) -> None:
