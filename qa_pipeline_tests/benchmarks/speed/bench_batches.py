@@ -5,8 +5,8 @@
 Prints a JSON line for each of three processes over the same instance on files: all batches from cold caches,
 all run again though nothing has changed (as a backfill does), and all brought up to date with nothing to do.
 `cpu` are the seconds of the process and those it starts, `import` those before the first batch, `by_batch`
-those of each batch in the process itself, which for unchanged batches is one figure for all. Steps, events and
-bytes of storage are the mean of a run. Without a folder batches of three short documents are generated.
+those of each batch in the process itself, which for unchanged batches is one figure for all. Steps, events
+and bytes of storage are the mean of a run. Without a folder batches of three short documents are generated.
 """
 
 import json
