@@ -23,7 +23,7 @@ from qa_pipeline.defs.base import (
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.schedules import AWAITED, build_batch
-from qa_pipeline.defs.staleness import Steps, examine_batches, steps_of
+from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.running import (
@@ -92,10 +92,11 @@ def _outcomes(
     steps = steps_of(build_assets(settings))
     fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
+    findings = {} if force else examine_batches(instance, resources, steps, batches, compare_code=True)
     for batch in batches:
         if batch in unread:
             yield BatchOutcome(batch, "failed", error=unread[batch])
-        elif force or _needs_run(instance, resources, steps, batch):
+        elif force or findings[batch].due or findings[batch].blocked:  # a gate that blocks is reported again
             yield _run(job, instance, resources.layout, batch)
         else:
             yield BatchOutcome(batch, "unchanged")
@@ -135,12 +136,6 @@ build_batches = dg.GraphDefinition("build_batches", node_defs=[_build_batches]).
     description="Builds many batches in one process, which imports libraries and loads models once. Each is "
     "a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
 )
-
-
-def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps, batch: str) -> bool:
-    """Return whether a run would change something, or report a blocking gate again."""
-    finding = examine_batches(instance, resources, steps, [batch], compare_code=True)[batch]
-    return bool(finding.due or finding.blocked)
 
 
 def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
