@@ -5,6 +5,7 @@ from pathlib import Path
 import dagster as dg
 from upath import UPath
 
+from qa_pipeline.defs.alerts import alerts_sensor
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.checks import build_checks
@@ -38,7 +39,12 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
         asset_checks=[*build_checks(settings), *release_checks],
         jobs=[build_batch, publish_job, purge_runs],
         schedules=[nightly_schedule(steps), nightly_release, weekly_purge],
-        sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
+        sensors=[
+            corpus_sensor,
+            automation_sensor(steps),
+            provider_jobs_sensor(settings),
+            alerts_sensor(settings.monitoring.alerts),
+        ],
         resources={
             "resources": resources,
             "tables": dg.ResourceDefinition.hardcoded_resource(tables),

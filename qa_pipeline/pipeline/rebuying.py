@@ -43,8 +43,8 @@ def check_rebuy(resources: Resources, batch: str, chunks: pl.DataFrame) -> None:
     cost = "unknown cost" if estimate.cost is None else f"{estimate.cost:.2f} {estimate.currency}"
     raise BudgetExhaustedError(
         f"batch {batch}: {len(pairs)} pairs that are paid would be written again under other settings, "
-        f"prompts or models; the run is estimated at {total.calls} calls, {total.tokens} tokens and {cost}. Set "
-        f"llm.budget.rebuy_above to {len(pairs)} or more to pay for it, or go back to the earlier settings"
+        f"prompts or models; the run is estimated at {total.calls} calls, {total.tokens} tokens and {cost}. "
+        f"Set llm.budget.rebuy_above to {len(pairs)} or more to pay for it, or take the earlier settings"
     )
 
 
