@@ -66,6 +66,10 @@ class RepliesPendingError(QAPipelineError):
         self.requests = requests
 
 
+class DeliveryError(QAPipelineError):
+    """A message reached nobody."""
+
+
 class ModelError(QAPipelineError):
     """A language model did not give a usable reply. `calls` are those it took all the same."""
 

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from qa_pipeline.defs.alerts import alerts_sensor
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.corpus import corpus, corpus_sensor
@@ -35,7 +36,12 @@ def build_definitions(
         asset_checks=release_checks,
         jobs=[build_batch, build_batches, publish_job, purge_runs],
         schedules=[nightly_schedule(steps), nightly_release, weekly_purge],
-        sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
+        sensors=[
+            corpus_sensor,
+            automation_sensor(steps),
+            provider_jobs_sensor(settings),
+            alerts_sensor(settings.monitoring.alerts),
+        ],
         resources={
             "resources": resources,
             "watch": dg.ResourceDefinition.hardcoded_resource(watch),

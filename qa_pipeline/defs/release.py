@@ -5,6 +5,7 @@ version is the content of the release, so that whoever depends on it has no work
 """
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 RELEASE = dg.AssetKey("release")
+BACKFILL_TAG = "dagster/backfill"
 POOL = "release"
 """A second run fails at once where one publishes; with a limit of 1 on this pool it waits instead."""
 MADE_FROM = "qa_pipeline/made_from"
@@ -39,6 +41,13 @@ publish_job = dg.define_asset_job(
     selection=dg.AssetSelection.assets(RELEASE),
     description="Publishes the accepted rows of all batches whose gates hold, and verifies the release.",
 )
+
+
+class Publication(dg.Config):
+    """Say whether a run over other assets too is meant to publish."""
+
+    publish: bool = False
+    """Publish also where the release is one of many assets of the run or backfill, as in Materialize all."""
 
 
 def build_release(settings: Settings) -> dg.AssetsDefinition:
@@ -54,15 +63,27 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
         pool=POOL,
         owners=OWNERS,
         code_version=code_version(RELEASE.to_user_string(), settings),
+        output_required=False,
     )
-    def release(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult[Any]:
+    def release(
+        context: dg.AssetExecutionContext, config: Publication, resources: ResourcesParam
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        run = context.run
+        is_alone = run.job_name == publish_job.name or run.asset_selection == {RELEASE}
+        is_alone = is_alone and BACKFILL_TAG not in run.tags
+        if not (config.publish or is_alone):
+            context.log.warning(
+                "nothing is published by a run of many assets; run the job publish_release or this asset "
+                "alone, or set publish: true in the configuration of release"
+            )
+            return
         made_from = state_of(resources.layout)
         try:
             made = publish_release(resources)
         except QAPipelineError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
         context.log.info(f"{'published' if made.made else 'nothing has changed since'} {made.folder}")
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
             data_version=dg.DataVersion(made.manifest.content),
             metadata=_metadata(made),
             tags={MADE_FROM: made_from},

@@ -44,7 +44,7 @@ def check_rebuy(resources: Resources, batch: str, chunks: pl.DataFrame) -> None:
     raise BudgetExhaustedError(
         f"batch {batch}: {len(pairs)} pairs that are paid would be written again under other settings, "
         f"prompts or models; the run is estimated at {total.calls} calls, {total.tokens} tokens and {cost}. "
-        f"Set llm.budget.rebuy_above to {len(pairs)} or more to pay for it, or undo the change"
+        f"Set llm.budget.rebuy_above to {len(pairs)} or more to pay for it, or take the earlier settings"
     )
 
 

@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SecretStr, model_validator
 
 from qa_pipeline.settings.base import Group
 
@@ -25,6 +25,9 @@ class AlertSettings(Group):
     confidence: float = Field(0.99, gt=0.5, lt=1)
     """Confidence with which a day's interval must exclude the limit; its hours share what is left to 1."""
 
+    urls: tuple[SecretStr, ...] = ()
+    """Addresses that the sensor `alerts` sends messages to, as Apprise reads them, such as
+    mailto://user:password@host or slack://tokens; needs the alerts extra. None: no messages."""
     accept_likeness: bool = False
     """Let figures that likeness alone decided (cosines and words in common) raise alerts of limits and drift
     too; they are named either way."""

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -11,7 +12,7 @@ import pytest
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.metadata import card_text
-from qa_pipeline.defs.release import RELEASE
+from qa_pipeline.defs.release import RELEASE, build_release
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
@@ -54,6 +55,30 @@ def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and
     assert "| `train` |" in str(metadata["splits"].value)
     assert "| `b2` |" in str(metadata["batches"].value)
     assert str(metadata["card"].value).startswith("# ")
+
+
+def test_materialize_all_publishes_only_where_its_configuration_says_so(finished: Project) -> None:
+    @dg.asset
+    def other() -> None:
+        """Be another asset of the run."""
+
+    def releases(*assets: dg.AssetsDefinition, **launch: Any) -> list[dg.AssetMaterialization]:
+        result = dg.materialize(
+            [*assets, dg.AssetSpec("training_examples"), build_release(finished.settings)],
+            instance=finished.instance,
+            resources={"resources": finished.resources},
+            **launch,
+        )
+        assert result.success
+        return result.asset_materializations_for_node("release")
+
+    assert releases(other) == []
+    assert not (finished.settings.out / "releases").exists()
+    assert len(releases(other, run_config={"ops": {"release": {"config": {"publish": True}}}})) == 1
+    job = finished.definitions.resolve_job_def("publish_release")
+    tags = {"dagster/backfill": "all"}
+    of_backfill = job.execute_in_process(instance=finished.instance, tags=tags)
+    assert of_backfill.asset_materializations_for_node("release") == []
 
 
 def test_an_unchanged_release_has_the_same_data_version_and_a_changed_one_another(finished: Project) -> None:
