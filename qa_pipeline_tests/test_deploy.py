@@ -4,9 +4,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-import yaml
 
-from qa_pipeline_tests.defs.project import DAGSTER_YAML, instance_at
+from qa_pipeline.defs.base import HOST_TAG, NOT_RETRIED, PROCESS_TAG
+from qa_pipeline.errors import PermanentModelError
+from qa_pipeline_tests.defs.project import Project, instance_at
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,33 @@ def test_runs_that_ask_a_model_are_limited_before_they_start(instance: dg.Dagste
     assert pools.pool_granularity.value == "run"
 
 
-def test_runs_are_not_retried_on_their_own() -> None:
-    settings = yaml.safe_load(Path(DAGSTER_YAML).read_text(encoding="utf-8"))
-    assert settings["run_retries"] == {"enabled": False}
+def test_a_run_that_a_gate_a_model_or_an_exception_ended_is_not_retried(tmp_path: Path) -> None:
+    project = Project(tmp_path, instance_at(tmp_path / "home"))
+    for batch in ("gate", "model", "exception"):
+        project.write(batch)
+    project.write("exception", "this is no pair", file="pairs.parquet")
+    project.report("gate", "model", "exception")
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict.build("gate")
+    project.build("exception")
+    project.model.broken = PermanentModelError("the key is refused")
+    project.build("model")
+    runs = {run.tags["dagster/partition"]: run for run in project.instance.get_runs()}
+    assert {run.status for run in runs.values()} == {dg.DagsterRunStatus.FAILURE}
+    assert {batch: run.tags.get("dagster/will_retry") for batch, run in runs.items()} == {
+        "gate": "false",
+        "model": "false",
+        "exception": "false",
+    }
+
+
+def test_a_run_whose_worker_is_gone_is_retried_and_one_of_the_command_line_is_not(tmp_path: Path) -> None:
+    project = Project(tmp_path, instance_at(tmp_path / "home"))
+    job = project.definitions.resolve_job_def("build_batch")
+    launched = project.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
+    tags = {HOST_TAG: "here", PROCESS_TAG: "1", **NOT_RETRIED}
+    typed = project.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags)
+    for run in (launched, typed):
+        project.instance.report_run_failed(run, "Run execution process unexpectedly exited with code -9.")
+    retried = {run.run_id: run.tags.get("dagster/will_retry") for run in project.instance.get_runs()}
+    assert retried == {launched.run_id: "true", typed.run_id: "false"}

@@ -11,15 +11,12 @@ a key only once. So a batch that failed is not run again before its files change
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.defs.base import PARTITIONS_NAME, latest_record, running_batches
+from qa_pipeline.defs.base import NIGHT_PRIORITY, PARTITIONS_NAME, TICK_SECONDS, latest_ids, running_batches
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
 from qa_pipeline.defs.staleness import Steps, remembered_work
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.pipeline.resources import Resources, waiting_batches
-
-REPORTS_A_TICK = 100
-"""Reports looked at in one tick; the first over a large corpus must not run into Dagster's time limit."""
 
 
 class Looked(BaseModel):
@@ -45,24 +42,37 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
     ) -> dg.SensorResult | dg.SkipReason:
         instance, looked = context.instance, Looked.model_validate_json(context.cursor or "{}")
         unseen = dg.AssetRecordsFilter(CORPUS, after_storage_id=looked.last)
-        reports = instance.fetch_materializations(unseen, limit=REPORTS_A_TICK, ascending=True).records
+        amounts = resources.settings.automation
+        reports = instance.fetch_materializations(unseen, limit=amounts.max_examined, ascending=True).records
         batches = sorted({*looked.again, *(str(report.partition_key) for report in reports)})
         try:
             busy = running_batches(instance) | waiting_batches(resources)
         except ReplyStoreError as error:
             return dg.SkipReason(str(error))
         ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
-        again = [batch for batch in batches if batch not in ready]
         going = [batch for batch in batches if batch in ready]
-        requests = []
-        work = remembered_work(instance, resources, steps, going)
-        for batch, reason in work.due.items():
-            report = latest_record(instance, CORPUS, batch)
-            key = f"{batch} {report.storage_id if report else 0}"
-            requests.append(dg.RunRequest(run_key=key, partition_key=batch, tags={REASON_TAG: reason}))
+        work = remembered_work(
+            instance, resources, steps, going, most=amounts.max_examined, seconds=TICK_SECONDS
+        )
+        due = dict(list(work.due.items())[: amounts.max_requests])
+        numbers = latest_ids(instance, CORPUS, due) if due else {}
+        requests = [
+            dg.RunRequest(
+                run_key=f"{batch} {numbers.get(batch, 0)}",
+                partition_key=batch,
+                tags={REASON_TAG: reason, **NIGHT_PRIORITY},
+            )
+            for batch, reason in due.items()
+        ]
+        later = work.unexamined | work.due.keys() - due.keys()
+        again = [batch for batch in batches if batch not in ready or batch in later]
         if work.blocked:
             context.log.info(work.blocked_message())
-        waiting = f"; {len(again)} in progress or awaiting replies are looked at again" if again else ""
+        waiting = (
+            f"; {len(again)} in progress, awaiting replies or left for later are looked at again"
+            if again
+            else ""
+        )
         message = f"{len(batches)} new or changed batches looked at, none needs a run now{waiting}"
         message = "; ".join(filter(None, [message, work.blocked_message()]))
         after = Looked(last=reports[-1].storage_id if reports else looked.last, again=again)

@@ -1,36 +1,23 @@
-"""What assets, checks, schedules and sensors share: results, resources, partitions, progress, run records."""
+"""What assets, checks, schedules and sensors share: versions, resources, partitions, progress, records."""
 
-import logging
 import os
 import socket
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 import dagster as dg
-import polars as pl
 
-from qa_pipeline.defs.io_managers import ParquetTables
-from qa_pipeline.defs.metadata import frame_metadata
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.parquet import frame_hash
-from qa_pipeline.storage.tables import STORED
 
-Frame = pl.DataFrame
+Item = TypeVar("Item")
 
 LLM_POOL = "llm"
-
-
-def table_result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
-    """Return a table with its content hash and its preview in the UI."""
-    metadata = frame_metadata(frame, STORED[name]) | more
-    return dg.MaterializeResult(
-        value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
-    )
 
 
 def content_version(*files: bytes) -> dg.DataVersion:
@@ -38,30 +25,13 @@ def content_version(*files: bytes) -> dg.DataVersion:
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
 
 
-Tables = dg.ResourceParam[ParquetTables]
 ResourcesParam = dg.ResourceParam[Resources]
+Watch = dg.ResourceParam[StageObserver]
 
 
 PARTITIONS_NAME = "document_batches"
 
 document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
-
-
-LOGGER = "progress"
-
-
-class _Forward(logging.Handler):
-    """A log handler that tells a `StageObserver` which step has started; checks are steps too."""
-
-    def __init__(self, batch: str, watch: StageObserver) -> None:
-        super().__init__()
-        self._batch = batch
-        self._watch = watch
-
-    def emit(self, record: logging.LogRecord) -> None:
-        event = getattr(record, "dagster_meta", {}).get("dagster_event")
-        if event is not None and event.event_type_value == "STEP_START":
-            self._watch(self._batch, event.step_key)
 
 
 def partitioned_check(body: Callable[..., dg.AssetCheckResult], **declared: Any) -> dg.AssetChecksDefinition:
@@ -72,26 +42,18 @@ def partitioned_check(body: Callable[..., dg.AssetCheckResult], **declared: Any)
         return dg.asset_check(**declared)(body)
 
 
-def progress_logger(batch: str, watch: StageObserver) -> dg.LoggerDefinition:
-    """Return a Dagster logger that prints nothing and tells `watch` of every step that starts."""
-
-    def forward(context: dg.InitLoggerContext) -> logging.Logger:
-        logger = logging.Logger(LOGGER, logging.DEBUG)
-        logger.addHandler(_Forward(batch, watch))
-        return logger
-
-    return dg.LoggerDefinition(forward, description="Tells the command line which step has started.")
+SECONDS_A_LINE = 30.0
+"""A stage that takes less says nothing; a long one not so much that its log hides what matters."""
 
 
 def logged(log: dg.DagsterLogManager, what: str) -> ProgressCallback:
-    """Return a progress callback that writes about ten lines into the run's log, however long the work is."""
-    tenths = 0
+    """Return a progress callback that writes into the run's log what a long stage has done so far."""
+    due = monotonic() + SECONDS_A_LINE
 
     def notify(done: int, total: int) -> None:
-        nonlocal tenths
-        reached = done * 10 // max(total, 1)
-        if reached > tenths:
-            tenths = reached
+        nonlocal due
+        if monotonic() >= due:
+            due = monotonic() + SECONDS_A_LINE
             log.info(f"{what}: {done} of {total}")
 
     return notify
@@ -106,8 +68,22 @@ PARTITION = "dagster/partition"
 BATCHES_A_QUERY = 500
 """Batches whose records are fetched at once: it bounds memory, and SQLite limits variables of a query."""
 
+TICK_SECONDS = 8.0
+"""Seconds after which a tick begins nothing further: Dagster ends it after 60, and a large corpus takes some
+to list before."""
+
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 """On a run of the command line: where it runs."""
+NOT_RETRIED = {"dagster/max_retries": "0"}
+"""On a run that the daemon could not launch again."""
+NIGHT_PRIORITY = {"dagster/priority": "-10"}
+"""On a run that nobody waits for: those that people launch, at 0, leave the queue first."""
+
+
+def parts_of(sequence: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield parts of a sequence that are small enough for one query."""
+    for start in range(0, len(sequence), BATCHES_A_QUERY):
+        yield sequence[start : start + BATCHES_A_QUERY]
 
 
 def latest_tags(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> Mapping[str, str]:
@@ -135,8 +111,7 @@ def latest_tags_by_batch(
     """Return the tags of the latest materialization of each batch that has one."""
     ids = list(latest_ids(instance, key, batches).values()) if batches else []
     events = []
-    for start in range(0, len(ids), BATCHES_A_QUERY):
-        part = ids[start : start + BATCHES_A_QUERY]
+    for part in parts_of(ids):
         numbered = dg.AssetRecordsFilter(key, storage_ids=part)
         records = instance.fetch_materializations(numbered, limit=len(part)).records
         events += [record.asset_materialization for record in records]

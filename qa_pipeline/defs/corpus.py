@@ -7,19 +7,24 @@ A changed batch is reported in two events, because Dagster 1.13 reads each in an
 what a run was made from comes from materializations, the staleness that the UI shows from observations.
 """
 
+import math
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
 import dagster as dg
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.base import (
     DATA_VERSION,
     PARTITIONS_NAME,
+    TICK_SECONDS,
     document_batches,
-    latest_tags,
+    latest_ids,
     latest_tags_by_batch,
+    parts_of,
     running_batches,
 )
 from qa_pipeline.documents.corpus.corpora import open_corpus
@@ -27,6 +32,7 @@ from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
 CORPUS = dg.AssetKey("corpus")
@@ -54,15 +60,33 @@ corpus = dg.AssetSpec(
 CorpusEvent = dg.AssetMaterialization | dg.AssetObservation
 
 
-class Fingerprints(BaseModel):
-    """The sensor's memory: the outside fingerprint of each batch at the last tick, and when it was last read.
+class Unsettled(BaseModel):
+    """The sensor's memory: what may still be copied, and which returned batches it has reported.
 
-    A batch is read once its fingerprint is the same twice in a row, so that one still being copied is not
-    processed half. The memory saves reading only: losing it costs one pass over the corpus.
+    A batch is read once its outside fingerprint is the same twice in a row, so that one still being copied is
+    not processed half. Dagster keeps a cursor with every tick, so it holds only batches that wait.
     """
 
     seen: dict[str, str | None] = {}
-    read: dict[str, str | None] = {}
+    returned: list[str] = []
+
+
+class Reports(BaseModel):
+    """The number of the last report of each batch, and the listing that the batch had when it was read.
+
+    It saves reading only: a batch that is missing here is read once more.
+    """
+
+    storage: str = ""
+    by_batch: dict[str, tuple[int, str | None]] = {}
+
+    def listing(self, batch: str) -> str | None:
+        """Return the listing of the content that was reported last; None where nobody knows."""
+        return self.by_batch.get(batch, (0, None))[1]
+
+    def note_same(self, listings: Mapping[str, str | None]) -> None:
+        """Note batches that look different and hold what was reported."""
+        self.by_batch |= {batch: (self.by_batch[batch][0], listing) for batch, listing in listings.items()}
 
 
 def corpus_of(settings: Settings) -> Corpus:
@@ -74,6 +98,45 @@ def corpus_of(settings: Settings) -> Corpus:
     return open_corpus(settings.corpus, settings.documents)
 
 
+def read_reports(
+    instance: dg.DagsterInstance, layout: Layout, batches: Collection[str], until: float = math.inf
+) -> Reports:
+    """Return the last reports of batches; only those that are new to the file of memory are fetched.
+
+    Args:
+        instance: where they are recorded; the memory of another one counts for nothing.
+        layout: the output folder.
+        batches: their names.
+        until: time (monotonic) after which no further records are fetched.
+    """
+    try:
+        reports = Reports.model_validate_json(layout.listings.read_bytes())
+    except (FileNotFoundError, ValidationError):  # every batch is read once more
+        reports = Reports()
+    storage = instance.run_storage.get_run_storage_id()
+    if reports.storage != storage:
+        reports = Reports(storage=storage)
+    ids, wanted = latest_ids(instance, CORPUS, batches), set(batches)
+    new = [
+        batch
+        for batch, number in ids.items()
+        if batch in wanted and reports.by_batch.get(batch, (0,))[0] != number
+    ]
+    for number, part in enumerate(parts_of(new)):
+        if number and time.monotonic() > until:
+            break
+        tags = latest_tags_by_batch(instance, CORPUS, part)
+        reports.by_batch |= {batch: (ids[batch], tags[batch].get(LISTING)) for batch in tags}
+    return reports
+
+
+def register_batches(instance: dg.DagsterInstance, batches: Iterable[str]) -> None:
+    """Make those batches partitions that are none yet."""
+    new = sorted(set(batches) - set(instance.get_dynamic_partitions(PARTITIONS_NAME)))
+    for part in parts_of(new):
+        instance.add_dynamic_partitions(PARTITIONS_NAME, part)
+
+
 def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str]) -> dict[str, str]:
     """Register the batches and report the content of those that changed.
 
@@ -81,43 +144,46 @@ def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterabl
         Why batches could not be read, by name; one of these takes no other down.
     """
     names = list(batches)
-    instance.add_dynamic_partitions(PARTITIONS_NAME, names)
-    changed, unread = changed_contents(instance, place, names)
-    for event in chain.from_iterable(changed.values()):
+    register_batches(instance, names)
+    contents = read_contents(instance, place, _listings(place, names))
+    for event in contents.events:
         instance.report_runless_asset_event(event)
-    return unread
+    return contents.unread
 
 
 def report_changed_batches(
-    instance: dg.DagsterInstance, place: Corpus, batches: Sequence[str], most: int
+    instance: dg.DagsterInstance,
+    layout: Layout,
+    place: Corpus,
+    batches: Sequence[str],
+    most: int,
+    seconds: float = math.inf,
 ) -> set[str]:
     """Register the batches, and report those whose listing is another one than at their last report.
 
     Args:
         instance: where they are reported.
+        layout: the output folder.
         place: the corpus.
         batches: their names, the most urgent first.
         most: how many of them are read.
+        seconds: time for reading them, which begins when all are listed.
 
     Returns:
         The batches whose present content is not reported: being copied, not readable, or left for later.
     """
-    instance.add_dynamic_partitions(PARTITIONS_NAME, batches)
+    register_batches(instance, batches)
     listings = _listings(place, batches)
-    recorded = latest_tags_by_batch(instance, CORPUS, batches)
-    changed = [name for name in batches if recorded.get(name, {}).get(LISTING) != listings[name]]
+    until = time.monotonic() + seconds
+    reports = read_reports(instance, layout, batches, until)
+    changed = [name for name in batches if reports.listing(name) != listings[name]]
     to_read = [name for name in changed if listings[name] is not None][:most]
-    for name in to_read:
-        try:
-            fingerprint = place.batch(name).fingerprint()
-        except CorpusError:  # the sensor says why
-            continue
-        if _listings(place, [name]) != {name: listings[name]}:  # changed while it was read
-            continue
-        for event in _report(place, name, {DATA_VERSION: fingerprint, LISTING: str(listings[name])}):
-            instance.report_runless_asset_event(event)
-        changed.remove(name)
-    return set(changed)
+    contents = read_contents(instance, place, {name: listings[name] for name in to_read}, until=until)
+    for event in contents.events:
+        instance.report_runless_asset_event(event)
+    reports.note_same(contents.same)
+    write_bytes(layout.listings, reports.model_dump_json().encode())
+    return set(changed) - contents.changed.keys() - contents.same.keys()
 
 
 def _listings(place: Corpus, batches: Iterable[str]) -> dict[str, str | None]:
@@ -137,25 +203,60 @@ def _report(place: Corpus, batch: str, tags: Mapping[str, str]) -> list[CorpusEv
     ]
 
 
-def changed_contents(
-    instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str], returned: Collection[str] = ()
-) -> tuple[dict[str, list[CorpusEvent]], dict[str, str]]:
-    """Return events for each batch whose content changed, and why others cannot be read.
+@dataclass
+class Contents:
+    """The content of batches: events of those with other content than reported, and the listings of all read.
 
-    A batch that has `returned` to the corpus is reported even if its content is the one reported last: its
-    tables were moved aside while it was gone.
+    `unread` says why others cannot be read.
     """
-    changed: dict[str, list[CorpusEvent]] = {}
-    unread: dict[str, str] = {}
-    for batch in batches:
+
+    changed: dict[str, list[CorpusEvent]] = field(default_factory=dict)
+    same: dict[str, str | None] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def events(self) -> list[CorpusEvent]:
+        """Return all events in order."""
+        return list(chain.from_iterable(self.changed.values()))
+
+
+def read_contents(
+    instance: dg.DagsterInstance,
+    place: Corpus,
+    listings: Mapping[str, str | None],
+    returned: Collection[str] = (),
+    until: float = math.inf,
+) -> Contents:
+    """Read batches, at least one of them.
+
+    Args:
+        instance: where they were reported.
+        place: the corpus.
+        listings: the present listing of each; one that changes while its batch is read leaves the batch out.
+        returned: batches that are reported even if their content is the one reported last, since their tables
+            were moved aside while they were gone.
+        until: time (monotonic) after which no further one is read.
+    """
+    contents = Contents()
+    recorded = latest_tags_by_batch(instance, CORPUS, listings)
+    fingerprints: dict[str, str] = {}
+    for batch in listings:
+        if fingerprints and time.monotonic() > until:
+            break
         try:
-            fingerprint = place.batch(batch).fingerprint()
+            fingerprints[batch] = place.batch(batch).fingerprint()
         except CorpusError as error:
-            unread[batch] = str(error)
+            contents.unread[batch] = str(error)
+    after = _listings(place, fingerprints)
+    for batch, fingerprint in fingerprints.items():
+        if after[batch] != listings[batch]:
             continue
-        if batch in returned or fingerprint != latest_tags(instance, CORPUS, batch).get(DATA_VERSION):
-            changed[batch] = _report(place, batch, {DATA_VERSION: fingerprint})
-    return changed, unread
+        if batch in returned or fingerprint != recorded.get(batch, {}).get(DATA_VERSION):
+            tags = {DATA_VERSION: fingerprint, LISTING: str(listings[batch])}
+            contents.changed[batch] = _report(place, batch, tags)
+        else:
+            contents.same[batch] = listings[batch]
+    return contents
 
 
 @dg.sensor(
@@ -179,32 +280,45 @@ def corpus_sensor(
     present = {*batches.names, *batches.refused}
     withdraw_missing(resources.layout, resources.settings.corpus, present)
     withdrawn = _gone(resources.layout)
-    before = Fingerprints.model_validate_json(context.cursor or "{}")
-    now = _listings(place, batches.names)
-    settled = [name for name in batches.names if now[name] and now[name] == before.seen.get(name)]
-    to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
-    changed, unread = changed_contents(context.instance, place, to_read, withdrawn)
-    reasons = [*batches.refused.values(), *unread.values()]
+    before = Unsettled.model_validate_json(context.cursor or "{}")
+    listings = _listings(place, batches.names)
+    until = time.monotonic() + TICK_SECONDS
+    reports = read_reports(context.instance, resources.layout, batches.names, until)
+    returned = (withdrawn & set(batches.names)) - set(before.returned)
+    changed = {
+        name: listing
+        for name, listing in listings.items()
+        if listing is None or listing != reports.listing(name) or name in returned
+    }
+    settled = [name for name, listing in changed.items() if listing and listing == before.seen.get(name)]
+    to_read = {name: listings[name] for name in settled[:BATCHES_A_TICK]}
+    contents = read_contents(context.instance, place, to_read, returned, until)
+    reports.note_same(contents.same)
+    write_bytes(resources.layout.listings, reports.model_dump_json().encode())
+    reasons = [*batches.refused.values(), *contents.unread.values()]
     for reason in reasons:
         context.log.warning(reason)
-    read = {name: now[name] for name in to_read if name not in unread}
-    # one that returns is read anew
-    still_there = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
-    after = Fingerprints(seen=now, read=still_there | read)
+    reported = contents.changed.keys()
+    after = Unsettled(
+        seen={name: changed[name] for name in changed.keys() - reported - contents.same.keys()},
+        returned=sorted((set(before.returned) & withdrawn) | (returned & reported)),
+    )
     registered = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
     removed = _removable(context.instance, resources, registered - present)
     counts = (
-        f"{len(batches.names)} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
+        f"{len(batches.names)} batches: {len(new)} new, content of {len(reported)} reported as new or changed"
     )
+    if after.seen:
+        counts += f", {len(after.seen)} are looked at again"
     if removed:
         counts += f"; gone from the corpus, partition removed and results withdrawn: {', '.join(removed)}"
     return dg.SensorResult(
         dynamic_partitions_requests=[
-            *([document_batches.build_add_request(new)] if new else []),
+            *map(document_batches.build_add_request, parts_of(new)),
             *([document_batches.build_delete_request(removed)] if removed else []),
         ],
-        asset_events=list(chain.from_iterable(changed.values())),
+        asset_events=contents.events,
         cursor=after.model_dump_json(),
         skip_reason="; ".join([counts, *(f"cannot be used: {reason}" for reason in reasons)]),
     )

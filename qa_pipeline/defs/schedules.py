@@ -1,13 +1,20 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
-import polars as pl
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, fail_orphaned_runs, running_batches
+from qa_pipeline.defs.base import (
+    NIGHT_PRIORITY,
+    PARTITION,
+    PARTITIONS_NAME,
+    TICK_SECONDS,
+    fail_orphaned_runs,
+    running_batches,
+)
 from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
 from qa_pipeline.defs.staleness import Steps, Work, remembered_work
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
@@ -54,14 +61,16 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
             dg.RunRequest(
                 run_key=f"{batch} {night}",
                 partition_key=batch,
-                tags={REASON_TAG: reason, NIGHT_TAG: night},
+                tags={REASON_TAG: reason, NIGHT_TAG: night, **NIGHT_PRIORITY},
             )
             for batch, reason in list(work.due.items())[: resources.settings.automation.max_requests]
         ]
         if work.blocked:
             context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
-        waiting = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
+        waiting = (
+            f"{len(work.unexamined)} changed batches are left for the next tick" if work.unexamined else ""
+        )
         return requests or dg.SkipReason(
             "; ".join(filter(None, [waiting or nothing, work.blocked_message()]))
         )
@@ -92,12 +101,13 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     after = last.tags.get(PARTITION, "") if last else ""
     circle = sorted(batches.names, key=lambda name: (name <= after, name))
     limit = resources.settings.automation.max_examined
-    unreported = report_changed_batches(instance, place, circle, limit)
+    # half of the time each: a night that only read would request nothing
+    unreported = report_changed_batches(instance, resources.layout, place, circle, limit, TICK_SECONDS / 2)
     requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
     busy = waiting_batches(resources) | running_batches(instance) | requested
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
-    work = remembered_work(instance, resources, steps, idle, most=limit)
-    work.unexamined += len(unreported)
+    work = remembered_work(instance, resources, steps, idle, most=limit, seconds=TICK_SECONDS / 2)
+    work.unexamined |= unreported
     return work
 
 
@@ -109,13 +119,12 @@ LOOK_BACK = 3600.0
 """Seconds before the last look that are looked at again, since clocks of machines differ; a run that was
 asked for is not asked for twice."""
 
-Result = dg.MaterializeResult[pl.DataFrame]
 
-
-def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]) -> Iterator[Result]:
-    """Yield the result; none while its replies are awaited, which the log, tags and page report."""
+@contextmanager
+def unless_pending(context: dg.AssetExecutionContext, asset: dg.AssetKey) -> Iterator[None]:
+    """End what is made of the asset while its replies are awaited, which the log, tags and page report."""
     try:
-        yield make()
+        yield
     except RepliesPendingError as pending:
         context.log.warning(str(pending))
         metadata: dict[str, Any] = {
@@ -123,7 +132,6 @@ def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]
             "open provider jobs": ", ".join(pending.jobs),
             AWAITED: str(pending),
         }
-        asset = context.asset_key
         context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata=metadata))
         context.instance.add_run_tags(context.run.run_id, {PENDING_TAG: asset.to_user_string()})
 

@@ -6,6 +6,8 @@ longer than a tick may over 1,000 batches.
 """
 
 import json
+import math
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +36,7 @@ from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import versions_in, write_bytes
+from qa_pipeline.storage.files import Version, version_of, versions_in, write_bytes
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -42,6 +44,9 @@ from qa_pipeline.storage.tables import DECISIONS, PAIRS, STORED, TRAINING_EXAMPL
 from qa_pipeline.text.rendering import first_names
 
 Steps = Sequence[dg.AssetSpec]
+
+_BATCHES_A_LOOK = 50
+"""Batches examined between two looks at the clock: about a second on a busy machine."""
 
 _GATES = {f"{gate.asset}_schema" if gate.name == "schema" else gate.name: gate for gate in GATES}
 """By the name under which a failing gate is noted; `schema` alone is the name of many."""
@@ -71,12 +76,12 @@ class _Findings(BaseModel):
 class Work:
     """The open work: the batches that need a run and those a gate blocks, each with the reason.
 
-    `unexamined` counts batches that were left for the next tick.
+    `unexamined` are the batches that were left for the next tick.
     """
 
     due: dict[str, str] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
-    unexamined: int = 0
+    unexamined: set[str] = field(default_factory=set)
 
     def blocked_message(self) -> str:
         """Return the blocked batches in a sentence; empty where there are none."""
@@ -91,8 +96,9 @@ def examine_batches(
     batches: Sequence[str],
     *,
     compare_code: bool,
+    until: float = math.inf,
 ) -> dict[str, Finding]:
-    """Return what each batch needs, or what blocks it.
+    """Return what each batch needs, or what blocks it; some batches at least.
 
     Args:
         instance: where runs are recorded; the present content of batches must be reported to it.
@@ -100,10 +106,14 @@ def examine_batches(
         steps: all steps, each after its inputs.
         batches: the partitions.
         compare_code: whether other code, prompts or settings count too. For a blocked batch they always do.
+        until: time (monotonic) after which no further ones are examined.
     """
     findings: dict[str, Finding] = {}
-    for start in range(0, len(batches), BATCHES_A_QUERY):
-        part = batches[start : start + BATCHES_A_QUERY]
+    step = BATCHES_A_QUERY if until == math.inf else _BATCHES_A_LOOK
+    for start in range(0, len(batches), step):
+        if start and time.monotonic() > until:
+            break
+        part = batches[start : start + step]
         facts = _Facts(instance, resources, steps, part)
         findings |= {batch: facts.examine(batch, compare_code=compare_code) for batch in part}
     return findings
@@ -116,6 +126,7 @@ def remembered_work(
     batches: Sequence[str],
     *,
     most: int | None = None,
+    seconds: float = math.inf,
 ) -> Work:
     """Return the batches that need a run; other code or settings are no reason, but for a blocked one.
 
@@ -128,12 +139,14 @@ def remembered_work(
         steps: all steps.
         batches: the partitions, the most urgent first.
         most: how many batches are examined anew; the others are examined by a later call.
+        seconds: time for examining them; some are examined in any case.
     """
     path = resources.layout.findings
     remembered = _read_findings(path)
     bases = _bases(instance, resources, steps, batches)
+    until = time.monotonic() + seconds
     changed = [name for name in batches if remembered.get(name, Finding()).basis != bases[name]]
-    examined = examine_batches(instance, resources, steps, changed[:most], compare_code=False)
+    examined = examine_batches(instance, resources, steps, changed[:most], compare_code=False, until=until)
     if examined:
         for batch, finding in examined.items():
             remembered[batch] = finding.model_copy(update={"basis": bases[batch]})
@@ -144,7 +157,7 @@ def remembered_work(
     return Work(
         due={batch: finding.due for batch, finding in current.items() if finding.due},
         blocked={batch: finding.blocked for batch, finding in current.items() if finding.blocked},
-        unexamined=len(waiting),
+        unexamined=waiting,
     )
 
 
@@ -173,10 +186,8 @@ def _bases(
     common = [code_version("gates", resources.settings), *(str(step.code_version) for step in steps)]
     ids = [latest_ids(instance, key, batches) for key in (CORPUS, *(step.key for step in steps))]
     files = [
-        *(versions_in(layout.table(name, "batch").parent, ".parquet") for name in STORED),
-        versions_in(layout.index("batch").parent, ".faiss"),
-        versions_in(layout.decisions("batch").parent, ".jsonl"),
-        versions_in(layout.added_pairs("batch").parent, ".jsonl"),
+        *(_versions(layout.table(name, "batch"), batches) for name in STORED),
+        *(_versions(of("batch"), batches) for of in (layout.index, layout.decisions, layout.added_pairs)),
     ]
     stones = withdrawn_batches(layout)
     bases = {}
@@ -190,6 +201,13 @@ def _bases(
         ]
         bases[batch] = hash_text(json.dumps(facts))[:16]
     return bases
+
+
+def _versions(pattern: Path, batches: Collection[str]) -> Mapping[str, Version | None]:
+    """Return the version of the file of each batch, which is named like `pattern`."""
+    if len(batches) > BATCHES_A_QUERY:
+        return versions_in(pattern.parent, pattern.suffix)
+    return {batch: version_of(pattern.with_name(batch + pattern.suffix)) for batch in batches}
 
 
 class _Facts:

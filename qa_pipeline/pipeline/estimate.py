@@ -99,7 +99,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         SettingsError: the prices cannot be read.
     """
     settings, generation = resources.settings, resources.settings.generation
-    models = _role_models(settings)
+    models = role_models(settings)
     prices = load_prices(settings.llm.budget.prices)
     at_once = answered_at_once(generation, settings.llm)
     expected = default = default_expectations(
@@ -128,7 +128,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     return Estimate(tuple(stages), prices.currency, notes, reached, savings(settings, stages))
 
 
-def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
+def role_models(settings: Settings) -> dict[Role, ModelSettings]:
     """Return the hosted model of each role that has one."""
     llm, generation, verification = settings.llm, settings.generation, settings.verification
     round_trip = verification.round_trip or generation.mix.hops > 0

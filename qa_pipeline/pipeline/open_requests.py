@@ -209,7 +209,7 @@ def open_work(
         for row in typed_rows(unanswered, QuestionDraftRow)
         if (passages := requests.passages(row["passage_ids"])) is not None
     ]
-    stored = _stored_keys(resources, [request.key for request in (*unknown, *answers)])
+    stored = stored_keys(resources, [request.key for request in (*unknown, *answers)], models.get("answer"))
     decided = pairs.join(verdicts, on="pair_id", how="semi")
     # a pair has been judged by this judge, or was stopped before
     judged = assessments.filter(pl.col("status") == "judged", made_by("judge", models.get("judge")))
@@ -236,17 +236,18 @@ def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
     return (made == name) | made.str.starts_with(f"{name}@")
 
 
-def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
-    """Return those of these requests that have a stored reply, of any model."""
+def stored_keys(resources: Resources, keys: Sequence[str], model: ModelSettings | None) -> set[str]:
+    """Return those of these requests that have a stored reply of a model, wherever it is; None is any."""
     if not keys or (resources.settings.llm.store.url is None and not resources.layout.replies.is_file()):
         return set()
 
-    def stored_keys(connection: sa.Connection) -> set[str]:
-        stored: set[str] = set()
+    def read(connection: sa.Connection) -> list[tuple[str, str]]:
+        stored: list[tuple[str, str]] = []
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = REPLIES.c.request_key.in_(keys[start : start + _KEYS_AT_ONCE])
-            statement = sa.select(REPLIES.c.request_key).where(some)
-            stored.update(connection.execute(statement).scalars())
+            rows = connection.execute(sa.select(REPLIES.c.request_key, REPLIES.c.asked_model).where(some))
+            stored += [(key, name) for key, name in rows]
         return stored
 
-    return resources.models.database.read(stored_keys)
+    rows = pl.DataFrame(resources.models.database.read(read), schema=["key", "name"], orient="row")
+    return set(rows.cast(pl.String()).filter(made_by("name", model))["key"])

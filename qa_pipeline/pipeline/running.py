@@ -21,6 +21,7 @@ from qa_pipeline.errors import (
     RepliesPendingError,
     TableError,
 )
+from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish, run_stage
 from qa_pipeline.records import ProgressCallback, no_progress
@@ -182,6 +183,8 @@ def _run_stages(
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
         try:
+            if stage.name == QUESTIONS.name and stage.name not in replaced:
+                check_rebuy(resources, batch, made["chunks"])
             output = run_stage(replace(stage, run=replaced.get(stage.name, stage.run)), run)
         except RepliesPendingError as error:
             pending.append(error)

@@ -6,9 +6,9 @@ from qa_pipeline.settings.base import Group
 
 
 class AutomationSettings(Group):
-    """The amount of work of one tick of the schedule `nightly`; the next tick goes on from there."""
+    """The amount of work of a tick of the schedule `nightly` or of `automation_sensor`; the next goes on."""
 
     max_requests: int = Field(100, ge=1)
     """Runs requested in one tick."""
     max_examined: int = Field(250, ge=1)
-    """New or changed batches read and examined in one tick; Dagster ends a tick after 60 s."""
+    """New or changed batches read and examined in one tick, which begins none after 8 s."""

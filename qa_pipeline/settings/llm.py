@@ -92,6 +92,9 @@ class BudgetSettings(Group):
     """Tokens of all runs of a day."""
     max_cost_a_day: float | None = Field(None, ge=0, allow_inf_nan=False)
     """Cost of all runs of a day."""
+    rebuy_above: int | None = Field(None, ge=0)
+    """Paid pairs of a batch that a run may write again because settings, prompts or the model changed; a run
+    of more ends before it asks, with its estimate. Null lets it ask."""
     prices: Path | None = None
     """YAML file of prices; they replace those of the package, model by model."""
 

@@ -164,9 +164,24 @@ class Layout:
     @property
     def findings(self) -> Path:
         """Return the file of the automation's conclusions about batches; made anew when deleted."""
+        return self._memory("findings")
+
+    @property
+    def listings(self) -> Path:
+        """Return the file of how batches looked when they were last read; made anew when deleted."""
+        return self._memory("listings")
+
+    def _memory(self, name: str) -> Path:
         if self.cache is None:
-            return self.out / "cache" / "findings.json"
-        return self.cache / f"findings-{hash_text(str(self.out))[:16]}.json"  # of several output folders
+            return self.out / "cache" / f"{name}.json"
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}.json"  # of several output folders
+
+    @property
+    def corpus_index(self) -> Path:
+        """Return the folder of the index over all batches; made anew when deleted."""
+        if self.cache is None:
+            return self.out / "cache" / "corpus-index"
+        return self.cache / f"corpus-index-{hash_text(str(self.out))[:16]}"  # of several output folders
 
     @property
     def vectors(self) -> Path:

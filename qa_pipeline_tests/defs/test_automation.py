@@ -6,7 +6,6 @@ from typing import Any, cast
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.automation import REPORTS_A_TICK
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline_tests.defs.project import GUIDE, Project
@@ -106,16 +105,18 @@ def test_turning_the_automation_on_requests_batches_registered_or_edited_before_
     assert set(Automation(built).tick()) == {"b3"}
 
 
-@pytest.mark.parametrize("due", [0, 1, 2, 2 * REPORTS_A_TICK + 1])
+@pytest.mark.parametrize("due", [0, 1, 2, 5])
 def test_however_many_batches_are_due_each_is_requested_once(empty: Project, due: int) -> None:
+    most = 2
+    project = empty.with_settings(automation={"max_requests": most, "max_examined": 3})
     names = [f"b{number:03}" for number in range(due)]
     for name in names:
-        empty.write(name, "The valve is made of brass.")
-    empty.report(*names)
-    automation = Automation(empty)
-    ticks = [automation.tick() for _ in range(due // REPORTS_A_TICK + 1)]
+        project.write(name, "The valve is made of brass.")
+    project.report(*names)
+    automation = Automation(project)
+    ticks = [automation.tick() for _ in range(due // most + 1)]
     assert [batch for tick in ticks for batch in tick] == names
-    assert max(len(tick) for tick in ticks) <= REPORTS_A_TICK
+    assert max(len(tick) for tick in ticks) <= most
     assert automation.rests()
 
 

@@ -299,3 +299,37 @@ def test_a_batch_that_cannot_be_read_is_reported_and_tried_again(
         place = corpus_of(ticker.resources.settings)
         assert report_batches(ticker.instance, place, ["b1", "b2"]) == {"b1": "b1 cannot be read today"}
     assert ticker.reported() == ["b1"]
+
+
+def test_a_tick_whose_time_is_up_reads_one_batch_and_the_next_ones_go_on(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(defs_corpus, "TICK_SECONDS", -1.0)
+    ticker = Ticker(corpus)
+    assert [ticker.reported() for _ in range(4)] == [[], ["b1"], ["b2"], []]
+
+
+def test_the_cursor_holds_no_batch_that_rests(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    write(corpus / "b3" / "a.txt", "A third batch.")
+    ticker.tick()
+    assert [name for name in ("b1", "b2", "b3") if name in str(ticker.cursor)] == ["b3"]
+
+
+def test_another_instance_hears_of_every_batch_though_the_output_folder_is_old(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    ticker.instance, ticker.cursor = dg.DagsterInstance.ephemeral(), None
+    assert ticker.reported() == []
+    assert ticker.reported() == ["b1", "b2"]
+
+
+def test_a_tick_that_dies_before_dagster_stores_what_it_reports_loses_no_batch(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick()
+    context = dg.build_sensor_context(
+        instance=ticker.instance, cursor=ticker.cursor, resources={"resources": ticker.resources}
+    )
+    assert reported(corpus_sensor(context)) == ["b1", "b2"]  # type: ignore[arg-type]
+    assert ticker.reported() == ["b1", "b2"]

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from qa_pipeline.defs import schedules, staleness
 from qa_pipeline_tests.defs.project import GUIDE, Project
 
 
@@ -121,3 +122,14 @@ def test_a_batch_whose_run_has_not_ended_is_not_requested_beside_it(tmp_path: Pa
         status=dg.DagsterRunStatus.STARTED,
     )
     assert set(requested(project)) == {"b2"}
+
+
+def test_a_night_whose_ticks_have_no_time_still_requests_each_batch_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedules, "TICK_SECONDS", -1.0)
+    monkeypatch.setattr(staleness, "_BATCHES_A_LOOK", 1)
+    project = Project(tmp_path)
+    for name in ("b1", "b2"):
+        project.write(name)
+    assert [start(project, most=5) for _ in range(3)] == [["b1"], ["b2"], []]
