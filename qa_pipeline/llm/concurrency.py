@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from qa_pipeline.errors import ModelError, PermanentModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
@@ -20,13 +21,20 @@ def complete_all(
     A request that fails alone is returned as its error, to become a row with a reason. After the first
     PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
     reach the store of replies, and then the error is raised. Each call of this function has an event loop
-    of its own, so a model's connections are closed before that loop ends.
+    of its own, so a model's connections are closed before that loop ends; where one runs already, as in a
+    notebook, it has a thread of its own too.
 
     Raises:
         PermanentModelError: see above.
         RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
     """
-    return asyncio.run(_ask_all(model, requests, workers, notify))
+    asking = _ask_all(model, requests, workers, notify)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(asking)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, asking).result()
 
 
 async def _ask_all(

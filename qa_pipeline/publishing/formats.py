@@ -3,10 +3,12 @@
 `format_writer` writes the files of one, batch by batch.
 
 Each row also says where it comes from (`ORIGIN`), so that a consumer can split, cite and forget; trainers
-leave fields alone that they do not know, and those that refuse them read the columns they name.
+leave fields alone that they do not know. `messages` and `openai_preference` are for OpenAI, which documents
+no further fields, and say nothing else.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +42,9 @@ class File:
         between: bytes after each row but the last; None where a row is a line of its own.
         tail: bytes after the last row.
         once: whether a row is left out whose first field an earlier batch had.
+        validation: what the split of that name is called in the name of the file.
+        names_pairs: whether each row has the pair_id of the pair it is about.
+        index: gives the bytes of a file without rows, which describes the files of these splits.
     """
 
     name: str = "{split}.jsonl"
@@ -47,11 +52,21 @@ class File:
     between: bytes | None = None
     tail: bytes = b""
     once: bool = False
+    validation: str = "validation"
+    names_pairs: bool = True
+    index: Callable[[Sequence[str]], bytes] | None = None
+
+    def path(self, split: str | None, splits: Collection[str]) -> str:
+        """Return its path below the folder of the format for a split of these."""
+        renamed = split == "validation" and self.validation not in splits
+        return self.name.format(split=self.validation if renamed else split)
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its files, and the rows of each that a batch gives: from its tables, released rows, layout.
+    """A format: its files, and the rows of each (but an index) that a batch gives.
+
+    They come from the tables of the batch, its released rows and the layout.
 
     Rows of a file of each split have the column split, which is not written. Of `whole` formats the released
     rows say everything, so that the bytes of the files can be checked.
@@ -61,23 +76,25 @@ class Format:
     files: tuple[File, ...] = (File(),)
     is_whole: bool = False
 
-    def paths(self, splits: Iterable[str]) -> list[tuple[File, str, str | None]]:
+    def paths(self, splits: Collection[str]) -> list[tuple[File, str, str | None]]:
         """Return each file, its path below the folder of the format, and the split it is of, or None."""
         return [
-            (file, file.name.format(split=split), split)
+            (file, file.path(split, splits), split)
             for file in self.files
             for split in (splits if "{split}" in file.name else (None,))
         ]
 
 
-def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
+def _of_messages(
+    columns: Callable[[pl.Expr], list[pl.Expr]], origin: Sequence[str] = ORIGIN, file: File = File()
+) -> Format:
     """Return a format whose rows are those of a layout; rows without that layout are left out."""
 
     def rows(_: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
         messages = pl.col(MESSAGE_COLUMNS[layout])
-        return [released.filter(messages.is_not_null()).select(*columns(messages), *ORIGIN, "split")]
+        return [released.filter(messages.is_not_null()).select(*columns(messages), *origin, "split")]
 
-    return Format(rows, is_whole=True)
+    return Format(rows, (file,), is_whole=True)
 
 
 def _content(place: int, messages: pl.Expr) -> pl.Expr:
@@ -114,12 +131,22 @@ def _gemini(messages: pl.Expr) -> list[pl.Expr]:
 
 
 def _alpaca(messages: pl.Expr) -> list[pl.Expr]:
-    """Return Stanford Alpaca's columns; the passages are in the instruction, as the user was told them."""
+    """Return Stanford Alpaca's columns and the system prompt; passages are part of the instruction."""
     return [
+        _content(0, messages).alias("system"),
         _content(1, messages).alias("instruction"),
         pl.lit("").alias("input"),
         _content(-1, messages).alias("output"),
     ]
+
+
+def _prompt_completion(messages: pl.Expr) -> list[pl.Expr]:
+    """Return the columns of TRL's prompt-completion format, in which only the answer is learnt."""
+    return [_asked(messages).alias("prompt"), messages.list.tail(1).alias("completion")]
+
+
+def _asked(messages: pl.Expr) -> pl.Expr:
+    return messages.list.slice(0, messages.list.len() - 1)
 
 
 def _squad(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
@@ -299,7 +326,7 @@ def _preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.
     refused = pl.concat_list(pl.struct(role=pl.lit("assistant"), content="said"))
     return [
         both.select(
-            messages.list.slice(0, messages.list.len() - 1).alias("prompt"),
+            _asked(messages).alias("prompt"),
             messages.list.tail(1).alias("chosen"),
             refused.alias("rejected"),
             "rejected_reason",
@@ -308,6 +335,51 @@ def _preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.
             "split",
         )
     ]
+
+
+def _openai_preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
+    """Return the fields of OpenAI's preference fine-tuning, which has no others."""
+    return [
+        preferences.select(
+            pl.struct(messages="prompt").alias("input"),
+            pl.col("chosen").alias("preferred_output"),
+            pl.col("rejected").alias("non_preferred_output"),
+            "split",
+        )
+        for preferences in _preference(tables, released, layout)
+    ]
+
+
+def _llama_factory(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
+    """Return conversations and preferences of LLaMA-Factory, where what is chosen is one message."""
+    answers = pl.col("chosen", "rejected").list.first()
+    return [
+        *FORMATS["chat"].rows(tables, released, layout),
+        *(
+            preferences.with_columns(answers).rename({"prompt": "messages"})
+            for preferences in _preference(tables, released, layout)
+        ),
+    ]
+
+
+def _dataset_info(splits: Sequence[str]) -> bytes:
+    """Return LLaMA-Factory's description of the files: names of data sets, columns and roles."""
+    tags = {
+        "role_tag": "role",
+        "content_tag": "content",
+        "user_tag": "user",
+        "assistant_tag": "assistant",
+        "system_tag": "system",
+    }
+    conversations = {"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": tags}
+    names = {name: name for name in ("messages", "chosen", "rejected")}
+    kinds = {"chat": conversations, "preference": {**conversations, "ranking": True, "columns": names}}
+    info = {
+        f"{kind}_{split}": {"file_name": f"{kind}_{split}.jsonl", **description}
+        for split in sorted(splits)
+        for kind, description in kinds.items()
+    }
+    return json.dumps(info, indent=2).encode() + b"\n"
 
 
 def _evaluation(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
@@ -395,6 +467,8 @@ def _passages(tables: Tables, released: pl.DataFrame) -> pl.DataFrame:
 SQUAD = File("{split}.json", b'{"version":"v2.0","data":[\n', b",\n", b"\n]}\n")
 FORMATS: Mapping[str, Format] = {
     "chat": _of_messages(_chat),
+    "messages": _of_messages(_chat, (), File(validation="valid", names_pairs=False)),  # as MLX-LM names it
+    "prompt_completion": _of_messages(_prompt_completion),
     "sharegpt": _of_messages(_sharegpt),
     "gemini": _of_messages(_gemini),
     "alpaca": _of_messages(_alpaca),
@@ -402,13 +476,22 @@ FORMATS: Mapping[str, Format] = {
     "beir": Format(
         _beir,
         (
-            File("corpus.jsonl", once=True),
+            File("corpus.jsonl", once=True, names_pairs=False),
             File("queries.jsonl"),
             File("qrels/{split}.tsv", b"query-id\tcorpus-id\tscore\n"),
             File("triples/{split}.jsonl"),
         ),
     ),
     "preference": Format(_preference),
+    "openai_preference": Format(_openai_preference, (File(names_pairs=False),)),
+    "llama_factory": Format(
+        _llama_factory,
+        (
+            File("chat_{split}.jsonl"),
+            File("preference_{split}.jsonl"),
+            File("dataset_info.json", names_pairs=False, index=_dataset_info),
+        ),
+    ),
     "evaluation": Format(_evaluation),
 }
 """Every format by its name, which is a value of `release.formats`."""
@@ -437,13 +520,16 @@ def format_writer(
             place = folder / name / path
             place.parent.mkdir(parents=True, exist_ok=True)
             outputs[path] = opened.enter_context(place.open("xb"))
-            outputs[path].write(file.head)
+            outputs[path].write(file.head if file.index is None else file.index(names))
 
         def write(tables: Tables, released: pl.DataFrame) -> None:
             if released.is_empty():  # else its chunks would be in a corpus of which no query asks
                 return
-            frames = dict(zip(form.files, form.rows(tables, released, layout), strict=True))
+            files = [file for file in form.files if file.index is None]
+            frames = dict(zip(files, form.rows(tables, released, layout), strict=True))
             for file, path, split in form.paths(names):
+                if file.index is not None:
+                    continue
                 rows = frames[file]
                 if split is not None:
                     rows = rows.filter(pl.col("split") == split).drop("split")

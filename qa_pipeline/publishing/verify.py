@@ -263,12 +263,13 @@ class _Rows:
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
+        splits = tuple(manifest.splits)
         self._written = {
-            f"{name}/{path}": (form, file, split, hashlib.sha256())
+            f"{name}/{path}": (form, file, split, hashlib.sha256(file.index(splits) if file.index else b""))
             for name, form in FORMATS.items()
-            for file, path, split in form.paths(manifest.splits)
+            for file, path, split in form.paths(splits)
         }
-        """The files that formats may have, and the hash of what the rows make of those that are `whole`."""
+        """The files that formats may have, and the hash of indexes and of what rows make of `whole` ones."""
 
     def checks(self) -> list[Check]:
         """Return all checks, in a fixed order."""
@@ -575,10 +576,10 @@ class _Rows:
                 yield f"{name} is no file of a format"
                 continue
             form, file, split, expected = self._written[name]
-            if form.is_whole:
+            if form.is_whole or file.index:
                 if expected.hexdigest() != file_entry.sha256:
-                    yield f"{name} says something else than {DATA}/{split}.parquet"
-            elif not file.once:  # which is the corpus, whose passages are of no row
+                    yield f"{name} says something else than {DATA}/{split or '*'}.parquet"
+            elif file.names_pairs:
                 yield from self._foreign_rows(name, every if split is None else ids[split])
 
     def _foreign_rows(self, name: str, released: npt.NDArray[np.uint64]) -> Iterator[str]:

@@ -301,7 +301,20 @@ class ReleaseSettings(Group):
     """Include the texts of the documents in a release; without them nobody can check its quotes from the
     release alone."""
     formats: list[
-        Literal["chat", "sharegpt", "gemini", "alpaca", "squad", "beir", "preference", "evaluation"]
+        Literal[
+            "chat",
+            "messages",
+            "prompt_completion",
+            "sharegpt",
+            "gemini",
+            "alpaca",
+            "squad",
+            "beir",
+            "preference",
+            "openai_preference",
+            "llama_factory",
+            "evaluation",
+        ]
     ] = Field(["chat"])
     """Files beside the Parquet ones, in the forms that trainers read."""
     layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"

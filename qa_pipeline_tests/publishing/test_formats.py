@@ -40,6 +40,8 @@ from qa_pipeline_tests.publishing.test_release import reseal
 Row = dict[str, Any]
 SAID = {"system": "Be brief.", "user": QUESTION, "assistant": ANSWER}
 MESSAGES = [{"role": role, "content": content} for role, content in SAID.items()]
+WITHOUT_ORIGIN = ("messages", "openai_preference")
+OF_MESSAGES = ["chat", "messages", "prompt_completion", "sharegpt", "gemini", "alpaca"]
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,8 @@ def questions(written: Path, split: str) -> Iterator[tuple[str, Row]]:
     ("name", "columns"),
     [
         ("chat", {"messages": MESSAGES}),
+        ("messages", {"messages": MESSAGES}),
+        ("prompt_completion", {"prompt": MESSAGES[:2], "completion": MESSAGES[2:]}),
         (
             "sharegpt",
             {
@@ -96,7 +100,18 @@ def questions(written: Path, split: str) -> Iterator[tuple[str, Row]]:
                 ],
             },
         ),
-        ("alpaca", {"instruction": QUESTION, "input": "", "output": ANSWER}),
+        (
+            "alpaca",
+            {"system": "Be brief.", "instruction": QUESTION, "input": "", "output": ANSWER},
+        ),
+        (
+            "openai_preference",
+            {
+                "input": {"messages": MESSAGES[:2]},
+                "preferred_output": MESSAGES[2:],
+                "non_preferred_output": [{"role": "assistant", "content": WORSE}],
+            },
+        ),
         (
             "preference",
             {
@@ -125,22 +140,27 @@ def test_every_row_about_a_pair_says_where_it_comes_from(written: Path) -> None:
         "pair_id": "p", "batch": "b", "language": "en", "question_type": "fact_single",
         "documents": [sha("d")], "licences": ["CC0-1.0"], "version": 3,
     }  # fmt: skip
-    found = {path: lines(path)[0] for path in written.rglob("*.jsonl") if "train" in path.name}
+    found = {
+        path: lines(path)[0]
+        for path in written.rglob("*.jsonl")
+        if "train" in path.name and path.parent.name not in WITHOUT_ORIGIN
+    }
     found[Path("squad")] = next(questions(written, "train"))[1]
     found[Path("queries")] = lines(written / "beir" / "queries.jsonl")[0]
-    assert len(found) == len(FORMATS) + 1
+    assert len(found) == len(FORMATS) - len(WITHOUT_ORIGIN) + 2  # a second file of BEIR and LLaMA-Factory
     for path, row in found.items():
         assert {name: row[name] for name in origin} == origin, path
 
 
-@pytest.mark.parametrize("name", ["chat", "sharegpt", "gemini", "alpaca", "preference"])
+@pytest.mark.parametrize("name", [*OF_MESSAGES, "preference"])
 def test_a_row_without_a_layout_is_left_out_of_its_files(name: str) -> None:
     for layout in LAYOUTS[1:]:
         with_one = rows().with_columns(
             pl.when(pl.col("pair_id") == "p").then("messages").alias(MESSAGE_COLUMNS[layout])
         )
         (found,) = FORMATS[name].rows(tables(), with_one, layout)
-        assert found["pair_id"].to_list() == ["p"]
+        assert found.height == 1
+        assert QUESTION in _texts(found.to_dicts())
 
 
 def test_openai_and_google_read_the_messages(written: Path) -> None:
@@ -154,7 +174,7 @@ def test_openai_and_google_read_the_messages(written: Path) -> None:
     assert [one.parts[0].text for one in said if one.parts] == list(SAID.values())
 
 
-@pytest.mark.parametrize("name", ["chat", "sharegpt", "gemini", "alpaca", "preference", "evaluation"])
+@pytest.mark.parametrize("name", [*OF_MESSAGES, "preference", "openai_preference", "evaluation"])
 def test_the_library_of_trainers_reads_every_file_of_lines(written: Path, tmp_path: Path, name: str) -> None:
     path = written / name / "train.jsonl"
     read = loaded(tmp_path, path)
@@ -325,7 +345,11 @@ def test_lines_are_unescaped_but_for_ends_of_lines() -> None:
     assert found == '{"text":"å🦅\\u2028\\u2029\\u0085\\n\\u0000“"}\n'.encode()
 
 
-LEAVING_OUT = {"squad": "proved in one place", "beir": "answered", "preference": "with a rejected draft"}
+LEAVING_OUT = {
+    "squad": "proved in one place",
+    "beir": "answered",
+    "preference": "with a rejected draft",
+}
 """Formats that have no place for every row, and the rows they have one for."""
 
 
@@ -340,6 +364,11 @@ def everything(published: Workspace, tmp_path_factory: pytest.TempPathFactory) -
 
 def pair_ids(folder: Path, name: str, split: str) -> set[str]:
     """The pairs whose rows a file of a format holds."""
+    if name == "llama_factory":
+        preferred = lines(folder / name / f"preference_{split}.jsonl")
+        found = {row["pair_id"] for row in lines(folder / name / f"chat_{split}.jsonl")}
+        assert {row["pair_id"] for row in preferred} <= found
+        return found
     if name == "squad":
         content = json.loads((folder / name / f"{split}.json").read_bytes())
         paragraphs = [paragraph for one in content["data"] for paragraph in one["paragraphs"]]
@@ -350,11 +379,13 @@ def pair_ids(folder: Path, name: str, split: str) -> set[str]:
         judged = {line.split("\t")[0] for line in qrels[1:]}
         assert {json.loads(line)["pair_id"] for line in triples} <= judged
         return judged
-    lines = (folder / name / f"{split}.jsonl").read_bytes().splitlines()
-    return {json.loads(line)["pair_id"] for line in lines}
+    return {row["pair_id"] for row in lines(folder / name / f"{split}.jsonl")}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+NAMING_PAIRS = [name for name in FORMATS if name not in WITHOUT_ORIGIN]
+
+
+@pytest.mark.parametrize("name", NAMING_PAIRS)
 def test_every_row_is_a_released_row_of_its_split(everything: Path, name: str) -> None:
     counts = read_manifest(everything).splits
     assert len(counts) == 3
@@ -423,7 +454,19 @@ def further_file(folder: Path) -> None:
     path.write_text(json.dumps(said))
 
 
+def answer_of_nobody(folder: Path) -> None:
+    with (folder / "messages" / "valid.jsonl").open("ab") as file:
+        file.write(b'{"messages":[]}\n')
+
+
+def roles_of_nobody(folder: Path) -> None:
+    path = folder / "llama_factory" / "dataset_info.json"
+    path.write_bytes(path.read_bytes().replace(b'"assistant"', b'"user"'))
+
+
 TAMPERED = {
+    "messages/valid.jsonl": answer_of_nobody,
+    "llama_factory/dataset_info.json": roles_of_nobody,
     "chat/more.txt": further_file,
     "gemini/train.jsonl": other_message,
     "squad/test.json": question_of_another_split,
@@ -461,10 +504,25 @@ def test_a_file_of_a_format_that_is_none_is_named(everything: Path, tmp_path: Pa
     assert name in " ".join(said["formats"])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NAMING_PAIRS)
 def test_a_split_without_rows_has_readable_files(tmp_path: Path, name: str) -> None:
     write_all(tmp_path)
     assert pair_ids(tmp_path, name, "empty") == set()
+
+
+def test_messages_alone_are_those_of_chats_under_the_names_of_mlx(everything: Path) -> None:
+    for split, file in {"train": "train", "validation": "valid", "test": "test"}.items():
+        chats = lines(everything / "chat" / f"{split}.jsonl")
+        found = lines(everything / "messages" / f"{file}.jsonl")
+        assert found == [{"messages": chat["messages"]} for chat in chats]
+
+
+def test_a_split_called_as_mlx_calls_another_keeps_its_file(tmp_path: Path) -> None:
+    with format_writer(tmp_path, "messages", ("train", "validation", "valid"), "closed_book"):
+        pass
+    assert {path.name for path in (tmp_path / "messages").iterdir()} == {
+        "train.jsonl", "validation.jsonl", "valid.jsonl",
+    }  # fmt: skip
 
 
 def test_equal_rows_give_equal_bytes_whatever_the_order_of_the_tables(tmp_path: Path) -> None:
@@ -481,7 +539,13 @@ def test_equal_rows_give_equal_bytes_whatever_the_order_of_the_tables(tmp_path: 
             for name, frame in tables().items()
             if name != "chunks"  # the corpus has their order
         }
-        for name in set(FORMATS) - {"preference"}:  # drafts have the order of `pairs`
+        for name in FORMATS:
+            if name in {
+                "preference",
+                "openai_preference",
+                "llama_factory",
+            }:  # drafts have the order of `pairs`
+                continue
             with format_writer(
                 tmp_path / str(seed), name, ("train", "test", "empty"), "closed_book"
             ) as write:
