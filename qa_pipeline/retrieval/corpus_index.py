@@ -47,7 +47,7 @@ LISTS_READ = (16, 32, 64, 96, 128, 192, 256)
 _BLOCK = 50_000
 """Rows handled together: 77 MB of vectors of 384 numbers."""
 _ID_BYTES = 64
-"""Bytes of a chunk id, a SHA-256 in hex."""
+"""Bytes of a chunk id at most: hashes in hex, of whatever length."""
 _MANIFEST = "manifest.json"
 
 

@@ -1,11 +1,13 @@
 """Answers verified through the Python API: texts, frames, models, and input that cannot be used."""
 
+import asyncio
 import json
 import subprocess
 import sys
 import time
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -185,3 +187,60 @@ def test_a_function_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -
 def _hang(prompt: str) -> str:
     time.sleep(120)
     return "{}"
+
+
+def test_rows_that_cannot_be_verified_stand_beside_those_that_can() -> None:
+    answer = "The Eiffel Tower was completed in 1889."
+    row: dict[str, Any] = {"question": QUESTION, "answer": answer, "contexts": TOWER}
+    rows = [
+        row,
+        {**row, "contexts": str(TOWER)},  # a list as Python writes it into a cell
+        {**row, "contexts": np.array(TOWER, dtype=object)},
+        {**row, "answer": float("nan")},
+        {**row, "answer": answer.encode()},
+        {**row, "contexts": []},
+        {
+            "question": "Où est la tour ?",
+            "answer": "La tour est à Paris.",
+            "contexts": ["La tour est à Paris."],
+        },
+        {**row, "contexts": ["The bridge is red. " * 21_000, *TOWER]},
+        {**row, "question": float("nan")},
+    ]
+    found = verify_many(rows).select("verdict", "reason").rows()
+    assert found == [
+        ("accepted", "passed"),
+        ("accepted", "passed"),
+        ("accepted", "passed"),
+        ("failed", "missing_field"),
+        ("failed", "wrong_type"),
+        ("failed", "no_passage"),
+        ("needs_review", "undecided_without_model"),
+        ("accepted", "passed"),
+        ("failed", "missing_field"),
+    ]
+
+
+def test_a_function_that_raises_for_a_row_leaves_the_others() -> None:
+    def second(prompt: str) -> str:
+        if "got finished" in prompt:
+            raise RuntimeError("no connection")
+        return "{}"
+
+    vague = {"question": QUESTION, "answer": "Eiffel's tower got finished that year.", "contexts": TOWER}
+    stated = {**vague, "answer": "The Eiffel Tower was completed in 1889."}
+    assert verify_many([vague, stated], model=second)["verdict"].to_list() == ["failed", "accepted"]
+
+
+def test_a_model_is_asked_where_an_event_loop_runs_as_in_a_notebook() -> None:
+    prompts: list[str] = []
+
+    def reply(prompt: str) -> str:
+        prompts.append(prompt)
+        return "no JSON"
+
+    async def cell() -> str:
+        return verify(QUESTION, "Eiffel's tower got finished that year.", TOWER, model=reply).verdict
+
+    assert asyncio.run(cell()) == "failed"
+    assert prompts

@@ -4,8 +4,8 @@
 
 Prints one JSON line. Generated batches run with the loopback server as the hosted model, each run a process
 of its own: all of them, then after one sentence of one document was changed, then unchanged. Before the
-change people accept a pair in each batch where one waits; those of unchanged documents must still be accepted
-after it. `--profile FILE` writes what the changed run computed, for pstats.
+change people accept a pair in each batch where one waits; in the batches that were not changed these must
+still be accepted after it. `--profile FILE` writes what the changed run computed, for pstats.
 """
 
 import json
@@ -40,6 +40,8 @@ def main() -> None:
     parser.add_argument("--sections", type=int, default=1, help="of each document")
     parser.add_argument("--profile", type=Path)
     arguments = parser.parse_args()
+    if arguments.batches < 2:
+        parser.error("--batches: one is changed, and others must stay as they are")
     with tempfile.TemporaryDirectory() as name, serving() as server:
         folder = Path(name)
         names = write_corpus(
@@ -51,10 +53,13 @@ def main() -> None:
         )
         run = _Runs(folder, server)
         full = run.measured()
-        decided = _decide(folder, server)
-        _change(folder / "corpus" / names[len(names) // 2] / "part-00.md")
+        decisions = _decide(folder, server)
+        run.measured()  # which takes the decisions into the verdicts
+        other = names.pop(len(names) // 2)
+        accepted = _accepted_by_people(folder / "out", names)
+        _change(folder / "corpus" / other / "part-00.md")
         changed = run.measured(arguments.profile)
-        still_accepted = _accepted_by_people(folder / "out")
+        still_accepted = _accepted_by_people(folder / "out", names)
         unchanged = run.measured()
     print_json(
         {
@@ -68,7 +73,8 @@ def main() -> None:
                 name: round(100 * changed[name] / full[name], 2)
                 for name in ("calls", "seconds", "cpu_seconds")
             },
-            "decided": decided,
+            "decisions": decisions,
+            "accepted_by_people": accepted,
             "still_accepted": still_accepted,
         }
     )
@@ -142,8 +148,9 @@ def _change(file: Path) -> None:
     file.write_text(f"{text} {CHANGED}\n", encoding="utf-8")
 
 
-def _accepted_by_people(out: Path) -> int:
-    tables = [pl.read_parquet(path, columns=["decided_by"]) for path in Layout(out).tables(VERDICTS.name)]
+def _accepted_by_people(out: Path, batches: Sequence[str]) -> int:
+    paths = (Layout(out).table(VERDICTS.name, batch) for batch in batches)
+    tables = [pl.read_parquet(path, columns=["decided_by"]) for path in paths]
     return pl.concat(tables).filter(pl.col("decided_by") == "person").height
 
 
