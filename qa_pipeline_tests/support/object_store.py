@@ -46,7 +46,7 @@ def seaweedfs(folder: Path) -> Iterator[str]:
     (folder / "s3.json").write_text(json.dumps({"identities": identities}))
     master, volume, filer, s3 = _free_ports(4)
     command = [
-        Path(sys.executable).with_name("weed"), "server", f"-dir={folder}", "-ip=127.0.0.1",
+        str(Path(sys.executable).with_name("weed")), "server", f"-dir={folder}", "-ip=127.0.0.1",
         "-ip.bind=127.0.0.1", f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}",
         "-s3", f"-s3.port={s3}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.autoCreateBucket=false",
         f"-s3.config={folder / 's3.json'}",
