@@ -153,7 +153,7 @@ def test_the_checks_are_the_listed_ones_and_only_warnings_do_not_block(definitio
 def test_jobs_sensors_and_schedules_are_the_listed_ones(definitions: dg.Definitions) -> None:
     repository = definitions.get_repository_def()
     jobs = {job for job in repository.job_names if not job.startswith("__")}
-    assert jobs == {"build_batch", "publish_release"}
+    assert jobs == {"build_batch", "build_batches", "publish_release"}
     sensors = {sensor.name: sensor.default_status for sensor in repository.sensor_defs}
     assert sensors == {
         "corpus_sensor": dg.DefaultSensorStatus.RUNNING,

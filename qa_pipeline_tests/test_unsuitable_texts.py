@@ -176,7 +176,7 @@ SWEDISH_LOG = """2026-05-01 12:00:01 INFO  server: lyssnar på port 8080
 2026-05-01 12:00:07 VARNING pool: 3 av 20 anslutningar är öppna
 2026-05-01 12:01:13 FEL jobb 17 misslyckades: disken är full
 """
-NEAR_EQUAL = "# Rooms\n\n" + "\n\n".join(
+NEAR_EQUAL = "# Rooms of Fjell 8\n\n" + "\n\n".join(
     f"If the alarm sounds in room {number}, the lock of door {number} opens and a lamp of floor 9 burns."
     for number in range(1, 201)
 )

@@ -12,6 +12,7 @@ first has none; so every part has the file without rows beside the card too.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from io import BytesIO
 from typing import Any, cast
 
@@ -126,6 +127,7 @@ def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
         yield lines
 
 
+@cache
 def exports_card() -> bytes:
     """Return the dataset card of the exports: which files belong together, and the fields' types."""
     tables = {"pairs": PAIRS, "verdicts": VERDICTS, "claims": CLAIMS, "claim_verdicts": CLAIM_VERDICTS}

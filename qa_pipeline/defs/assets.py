@@ -1,38 +1,49 @@
-"""The assets: one for each stage, and the files of training jobs.
+"""The assets of a batch: one for each stage, and the files of training jobs; and the step that makes them.
 
-What a stage does, reads and depends on is in `stages.STAGES`; here it becomes a step of Dagster, with
-what the UI shows of it. When it runs is for `automation.py`, where its output lies for `io_managers.py`.
+What a stage does, reads and depends on is in `stages.STAGES`; here it becomes an asset of Dagster, with what
+the UI shows of it. When it runs is for `automation.py`.
 
-Each asset returns a hash of its content as data version, so equal content is recognised as nothing new. Those
-that ask a model may yield nothing, while their replies are awaited.
+One step makes all assets of a batch and checks them. A step for each asset and check took 62 steps and 626
+events of Dagster to say that a batch of five documents had not changed, and read every table eight times. So
+this file does what Dagster does between steps: an asset is made only where all it needs was made and no
+blocking gate of that failed, and what a run leaves out is read from the last one.
+
+Each asset has a hash of its content as data version, so equal content is recognised as nothing new. Those
+that ask a model may be left out, while their replies are awaited.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
 from typing import Any
 
 import dagster as dg
+import polars as pl
 
 from qa_pipeline.curation.exports import LEDGER_FILES
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
+    INPUT_VERSION,
     LLM_POOL,
-    Frame,
     ResourcesParam,
-    Tables,
+    Watch,
+    as_input,
     content_version,
     document_batches,
     logged,
-    table_result,
 )
+from qa_pipeline.defs.checks import check_batch, check_name, spec_of
 from qa_pipeline.defs.corpus import corpus
-from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import (
     canary_metadata,
     content_metadata,
     cost_metadata,
     described,
     export_metadata,
+    frame_metadata,
     funnel_metadata,
     review_metadata,
     shard_metadata,
@@ -41,83 +52,202 @@ from qa_pipeline.defs.metadata import (
     verdict_preview,
 )
 from qa_pipeline.defs.schedules import unless_pending
+from qa_pipeline.defs.staleness import latest_versions
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
-from qa_pipeline.retrieval.shard import dump_shard
+from qa_pipeline.retrieval.shard import dump_shard, load_shard_for
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
 from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.verification.canaries.outcomes import replied
 
 OWNERS = ["team:training-data"]
+EXPORTS = "exports"
+IN = "in "
+"""Before the asset or check at which an error arose, in the notes of its message."""
 _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
 """Gates that look at training examples, and can pass only after those have been made again."""
 
+Made = dg.MaterializeResult[Any]
+Output = tuple[dg.DataVersion, dict[str, Any]]
+"""The version of an asset that was just stored, and what the UI shows of it."""
+
 
 def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
-    """Return all assets, each after its inputs, with what all of them have in common."""
-    assets = [*map(_asset, STAGES.values()), exports]
-    return list(dg.map_asset_specs(lambda spec: _completed(spec, settings), assets))
+    """Return all assets with their checks, as the one step that makes those of a run."""
+
+    @dg.multi_asset(
+        name="batch",
+        specs=[_completed(spec, settings) for spec in (*map(_spec, STAGES.values()), _exports_spec())],
+        check_specs=[spec_of(gate) for gate in GATES],
+        partitions_def=document_batches,
+        pool=LLM_POOL,
+        can_subset=True,
+    )
+    def batch(
+        context: dg.AssetExecutionContext, resources: ResourcesParam, watch: Watch
+    ) -> Iterator[Made | dg.AssetCheckResult]:
+        yield from _BatchStep(context, resources, watch).results()
+
+    return [batch]
 
 
-def _asset(stage: Stage) -> dg.AssetsDefinition:
+def _spec(stage: Stage) -> dg.AssetSpec:
     """Return a stage as an asset."""
-
-    def run(
-        context: dg.AssetExecutionContext, resources: ResourcesParam, tables: Tables, **inputs: Any
-    ) -> Iterator[dg.MaterializeResult[Any]]:
-        batch = context.partition_key
-        if stage.name == TRAINING_EXAMPLES.name:
-            _check_gates(resources, batch)
-        previous = tables.previous(STORED[stage.name], batch) if stage.keeps else None
-        notify = logged(context.log, stage.counts or stage.name)
-        stage_run = StageRun(resources, batch, inputs, previous, notify)
-
-        if stage.name == QUESTIONS.name:
-            check_rebuy(resources, batch, inputs["chunks"])
-
-        def made() -> dg.MaterializeResult[Any]:
-            output = run_stage(stage, stage_run)
-            if not stage.is_table:
-                version, metadata = content_version(dump_shard(output)), shard_metadata(output)
-                return dg.MaterializeResult(value=output, data_version=version, metadata=metadata)
-            more = _METADATA[stage.name](stage_run, tables, output) if stage.name in _METADATA else {}
-            if "warning" in more:
-                context.log.warning(more["warning"])
-            return table_result(stage.name, output, **stage_run.figures, **more)
-
-        if stage.asks_a_model:
-            yield from unless_pending(context, made)
-        else:
-            yield made()
-
-    return dg.asset(
-        name=stage.name,
+    return dg.AssetSpec(
+        stage.name,
         description=stage.description,
         group_name=stage.group,
         kinds={"ai" if stage.asks_a_model else stage.computed_with}
         | ({"parquet"} if stage.is_table else set()),
-        partitions_def=document_batches,
-        ins={name: dg.AssetIn() for name in stage.inputs},
-        deps=[*stage.after, *([corpus] if stage.reads_corpus else [])],
-        pool=LLM_POOL if stage.asks_a_model else None,
-        output_required=not stage.asks_a_model,
-        io_manager_key=None if stage.is_table else "shards",
-    )(run)
+        deps=[*stage.inputs, *stage.after, *([corpus] if stage.reads_corpus else [])],
+        skippable=True,
+    )
 
 
-@dg.asset(partitions_def=document_batches, group_name="curation", kinds={"json"})
-def exports(
-    context: dg.AssetExecutionContext, resources: ResourcesParam, training_examples: Frame
-) -> dg.MaterializeResult[Any]:
-    """One JSONL file of chat messages for each layout; those of the ledger are written with the verdicts."""
-    batch = context.partition_key
-    names = publish(resources.layout, batch, training_examples)
-    files = [resources.layout.export(name, batch).read_bytes() for name in names]
-    metadata = export_metadata(resources.layout, batch, names)
-    return dg.MaterializeResult(data_version=content_version(*files), metadata=metadata)
+def _exports_spec() -> dg.AssetSpec:
+    return dg.AssetSpec(
+        EXPORTS,
+        description="One JSONL file of chat messages for each layout; those of the ledger are written with "
+        "the verdicts.",
+        group_name="curation",
+        kinds={"json"},
+        deps=[TRAINING_EXAMPLES.name],
+        skippable=True,
+    )
+
+
+@dataclass
+class _BatchStep:
+    """A run's step: what of the batch it has made, and what may not be made from."""
+
+    context: dg.AssetExecutionContext
+    resources: Resources
+    watch: StageObserver
+    made: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str | None] = field(default_factory=dict)
+    unusable: set[str] = field(default_factory=set)
+    """Assets that were to be made and were not, or of which a blocking gate failed."""
+
+    @property
+    def batch(self) -> str:
+        """Return the name of the batch."""
+        return self.context.partition_key
+
+    def results(self) -> Iterator[Made | dg.AssetCheckResult]:
+        """Make and check what the run is to, in order; stop at nothing that can still be made."""
+        for stage in STAGES.values():
+            yield from self._asset(stage.name, {*stage.inputs, *stage.after}, partial(self._make, stage))
+        yield from self._asset(EXPORTS, {TRAINING_EXAMPLES.name}, self._export)
+
+    def _asset(
+        self, name: str, needed: set[str], make: Callable[[], Output]
+    ) -> Iterator[Made | dg.AssetCheckResult]:
+        """Make one asset and check it, as far as it is selected and what it needs can be used."""
+        if dg.AssetKey(name) in self.context.selected_asset_keys:
+            made = None if needed & self.unusable else self._timed(name, needed, make)
+            if made is None:
+                self.unusable.add(name)
+                return
+            yield made
+        selected = {
+            key.name for key in self.context.selected_asset_check_keys if key.asset_key.path[-1] == name
+        }
+        for gate in (gate for gate in GATES if gate.asset == name and check_name(gate) in selected):
+            with _noted(f"{name} {gate.name}"):
+                frames = {table: self._read(table) for table in gate.reads}
+                result = check_batch(self.context, self.resources, gate, frames)
+            if gate.blocking and not result.passed and result.severity == dg.AssetCheckSeverity.ERROR:
+                self.unusable.add(name)
+            yield result
+
+    def _timed(self, name: str, needed: set[str], make: Callable[[], Output]) -> Made | None:
+        """Return the result of an asset; None while its replies are awaited."""
+        asset, start = dg.AssetKey(name), perf_counter()
+        with unless_pending(self.context, asset), _noted(name):
+            version, metadata = make()
+            self.versions[name] = version.value
+            metadata["seconds"] = round(perf_counter() - start, 2)
+            return dg.MaterializeResult(
+                asset_key=asset, data_version=version, metadata=metadata, tags=self._tags(needed)
+            )
+        return None
+
+    def _tags(self, needed: set[str]) -> dict[str, str]:
+        """Return the versions an asset was made from, as Dagster records those of other steps.
+
+        Of assets of the same step it would take the latest version of any batch.
+        """
+        earlier = latest_versions(self.context.instance, needed - self.versions.keys(), self.batch)
+        inputs = {name: as_input((self.versions | earlier)[name]) for name in needed}
+        return {f"{INPUT_VERSION}{name}": version for name, version in inputs.items() if version is not None}
+
+    def _make(self, stage: Stage) -> Output:
+        layout, is_published = self.resources.layout, stage.name == TRAINING_EXAMPLES.name
+        if is_published:
+            _check_gates(self.resources, self.batch)
+        path = layout.table(stage.name, self.batch) if stage.is_table else layout.index(self.batch)
+        previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
+        inputs = {name: self._read(name) for name in stage.inputs}
+        if stage.name == QUESTIONS.name:
+            check_rebuy(self.resources, self.batch, inputs["chunks"])
+        run = StageRun(self.resources, self.batch, inputs, previous, self._notify(stage))
+        output = self.made[stage.name] = run_stage(stage, run)
+        place = {"path": dg.MetadataValue.path(str(path))}
+        if not stage.is_table:
+            content = dump_shard(output)
+            write_bytes(path, content)
+            return content_version(content), shard_metadata(output) | place
+        more = _METADATA[stage.name](run, output) if stage.name in _METADATA else {}
+        if "warning" in more:
+            self.context.log.warning(more["warning"])
+        write_table(path, output, STORED[stage.name])
+        metadata = frame_metadata(output, STORED[stage.name]) | run.figures | more | place
+        return dg.DataVersion(frame_hash(output)), metadata
+
+    def _export(self) -> Output:
+        layout = self.resources.layout
+        names = publish(layout, self.batch, self._read(TRAINING_EXAMPLES.name))
+        files = [layout.export(name, self.batch).read_bytes() for name in names]
+        return content_version(*files), export_metadata(layout, self.batch, names)
+
+    def _read(self, name: str) -> Any:
+        """Return an asset as this run made it, else as an earlier one did."""
+        if name not in self.made:
+            layout = self.resources.layout
+            if name in STORED:
+                self.made[name] = read_table(layout.table(name, self.batch), STORED[name])
+            else:
+                path = layout.index(self.batch)
+                self.made[name] = load_shard_for(self.resources.embedder, path.read_bytes(), str(path))
+        return self.made[name]
+
+    def _notify(self, stage: Stage) -> Callable[[int, int], None]:
+        shown, heard = (
+            logged(self.context.log, stage.counts or stage.name),
+            self.watch(self.batch, stage.name),
+        )
+
+        def notify(done: int, total: int) -> None:
+            shown(done, total)
+            heard(done, total)
+
+        return notify
+
+
+@contextmanager
+def _noted(name: str) -> Iterator[None]:
+    """Let an error say at which asset or check it arose: the step is the same for all."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"{IN}{name}")
+        raise
 
 
 def _check_gates(resources: Resources, batch: str) -> None:
@@ -131,13 +261,13 @@ def _check_gates(resources: Resources, batch: str) -> None:
         raise dg.Failure(message, allow_retries=False)
 
 
-def _assessments_shown(run: StageRun, tables: ParquetTables, assessments: Frame) -> dict[str, Any]:
+def _assessments_shown(run: StageRun, assessments: pl.DataFrame) -> dict[str, Any]:
     settings = run.resources.settings
     warning = same_model_warning(settings.llm) if settings.judging.enabled else None
     return {"warning": warning} if warning else {}
 
 
-def _verdicts_shown(run: StageRun, tables: ParquetTables, verdicts: Frame) -> dict[str, Any]:
+def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
     return {
         "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
         **summary_metadata(verdicts),
@@ -147,19 +277,20 @@ def _verdicts_shown(run: StageRun, tables: ParquetTables, verdicts: Frame) -> di
     }
 
 
-def _examples_shown(run: StageRun, tables: ParquetTables, examples: Frame) -> dict[str, Any]:
+def _examples_shown(run: StageRun, examples: pl.DataFrame) -> dict[str, Any]:
     counted = {**run.inputs, "training_examples": examples}
-    return funnel_metadata({**counted, QUESTIONS.name: tables.read(QUESTIONS, run.batch)})
+    questions = read_table(run.resources.layout.table(QUESTIONS.name, run.batch), QUESTIONS)
+    return funnel_metadata({**counted, QUESTIONS.name: questions})
 
 
-_METADATA: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]] = {
-    "documents": lambda run, tables, frame: content_metadata(frame),
-    "twins": lambda run, tables, frame: twins_metadata(frame),
-    "canaries": lambda run, tables, frame: canary_metadata(frame),
-    JUDGE_CANARIES.name: lambda run, tables, frame: canary_metadata(replied(frame)),
+_METADATA: Mapping[str, Callable[[StageRun, Any], dict[str, Any]]] = {
+    "documents": lambda run, frame: content_metadata(frame),
+    "twins": lambda run, frame: twins_metadata(frame),
+    "canaries": lambda run, frame: canary_metadata(frame),
+    JUDGE_CANARIES.name: lambda run, frame: canary_metadata(replied(frame)),
     "assessments": _assessments_shown,
     "verdicts": _verdicts_shown,
-    "llm_calls": lambda run, tables, frame: cost_metadata(frame),
+    "llm_calls": lambda run, frame: cost_metadata(frame),
     "training_examples": _examples_shown,
 }
 """What the UI shows of a stage's output besides its rows."""

@@ -1,37 +1,23 @@
-"""What assets, checks, schedules and sensors share: results, resources, partitions, progress, run records."""
+"""What assets, checks, schedules and sensors share: versions, resources, partitions, progress, records."""
 
-import logging
 import os
 import socket
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
+from time import monotonic
 from typing import Any, TypeVar
 
 import dagster as dg
-import polars as pl
 
-from qa_pipeline.defs.io_managers import ParquetTables
-from qa_pipeline.defs.metadata import frame_metadata
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.parquet import frame_hash
-from qa_pipeline.storage.tables import STORED
 
-Frame = pl.DataFrame
 Item = TypeVar("Item")
 
 LLM_POOL = "llm"
-
-
-def table_result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
-    """Return a table with its content hash and its preview in the UI."""
-    metadata = frame_metadata(frame, STORED[name]) | more
-    return dg.MaterializeResult(
-        value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
-    )
 
 
 def content_version(*files: bytes) -> dg.DataVersion:
@@ -39,30 +25,13 @@ def content_version(*files: bytes) -> dg.DataVersion:
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
 
 
-Tables = dg.ResourceParam[ParquetTables]
 ResourcesParam = dg.ResourceParam[Resources]
+Watch = dg.ResourceParam[StageObserver]
 
 
 PARTITIONS_NAME = "document_batches"
 
 document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
-
-
-LOGGER = "progress"
-
-
-class _Forward(logging.Handler):
-    """A log handler that tells a `StageObserver` which step has started; checks are steps too."""
-
-    def __init__(self, batch: str, watch: StageObserver) -> None:
-        super().__init__()
-        self._batch = batch
-        self._watch = watch
-
-    def emit(self, record: logging.LogRecord) -> None:
-        event = getattr(record, "dagster_meta", {}).get("dagster_event")
-        if event is not None and event.event_type_value == "STEP_START":
-            self._watch(self._batch, event.step_key)
 
 
 def partitioned_check(body: Callable[..., dg.AssetCheckResult], **declared: Any) -> dg.AssetChecksDefinition:
@@ -73,26 +42,18 @@ def partitioned_check(body: Callable[..., dg.AssetCheckResult], **declared: Any)
         return dg.asset_check(**declared)(body)
 
 
-def progress_logger(batch: str, watch: StageObserver) -> dg.LoggerDefinition:
-    """Return a Dagster logger that prints nothing and tells `watch` of every step that starts."""
-
-    def forward(context: dg.InitLoggerContext) -> logging.Logger:
-        logger = logging.Logger(LOGGER, logging.DEBUG)
-        logger.addHandler(_Forward(batch, watch))
-        return logger
-
-    return dg.LoggerDefinition(forward, description="Tells the command line which step has started.")
+SECONDS_A_LINE = 30.0
+"""A stage that takes less says nothing; a long one not so much that its log hides what matters."""
 
 
 def logged(log: dg.DagsterLogManager, what: str) -> ProgressCallback:
-    """Return a progress callback that writes about ten lines into the run's log, however long the work is."""
-    tenths = 0
+    """Return a progress callback that writes into the run's log what a long stage has done so far."""
+    due = monotonic() + SECONDS_A_LINE
 
     def notify(done: int, total: int) -> None:
-        nonlocal tenths
-        reached = done * 10 // max(total, 1)
-        if reached > tenths:
-            tenths = reached
+        nonlocal due
+        if monotonic() >= due:
+            due = monotonic() + SECONDS_A_LINE
             log.info(f"{what}: {done} of {total}")
 
     return notify

@@ -205,7 +205,7 @@ def _report(place: Corpus, batch: str, tags: Mapping[str, str]) -> list[CorpusEv
 
 @dataclass
 class Contents:
-    """What batches hold: events of those with other content than reported, and the listings of all read.
+    """The content of batches: events of those with other content than reported, and the listings of all read.
 
     `unread` says why others cannot be read.
     """

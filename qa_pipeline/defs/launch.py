@@ -1,25 +1,29 @@
-"""Running batches in this process, recorded in a Dagster instance like any run."""
+"""Running batches in this process, recorded in a Dagster instance like any run; and the job that does so."""
 
+import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
+from pydantic import Field
 
-from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.assets import IN, build_assets
 from qa_pipeline.defs.base import (
     HOST_TAG,
-    LOGGER,
+    LLM_POOL,
     NOT_RETRIED,
     PROCESS_TAG,
+    ResourcesParam,
     fail_orphaned_runs,
-    progress_logger,
+    running_batches,
 )
+from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
-from qa_pipeline.defs.staleness import Steps, examine_batches, steps_of
+from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.running import (
@@ -34,7 +38,10 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
+from qa_pipeline.text.rendering import first_names
 
+SILENT = "silent"
+"""The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
 
@@ -54,49 +61,94 @@ def materialize_batches(
         settings: the whole tree.
         batches: batches of the corpus.
         instance: where runs are recorded; a UI on the same instance shows them.
-        watch: called for every step that starts.
+        watch: called for every stage that starts.
         resources: models to use in place of those the settings name.
         force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    resources = resources or Resources(settings)
+    return list(_outcomes(resources or Resources(settings), batches, instance, watch, force=force))
+
+
+def _outcomes(
+    resources: Resources,
+    batches: Sequence[str],
+    instance: dg.DagsterInstance,
+    watch: StageObserver = no_observer,
+    *,
+    force: bool,
+) -> Iterator[BatchOutcome]:
+    """Yield the outcome of each batch as it is there."""
+    from qa_pipeline.defs.location import build_definitions  # it holds the job of this file
+
+    settings = resources.settings
     collect_replies(resources)
-    definitions = build_definitions(settings, resources=resources)
+    definitions = dg.Definitions.merge(
+        build_definitions(settings, resources=resources, watch=watch),
+        dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
+    )
+    job = definitions.resolve_job_def(build_batch.name)
     steps = steps_of(build_assets(settings))
     fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
-    outcomes = []
+    findings = {} if force else examine_batches(instance, resources, steps, batches, compare_code=True)
     for batch in batches:
         if batch in unread:
-            outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
-        elif force or _needs_run(instance, resources, steps, batch):
-            outcomes.append(_run(definitions, instance, resources.layout, batch, watch))
+            yield BatchOutcome(batch, "failed", error=unread[batch])
+        elif force or findings[batch].due or findings[batch].blocked:  # a gate that blocks is reported again
+            yield _run(job, instance, resources.layout, batch)
         else:
-            outcomes.append(BatchOutcome(batch, "unchanged"))
-    return outcomes
+            yield BatchOutcome(batch, "unchanged")
 
 
-def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps, batch: str) -> bool:
-    """Return whether a run would change something, or report a blocking gate again."""
-    finding = examine_batches(instance, resources, steps, [batch], compare_code=True)[batch]
-    return bool(finding.due or finding.blocked)
+class BatchesConfig(dg.Config):
+    """What the job `build_batches` is told."""
+
+    batches: list[str] = Field([], description="Names of batches; none stands for all of the corpus.")
+    force: bool = Field(False, description="Run batches too in which nothing changed; nothing is paid twice.")
 
 
-def _run(
-    definitions: dg.Definitions,
-    instance: dg.DagsterInstance,
-    layout: Layout,
-    batch: str,
-    watch: StageObserver,
-) -> BatchOutcome:
-    heard = dg.Definitions(loggers={LOGGER: progress_logger(batch, watch)})
-    job = dg.Definitions.merge(definitions, heard).resolve_job_def(build_batch.name)
+@dg.op(name="batches", pool=LLM_POOL)
+def _build_batches(
+    context: dg.OpExecutionContext, config: BatchesConfig, resources: ResourcesParam
+) -> dg.Output[None]:
+    """Bring batches up to date one after the other, each as a run of its own in this process."""
+    names = config.batches or corpus_of(resources.settings).find_batches().names
+    busy = running_batches(context.instance)
+    if going := [name for name in names if name in busy]:
+        context.log.info(f"left to the runs of them that go on: {first_names(going)}")
+    outcomes = []
+    idle = [name for name in names if name not in busy]
+    for outcome in _outcomes(resources, idle, context.instance, force=config.force):
+        context.log.info(": ".join(filter(None, [outcome.batch, outcome.outcome, outcome.error])))
+        outcomes.append(outcome)
+    failed = [outcome.batch for outcome in outcomes if outcome.outcome == "failed"]
+    if failed:
+        message = f"{len(failed)} of {len(outcomes)} batches failed: {first_names(failed)}"
+        raise dg.Failure(
+            f"{message}; their runs and the log say why, the others were built", allow_retries=False
+        )
+    return dg.Output(None, metadata=Counter(outcome.outcome for outcome in outcomes))
+
+
+build_batches = dg.GraphDefinition("build_batches", node_defs=[_build_batches]).to_job(
+    description="Builds many batches in one process, which imports libraries and loads models once. Each is "
+    "a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
+)
+
+
+def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
+    logger = logging.Logger(SILENT)
+    logger.addHandler(logging.NullHandler())
+    return logger
+
+
+def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, batch: str) -> BatchOutcome:
     result = job.execute_in_process(
         instance=instance,
         partition_key=batch,
-        run_config={"loggers": {LOGGER: {}}},
+        run_config={"loggers": {SILENT: {}}},
         tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), **NOT_RETRIED},
         raise_on_error=False,
     )
@@ -122,9 +174,8 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
 
 def _message(evaluation: dg.AssetCheckEvaluation) -> str:
     warning = "" if evaluation.severity == dg.AssetCheckSeverity.ERROR else WARNING
-    return (
-        f"{warning}{evaluation.asset_key.to_user_string()} {evaluation.check_name}: {evaluation.description}"
-    )
+    gate = f"{evaluation.asset_key.to_user_string()} {evaluation.check_name.removeprefix(WARNS)}"
+    return f"{warning}{gate}: {evaluation.description}"
 
 
 def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:
@@ -149,9 +200,10 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     if failure is None or raised is None or raised.cls_name == "DagsterAssetCheckFailedError":
         return BLOCKED
     message = raised.message.strip().partition(f"{raised.cls_name}: ")[2] or raised.message.strip()
+    message, _, place = message.rpartition(f"\n{IN}")
     if raised.cls_name in _STOPPING:
         raise _STOPPING[raised.cls_name](message)
-    return f"{failure.step_key}: {message}"
+    return f"{place}: {message}"
 
 
 def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObserver) -> list[BatchOutcome]:

@@ -1,10 +1,10 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
-import polars as pl
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.defs.base import (
@@ -119,13 +119,12 @@ LOOK_BACK = 3600.0
 """Seconds before the last look that are looked at again, since clocks of machines differ; a run that was
 asked for is not asked for twice."""
 
-Result = dg.MaterializeResult[pl.DataFrame]
 
-
-def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]) -> Iterator[Result]:
-    """Yield the result; none while its replies are awaited, which the log, tags and page report."""
+@contextmanager
+def unless_pending(context: dg.AssetExecutionContext, asset: dg.AssetKey) -> Iterator[None]:
+    """End what is made of the asset while its replies are awaited, which the log, tags and page report."""
     try:
-        yield make()
+        yield
     except RepliesPendingError as pending:
         context.log.warning(str(pending))
         metadata: dict[str, Any] = {
@@ -133,7 +132,6 @@ def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]
             "open provider jobs": ", ".join(pending.jobs),
             AWAITED: str(pending),
         }
-        asset = context.asset_key
         context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata=metadata))
         context.instance.add_run_tags(context.run.run_id, {PENDING_TAG: asset.to_user_string()})
 

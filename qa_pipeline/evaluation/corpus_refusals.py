@@ -3,17 +3,18 @@
 Nothing is written: no batch's verdicts change for what another holds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
+from qa_pipeline.retrieval.corpus_index import CorpusIndex, update_corpus_index
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import frame_hash, read_table
+from qa_pipeline.storage.parquet import read_columns, read_table, scan_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
 from qa_pipeline.verification.refusals import judge_refusals, refused_pairs
 
@@ -22,9 +23,10 @@ _STRENGTH = {"refused_answerable": 0, "unproved_refusal": 1, "correct_refusal": 
 
 @dataclass(frozen=True, slots=True)
 class BatchText:
-    """The searchable texts of one batch."""
+    """The searchable texts of one batch, and the hash of the file of its vectors."""
 
     batch: str
+    vectors_hash: str
     documents: pl.DataFrame
     chunks: pl.DataFrame
     embeddings: pl.DataFrame
@@ -41,7 +43,7 @@ def stored_batches(layout: Layout) -> Iterator[BatchText]:
             read_table(layout.table(table.name, path.stem), table)
             for table in (DOCUMENTS, CHUNKS, EMBEDDINGS)
         )
-        yield BatchText(path.stem, *tables)
+        yield BatchText(path.stem, hash_file(path), *tables)
 
 
 def stored_refusals(layout: Layout) -> pl.DataFrame:
@@ -52,12 +54,6 @@ def stored_refusals(layout: Layout) -> pl.DataFrame:
     """
     frames = [read_table(layout.table(PAIRS.name, path.stem), PAIRS) for path in layout.tables(PAIRS.name)]
     return refused_pairs(pl.concat([PAIRS.empty(), *frames]))
-
-
-def index_snapshot(shards: Mapping[str, str]) -> str:
-    """Hash of the list of shards: each batch with the hash of its vectors."""
-    lines = "".join(f"{batch}\x1f{shard}\n" for batch, shard in sorted(shards.items()))
-    return hash_text(lines)
 
 
 def judge_over_corpus(
@@ -93,13 +89,93 @@ def judge_over_corpus(
     for batch in batches:
         others = set(batch.embeddings["model"]) - {model}
         if others:
-            raise IndexMismatchError(
-                f"the vectors of batch {batch.batch} are of {sorted(others)} and not of {model}; "
-                f"name that model in the settings, or compute the batch again"
-            )
-        shards[batch.batch] = frame_hash(batch.embeddings)
+            raise _other_model(f"batch {batch.batch}", others, model)
+        shards[batch.batch] = batch.vectors_hash
         judged.append(_in_batch(pairs, batch, embedder, settings))
     return _strongest(pairs, judged), shards
+
+
+def updated_index(layout: Layout) -> CorpusIndex:
+    """Return the index of all batches of an output folder, brought to what they hold now.
+
+    Raises:
+        IndexMismatchError: the batches have vectors of different models.
+        TableError: a table cannot be read.
+    """
+    paths = {path.stem: path for path in layout.tables(EMBEDDINGS.name)}
+    shards = {batch: hash_file(path) for batch, path in paths.items()}
+    return update_corpus_index(
+        layout.corpus_index, shards, lambda batch: read_table(paths[batch], EMBEDDINGS)
+    )
+
+
+def judge_by_index(
+    pairs: pl.DataFrame,
+    index: CorpusIndex,
+    layout: Layout,
+    embedder: Encoder,
+    settings: VerificationSettings,
+    *,
+    model: str,
+    nearest: int,
+) -> pl.DataFrame:
+    """Weigh refusals against the chunks nearest to any of their questions, wherever they are.
+
+    This finds answers, and proves no absence: words are looked for in these chunks alone, so no refusal is
+    `correct_refusal`.
+
+    Args:
+        pairs: pairs of coverage none, of any batch.
+        index: of all batches.
+        layout: whose tables hold the chunks.
+        embedder: embeds questions and likely sentences.
+        settings: thresholds.
+        model: name of the embedder's model; vectors of another cannot be compared.
+        nearest: chunks looked up for each question.
+
+    Returns:
+        Rows as of `judge_over_corpus`.
+
+    Raises:
+        IndexMismatchError: the index is of another model.
+        TableError: a table cannot be read.
+    """
+    if index.rows and index.manifest.origin[0] != model:
+        raise _other_model("the index of the corpus", [index.manifest.origin[0]], model)
+    questions = embedder.encode(pairs["question"].to_list())
+    places = {
+        (chunk.batch, chunk.chunk_id) for chunks in index.search(questions, nearest) for chunk in chunks
+    }
+    by_batch = {batch: [i for other, i in places if other == batch] for batch in {b for b, _ in places}}
+    parts = [_chunks_of(layout, batch, chunk_ids) for batch, chunk_ids in sorted(by_batch.items())]
+    if not parts:
+        return _strongest(pairs, [])
+    # A text that stands in several batches has one id, and is looked at once.
+    chunks = pl.concat(parts, how="diagonal").unique("chunk_id", keep="first", maintain_order=True)
+    judged = judge_refusals(pairs, chunks, embedder, settings).with_columns(
+        outcome=pl.col("outcome").replace("correct_refusal", "unproved_refusal")
+    )
+    origins = chunks.select("found_batch", "found_path", best_chunk_id="chunk_id")
+    return _strongest(pairs, [judged.join(origins, on="best_chunk_id", how="left")])
+
+
+def _chunks_of(layout: Layout, batch: str, chunk_ids: Collection[str]) -> pl.DataFrame:
+    """Return some chunks of a batch, with the batch and the path of their document."""
+    documents = read_columns(layout.table(DOCUMENTS.name, batch), DOCUMENTS, ["document_id", "path"])
+    return (
+        scan_rows(layout.table(CHUNKS.name, batch))
+        .filter(pl.col("chunk_id").is_in(sorted(chunk_ids)))
+        .collect()
+        .join(documents.rename({"path": "found_path"}), on="document_id", how="left", maintain_order="left")
+        .with_columns(found_batch=pl.lit(batch))
+    )
+
+
+def _other_model(place: str, models: Iterable[str], model: str) -> IndexMismatchError:
+    return IndexMismatchError(
+        f"the vectors of {place} are of {sorted(models)} and not of {model}; "
+        f"name that model in the settings, or compute the batch again"
+    )
 
 
 def _in_batch(

@@ -14,6 +14,7 @@ from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.extractive.provider import lacks_name
 from qa_pipeline.prompts.loading import (
     Prompt,
     delimit,
@@ -47,7 +48,7 @@ from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.doubt import blank_doubts
-from qa_pipeline.text.language import in_other_language
+from qa_pipeline.text.language import QUOTED, in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""
@@ -56,7 +57,7 @@ Section = tuple[str, int]
 
 MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
-NOT_WRITTEN = "not_written"
+NOT_WRITTEN, UNNAMED_SOURCE = "not_written", "unnamed_source"
 NOT_STANDALONE = "not_standalone"
 FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
@@ -143,7 +144,7 @@ def write_questions(
         for row in _rows(plan, reply, model.name, guidance)
     ]
     _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, llm)
-    _retrieve_passages(written, retrieve)
+    _retrieve_passages(written, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
     hashes = _prompt_hashes(chunks, settings, llm, guidance)
     not_asked = _not_asked(chunks, asked_ids, settings, hashes, batch, model.name)
@@ -386,9 +387,13 @@ def _rows(
     if not isinstance(reply, ModelError):
         drafts = _fitting(request.types, _possible(planned, _drafts(planned, reply.value)))
     rows = []
+    is_unnamed = (
+        not drafts and maker(model, reply).startswith("extractive/") and lacks_name(planned.passages[0])
+    )
+    reason = UNNAMED_SOURCE if is_unnamed else NOT_WRITTEN
     for place, planned_type in enumerate(request.types):
         row = _dropped(
-            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=NOT_WRITTEN
+            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
         )
         row["round"], row["place"] = planned.asked_in, place
         row["planned_type"], row["persona"] = planned_type, planned.persona
@@ -557,17 +562,23 @@ def standalone_request(
     )
 
 
-def _retrieve_passages(rows: Sequence[QuestionRow], retrieve: Retrieve) -> None:
+def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
+    """Search for what each question asks; the title of its document is left out."""
     answerable = [
         row for row in _written(rows) if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION
     ]
-    retrieved = retrieve([row["question"] for row in answerable], [row["language"] for row in answerable])
+    queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
+    retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
         row["difficulty"] = _difficulty([chunk_id for chunk_id, _ in passages], targets)
         with_targets = _with_second_hop(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
+
+
+def _without_title(question: str, title: str) -> str:
+    return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
 
 
 def _difficulty(retrieved_ids: Sequence[str], targets: Sequence[str]) -> str:

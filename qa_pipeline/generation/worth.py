@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
+from qa_pipeline.llm.extractive.passages import is_identifier
 from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.reading import Reading, read
@@ -52,7 +53,7 @@ def lacking(question: str, answer: str, headings: str, language: str) -> tuple[f
 def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tuple[str, str]]:
     """Yield what a question lacks in words, and the feature that it costs."""
     language, vocabulary = question.language, lexicon(question.language)
-    titles = {line.casefold() for line in headings.text.split("\n")}
+    titles = headings.text.casefold()
     places = [match[0] for match in QUOTED.finditer(question.text) if match[0][1:-1].casefold() in titles]
     unplaced = functools.reduce(lambda text, place: text.replace(place, " "), places, question.text)
     unquoted = read(unplaced, language)
@@ -72,8 +73,12 @@ def _lacks(question: Reading, answer: Reading, headings: Reading) -> Iterator[tu
     is_circumstance = is_condition or not words_of_question.isdisjoint(
         frozenset().union(*vocabulary.interrogatives)
     )
-    # "R290" tells as much as a figure, and of "fault code E23" one thing is to be known
-    is_short = len(new) <= _SOME and not _has_digit("".join(answer.term_set - question.term_set))
+    # "R290" and "get_limit()" tell as much as a figure, and of "fault code E23" one thing is to be known
+    is_short = (
+        len(new) <= _SOME
+        and not _has_digit("".join(answer.term_set - question.term_set))
+        and not any(is_identifier(word) and word not in question.text for word in answer.text.split())
+    )
     is_plain = not is_circumstance and not _has_digit(unplaced)
     if is_short and len(new) <= _FEW and len(subjects) <= _SOME and is_plain:
         yield "its answer adds next to nothing", "few"

@@ -12,7 +12,7 @@ from typing import cast
 from qa_pipeline.storage.object_stores import STORES, store_of, stored_path
 
 _LOCAL = frozenset({"file", "local"})
-_EXTRAS = {"s3": "s3", "s3a": "s3"}
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "azure"}
 _NO_USERS = frozenset({"http", "https"})
 _ADDRESS = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, PlainValidator, ValidationError, model_validator
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
@@ -99,7 +99,7 @@ class Settings(BaseSettings):
     """embedded works offline; hosted uses embeddings from the hub and Gemini."""
     corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
     """Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x."""
-    out: Annotated[Path, PlainValidator(output_folder)] = Path("data")
+    out: Annotated[Path, PlainValidator(output_folder), PlainSerializer(str)] = Path("data")
     """Folder where tables, indexes, exports and releases are written, or an address such as s3://bucket/x."""
     cache: Annotated[Path | None, BeforeValidator(local_folder)] = None
     """Local folder of the stores of replies, vectors and logits. None: cache in out; needed where out is an

@@ -177,6 +177,13 @@ class Layout:
         return self.cache / f"{name}-{hash_text(str(self.out))[:16]}.json"  # of several output folders
 
     @property
+    def corpus_index(self) -> Path:
+        """Return the folder of the index over all batches; made anew when deleted."""
+        if self.cache is None:
+            return self.out / "cache" / "corpus-index"
+        return self.cache / f"corpus-index-{hash_text(str(self.out))[:16]}"  # of several output folders
+
+    @property
     def vectors(self) -> Path:
         """Store of chunk and sentence vectors."""
         return self._cache / "vectors.sqlite"

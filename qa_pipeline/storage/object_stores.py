@@ -8,8 +8,9 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from qa_pipeline.errors import StorageError
 
@@ -21,13 +22,19 @@ FIRST_WAIT = 0.25
 """Seconds before the second try, doubled before each further one."""
 PATIENCE = 120.0
 """Seconds after which no further try begins, however slow each was."""
+LONGEST = 300.0
+"""Seconds of a request, after which it counts as unanswered: 100 MB at the 3 MB/s of a poor line take 33. The
+timeouts of the libraries leave gaps, such as the wait for leave to send a body."""
+# listings live as long as the process otherwise, and other processes write
+_UNCACHED: dict[str, Any] = {"use_listings_cache": False}
 _OPTIONS: Mapping[str, dict[str, Any]] = {
+    "gs": _UNCACHED,
+    "abfss": _UNCACHED,
     "s3": {
-        # listings live as long as the process otherwise, and other processes write
-        "use_listings_cache": False,
+        **_UNCACHED,
         # tries are counted here, not by two libraries as well
         "config_kwargs": {"connect_timeout": 10, "read_timeout": 60, "retries": {"total_max_attempts": 1}},
-    }
+    },
 }
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _UNANSWERED = frozenset(
@@ -45,6 +52,7 @@ _CAUSES = {
     "SignatureDoesNotMatch": "the credentials are not accepted",
     "RequestTimeTooSkewed": "the clock of this machine is wrong",
 }
+_OF_ANY_LENGTH = frozenset({"put_file", "get_file"})
 _PUTS = frozenset({"pipe_file", "put_file"})
 _VERBS = {
     **dict.fromkeys((*_PUTS, "cp_file"), "write"),
@@ -76,6 +84,8 @@ class ObjectStore:
             files.retries = 1
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):  # copying asks for these
+            raise AttributeError(name)
         return lambda *args, **options: self._ask(name, *args, **options)
 
     def isfile(self, path: str) -> bool:
@@ -104,7 +114,7 @@ class ObjectStore:
     def mkdir(self, path: str, **_: Any) -> None:
         """Do nothing: stores have no folders, and a library might make a bucket."""
 
-    def open(self, path: str, mode: str = "r", **options: Any) -> io.IOBase:
+    def open(self, path: str, mode: str = "r", **options: Any) -> IO[Any]:
         """Return a file as it is at this moment, to be read.
 
         Raises:
@@ -117,7 +127,7 @@ class ObjectStore:
         if "b" in mode:
             return content
         return io.TextIOWrapper(
-            content, **{name: options.get(name) for name in ("encoding", "errors", "newline")}
+            content, options.get("encoding"), options.get("errors"), options.get("newline")
         )
 
     def rm(self, path: str, *, recursive: bool = False) -> None:
@@ -158,7 +168,8 @@ class ObjectStore:
         try:
             self._ask("pipe_file", path, content, **condition)
         except FileExistsError as error:
-            if self._ask("cat_file", path) != content:  # else an earlier try, whose answer was lost, wrote it
+            # else an earlier try, whose answer was lost, has written it
+            if self.read_version(path)[0] != content:
                 raise ChangedMeanwhileError(path) from error
 
     def _type(self, path: str) -> str | None:
@@ -168,7 +179,7 @@ class ObjectStore:
             return None
 
     def _ask(self, name: str, path: Any, *args: Any, **options: Any) -> Any:
-        method = getattr(self._files, name)
+        method = self._method(name)
         start = time.monotonic()
         for attempt in range(1, TRIES + 1):
             try:
@@ -180,10 +191,20 @@ class ObjectStore:
                 time.sleep(FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.5, 1))  # noqa: S311 - no secret
         raise AssertionError("the last try returns or raises")
 
+    def _method(self, name: str) -> Callable[..., Any]:
+        method: Callable[..., Any] = getattr(self._files, name)
+        if name in _OF_ANY_LENGTH or not getattr(self._files, "async_impl", False):
+            return method
+        from fsspec.asyn import sync
+
+        request = getattr(self._files, f"_{name}", None)
+        return method if request is None else partial(sync, self._files.loop, request, timeout=LONGEST)
+
     def _translated(self, error: Exception, name: str, path: Any, tries: int) -> Exception:
         code, status = _answer(error)
         verb = _VERBS.get(name, "read")
-        if code == "PreconditionFailed" or status in (409, 412):
+        is_gone = name in _PUTS and code == "NoSuchKey"  # what a condition names
+        if code == "PreconditionFailed" or status in (409, 412) or is_gone:
             return FileExistsError(str(path))
         is_missing = isinstance(error, FileNotFoundError)
         if is_missing and code != "NoSuchBucket" and name not in _PUTS:
@@ -218,7 +239,7 @@ def stored_path(address: str) -> Path:
     if not place.strip("/") or any(sign in place for sign in "*?[]"):
         raise ValueError("name a bucket, and a folder in it, without * ? [ ]")
     path = UPath(address, **_OPTIONS.get(scheme, {}))
-    path._fs_cached = ObjectStore(path.fs, scheme)  # type: ignore[assignment]  # noqa: SLF001 - no public way
+    path._fs_cached = ObjectStore(path.fs, scheme)  # noqa: SLF001 - no public way
     return cast("Path", path)
 
 

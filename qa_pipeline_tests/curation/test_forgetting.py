@@ -12,6 +12,7 @@ from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation import forgetting
 from qa_pipeline.curation.decisions import add_decisions, read_decisions
 from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.evaluation.corpus_refusals import updated_index
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
@@ -149,6 +150,16 @@ def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspa
         assert not (copied.out / "indexes" / f"{batch}.faiss").exists()
     assert not list(copied.out.rglob(".*.tmp"))
     assert not Layout(copied.out).forgetting.exists()
+
+
+def test_the_index_over_all_batches_goes_and_is_built_again_without_the_document(copied: Workspace) -> None:
+    layout = Layout(copied.out)
+    before = updated_index(layout).rows
+    forget(copied, FORGOTTEN, "--yes")
+    assert not layout.corpus_index.exists()
+    index = updated_index(layout)
+    assert 0 < index.rows < before
+    assert set(index.manifest.parts) == {path.stem for path in layout.tables("embeddings")}
 
 
 def test_rows_of_other_documents_are_what_they_were_once_their_batch_is_made_again(

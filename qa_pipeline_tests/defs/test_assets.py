@@ -1,8 +1,10 @@
 """A batch through the real stages: what lies in the files, what the UI is told, and what a gate stops."""
 
 import json
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import wraps
+from typing import cast
 
 import dagster as dg
 import polars as pl
@@ -11,9 +13,9 @@ import pytest
 from qa_pipeline.curation.gates.gate import Gate, law
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.checks import BLOCKED_TAG, WHEN_BLOCKED
+from qa_pipeline.defs.checks import BLOCKED_TAG, WARNS, WHEN_BLOCKED
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
@@ -120,7 +122,7 @@ def test_a_judge_that_passes_wrong_pairs_is_a_warning_and_its_pairs_wait(
     assert not any(
         found.blocking and found.severity == dg.AssetCheckSeverity.ERROR for found in failed.values()
     )
-    assert "wrong pairs" in str(failed["judge_canaries"].description)
+    assert "wrong pairs" in str(failed["warns_judge_canaries"].description)
     told = materializations(result)["judge_canaries"].metadata
     assert "| `rejected` | `other_answer` |" in str(told["canaries by kind"].value)
 
@@ -174,7 +176,7 @@ def test_warnings_do_not_stop_a_batch(project: Project) -> None:
     result = unjudged.build("b1")
     warned = {found.check_name for found in result.get_asset_check_evaluations() if not found.passed}
     # Nothing was accepted or rejected, so the pass rate cannot hold either.
-    assert warned == {"needs_review_share", "pass_rate"}
+    assert warned == {"warns_needs_review_share", "pass_rate"}
 
 
 def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches(finished: Project) -> None:
@@ -192,10 +194,85 @@ def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches
     assert [(check.passed, check.severity.value) for check in found] == [(False, "WARN"), (True, "ERROR")]
 
 
-@pytest.mark.parametrize("asset", ["questions", "pairs", "claim_verdicts", "canaries", "assessments"])
-def test_steps_that_may_ask_a_model_share_a_pool(asset: str) -> None:
-    found = next(made for made in build_assets(load_settings()) if made.key == dg.AssetKey(asset))
-    assert found.op.pool == "llm"
+def test_the_step_that_may_ask_a_model_is_in_its_pool() -> None:
+    (step,) = build_assets(load_settings())
+    assert step.op.pool == "llm"
+
+
+def test_a_run_is_one_step_that_records_each_asset_and_check_once(first_run: FirstRun) -> None:
+    kinds = Counter(event.event_type_value for event in first_run.result.all_events)
+    assert (kinds["STEP_START"], kinds["LOADED_INPUT"], kinds["HANDLED_OUTPUT"]) == (1, 0, 0)
+    assert kinds["ASSET_MATERIALIZATION"] == len(STAGES) + 1
+    assert kinds["ASSET_CHECK_EVALUATION"] == len(GATES)
+    batches = {evaluation.partition for evaluation in first_run.result.get_asset_check_evaluations()}
+    assert batches == {"b1"}
+
+
+def test_checks_say_by_name_and_description_whether_they_block() -> None:
+    (step,) = build_assets(load_settings())
+    told = {
+        (spec.blocking, spec.name.startswith(WARNS), str(spec.description)[:6]) for spec in step.check_specs
+    }
+    assert told == {(True, False, "Blocks"), (False, True, "Warns.")}
+
+
+def test_an_asset_is_made_from_the_versions_of_its_own_batch_whatever_other_runs_make_meanwhile(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = STAGES["links"]
+
+    def meanwhile(run: StageRun) -> pl.DataFrame:
+        other = {"dagster/data_version": "of another batch"}
+        event = dg.AssetMaterialization("chunks", partition="b2", tags=other)
+        project.instance.report_runless_asset_event(event)
+        return links.run(run)
+
+    monkeypatch.setitem(cast("dict[str, Stage]", STAGES), "links", replace(links, run=meanwhile))
+    project.report("b1", "b2")
+    assert project.build("b1").success
+    assert project.reason("b1") is None
+
+
+def test_an_asset_made_alone_reads_the_others_and_is_up_to_date(finished: Project) -> None:
+    result = finished.build("b1", "verdicts")
+    assert set(materializations(result)) == {"verdicts"}
+    assert finished.reason("b1") is None
+
+
+def test_a_check_run_alone_makes_nothing_and_withdraws_the_batch_that_fails_it(finished: Project) -> None:
+    strict = finished.with_settings(quality={"min_pass_rate": 1.0})
+    key = dg.AssetCheckKey(dg.AssetKey("verdicts"), "pass_rate")
+    jobs = [dg.define_asset_job("one_check", selection=dg.AssetSelection.checks(key))]
+    job = dg.Definitions.merge(strict.definitions, dg.Definitions(jobs=jobs)).resolve_job_def("one_check")
+    tags = {"dagster/partition": "b1"}  # as the UI launches it
+    result = job.execute_in_process(instance=strict.instance, tags=tags, raise_on_error=False)
+    assert not result.success
+    assert [found.check_name for found in result.get_asset_check_evaluations()] == ["pass_rate"]
+    assert materializations(result) == {}
+    assert not strict.resources.layout.table("training_examples", "b1").exists()
+
+
+def test_a_gate_of_canaries_stops_the_training_examples_and_leaves_the_ledger(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recall = next(gate for gate in GATES if gate.name == "canary_recall")
+
+    @wraps(recall.function)
+    def missed(**frames: pl.DataFrame) -> Gate:
+        return law("canary_recall", 1, {"canaries accepted": 1}, "")
+
+    monkeypatch.setitem(recall.__dict__, "function", missed)
+    project.report("b1")
+    result = project.build("b1")
+    assert not result.success
+    assert {*STAGES, "exports"} - set(materializations(result)) == {"training_examples", "exports"}
+
+
+def test_an_error_names_the_asset_at_which_it_arose(project: Project) -> None:
+    project.write("b1", "this is no pair", file="pairs.parquet")
+    project.report("b1")
+    (failure,) = [event for event in project.build("b1").all_events if event.is_step_failure]
+    assert "\nin pairs" in failure.step_failure_data.error.cause.message
 
 
 def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(finished: Project) -> None:

@@ -204,18 +204,19 @@ def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_b
     assert finished.reason("b1") == expected
 
 
-def test_every_step_is_reported_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+def test_every_stage_is_reported_as_it_starts_and_with_its_progress(
+    project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
     heard: list[tuple[str, str]] = []
+    progress: set[str] = set()
 
     def watch(batch: str, stage: str) -> ProgressCallback:
         heard.append((batch, stage))
-        return no_progress
+        return lambda done, total: progress.add(stage)
 
     materialize_batches(project.settings, ["b1"], project.instance, watch, resources=project.resources)
-    steps = [stage for _, stage in heard]
-    assert {batch for batch, _ in heard} == {"b1"}
-    assert {*STAGES, "exports"} <= set(steps)
-    assert steps.index("verdicts") < steps.index("verdicts_pass_rate") < steps.index("training_examples")
+    assert heard == [("b1", stage) for stage in STAGES]
+    assert {"documents", "questions", "claims"} <= progress
     assert "dagster" not in capfd.readouterr().err
 
 
@@ -287,3 +288,46 @@ def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(finish
     assert pair["pair_id"] not in finished.table("training_examples", "b1")["pair_id"]
     assert len(finished.model.asked) == asked
     assert finished.launch("b1") == {"b1": BatchOutcome("b1", "unchanged")}
+
+
+def build_many(project: Project, *batches: str, **config: object) -> dg.ExecuteInProcessResult:
+    """Run the job over batches, as its page in the UI does."""
+    return project.definitions.resolve_job_def("build_batches").execute_in_process(
+        instance=project.instance,
+        run_config={"ops": {"batches": {"config": {"batches": list(batches), **config}}}},
+        raise_on_error=False,
+    )
+
+
+def runs_of_batches(project: Project) -> dict[str, str]:
+    runs = project.instance.get_runs()
+    return {run.tags["dagster/partition"]: run.status.value for run in runs if run.job_name == "build_batch"}
+
+
+def test_a_job_over_many_batches_runs_each_apart_and_a_bad_one_stops_no_other(project: Project) -> None:
+    project.write("b2", "this is no pair", file="pairs.parquet")
+    project.write("b3")
+    result = build_many(project)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "1 of 3 batches failed: b2" in failure.step_failure_data.error.message
+    assert runs_of_batches(project) == {"b1": "SUCCESS", "b2": "FAILURE", "b3": "SUCCESS"}
+    assert project.table("training_examples", "b3").height > 0
+    assert (project.reason("b1"), project.reason("b3")) == (None, None)
+
+
+def test_a_job_over_many_batches_runs_no_unchanged_one_but_when_forced(finished: Project) -> None:
+    runs = finished.instance.get_runs_count()
+    assert build_many(finished, "b1").success
+    assert finished.instance.get_runs_count() == runs + 1
+    assert build_many(finished, "b1", force=True).success
+    assert finished.instance.get_runs_count() == runs + 3
+
+
+def test_a_job_over_many_batches_leaves_one_alone_of_which_a_run_goes_on(finished: Project) -> None:
+    job = finished.definitions.resolve_job_def("build_batch")
+    run = finished.instance.create_run_for_job(
+        job, tags={"dagster/partition": "b1"}, status=dg.DagsterRunStatus.STARTED
+    )
+    assert build_many(finished, "b1", force=True).success
+    runs = [made.run_id for made in finished.instance.get_runs() if made.job_name == job.name]
+    assert (len(runs), runs[0]) == (2, run.run_id)

@@ -43,6 +43,27 @@ def test_every_file_is_one_row_and_all_formats_are_read(tmp_path: Path) -> None:
     assert frame["title"].to_list() == ["Guide", "Page", "c", "d", "e"]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "title"),
+    [
+        ("a.txt", "SUDO(8)   System Manager's Manual   SUDO(8)\n\nNAME\nsudo - run a command", "sudo(8)"),
+        ("a.html", "<title>git(1)</title><h1>SYNOPSIS</h1><p>Text about the page.</p>", "git(1)"),
+        ("a.html", "<title>FAQ — restic</title><h1>FAQ</h1><p>Text about the page.</p>", "FAQ — restic"),
+        (
+            "a.html",
+            "<p>HomeBank User manual</p><h1>Lexicon</h1><p>Text.</p>",
+            "Lexicon — HomeBank User manual",
+        ),
+        ("a.html", "<p>Some text of a page.</p><h1>Lexicon</h1><p>Text.</p>", "Lexicon"),
+        ("a.md", "---\ntitle: Quick Start\n---\n# Borg Quick Start\n\nText.", "Borg Quick Start"),
+    ],
+)
+def test_a_title_names_the_whole_of_which_a_document_is_a_part(
+    tmp_path: Path, name: str, content: str, title: str
+) -> None:
+    assert read(tmp_path, {name: content})["title"].to_list() == [title]
+
+
 def test_ids_and_hashes_come_from_the_bytes(tmp_path: Path) -> None:
     row = rows(tmp_path, {"a.md": GUIDE})["a.md"]
     digest = hashlib.sha256(GUIDE.encode()).hexdigest()

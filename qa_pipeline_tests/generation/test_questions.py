@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,8 @@ from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guidance import Example, Guidance, Persona
 from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.records import (
     DraftQuestion,
     DraftQuestionWithFields,
@@ -27,7 +30,7 @@ from qa_pipeline_tests.support.scripted import ScriptedModel
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
 
 
-def write(frame: pl.DataFrame, model: ScriptedModel, **options: Any) -> pl.DataFrame:
+def write(frame: pl.DataFrame, model: LanguageModel, **options: Any) -> pl.DataFrame:
     settings = {
         "retrieve": retrieve_named,
         "settings": GenerationSettings(),
@@ -157,6 +160,27 @@ def test_a_chunk_that_gave_no_question_is_not_asked_again() -> None:
     first = write(chunks("a"), ScriptedModel([QuestionsReply(questions=[])]))
     assert first["reason"].to_list() == ["not_written"]
     assert write(chunks("a"), ScriptedModel([]), previous=first).equals(first)
+
+
+@pytest.mark.parametrize(
+    ("title", "reason"),
+    [("Frequently Asked Questions", "unnamed_source"), ("Fjell 8", "round_trip_failed")],
+)
+def test_what_the_rules_would_ask_of_a_named_document_is_counted(title: str, reason: str) -> None:
+    frame = chunks("If the safety valve leaks, the pump stops.").with_columns(title=pl.lit(title))
+    assert write(frame, ExtractiveModel())["reason"].to_list()[0] == reason
+
+
+def test_the_title_of_its_document_is_no_part_of_what_is_searched_for_a_question() -> None:
+    frame = chunks("If the safety valve leaks, the pump stops.").with_columns(title=pl.lit("Fjell 8"))
+    queries: list[str] = []
+
+    def search(asked: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
+        queries.extend(asked)
+        return [[] for _ in languages]
+
+    write(frame, ExtractiveModel(), retrieve=search)
+    assert queries == ["According to , what happens if the safety valve leaks?"]
 
 
 def test_a_question_that_leans_on_its_passage_is_rewritten_once_and_keeps_its_first_wording() -> None:

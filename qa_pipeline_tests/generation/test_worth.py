@@ -31,6 +31,7 @@ GUIDE = "Pump guide\nStatus"
         ("en", "What is the limit for adults?", "The limit for adults is 20 books.", ""),
         ("en", "What is the refrigerant of Fjell 8?", "The refrigerant of Fjell 8 is R290.", ""),
         ("en", "What does fault code E23 mean?", "Fault code E23 means that the pump is too hot.", ""),
+        ("en", "What is the limit of frames?", "The limit of frames is get_limit() entries.", ""),
         ("en", "How much does the valve cost?", "The valve costs 5 euros.", ""),
         ("en", "Can the same valve be used twice?", "The same valve cannot be used twice.", ""),
         ("de", "Wie hoch ist die Mahngebühr für Erwachsene?", "Die Mahngebühr beträgt 5 Euro.", ""),

@@ -1,10 +1,12 @@
 """On an object store a path is read like a local one, faults are named, and no write is lost."""
 
+import socket
 import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import polars as pl
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
@@ -133,6 +135,9 @@ def test_a_write_on_a_condition_is_refused_where_the_file_is_another(s3_access: 
         store.put_if(name, b"4", version)
     store.put_if(name, b"3", version)  # as after a try whose answer was lost
     assert path.read_bytes() == b"3"
+    delete(path)
+    with pytest.raises(ChangedMeanwhileError):
+        store.put_if(name, b"5", version)
 
 
 def test_a_file_is_never_opened_for_writing() -> None:
@@ -238,3 +243,16 @@ def test_a_store_that_ignores_conditions_is_refused_before_any_work() -> None:
     path._fs_cached = ObjectStore(Careless(), "memory")  # type: ignore[attr-defined]
     with pytest.raises(StorageError, match="If-None-Match"):
         prepare_folder(path)
+
+
+def test_a_request_that_never_ends_is_given_up(
+    s3_access: None, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+        path = output_folder(f"s3://{bucket}/x")
+        monkeypatch.setattr(object_stores, "LONGEST", 0.1)
+        monkeypatch.setattr(object_stores, "FIRST_WAIT", 0.001)
+        with pytest.raises(StorageError, match="did not answer in 7 tries"):
+            write_bytes(path, b"x")

@@ -48,7 +48,8 @@ def seaweedfs(folder: Path) -> Iterator[str]:
     command = [
         Path(sys.executable).with_name("weed"), "server", f"-dir={folder}", "-ip=127.0.0.1",
         "-ip.bind=127.0.0.1", f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}",
-        "-s3", f"-s3.port={s3}", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={folder / 's3.json'}",
+        "-s3", f"-s3.port={s3}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.autoCreateBucket=false",
+        f"-s3.config={folder / 's3.json'}",
         "-master.telemetry=false", "-master.volumeSizeLimitMB=64", "-volume.max=0",
     ]  # fmt: skip
     url = f"http://127.0.0.1:{s3}"
@@ -60,7 +61,7 @@ def seaweedfs(folder: Path) -> Iterator[str]:
             _wait_for(url, process, folder / "weed.log")
             yield url
         finally:
-            process.terminate()
+            process.kill()  # it would wait for its readers
 
 
 def _free_ports(count: int) -> list[int]:

@@ -27,6 +27,9 @@ LAUNCH = """mutation($params: LaunchBackfillParams!) {
     __typename ... on LaunchBackfillSuccess { backfillId } ... on Error { message } } }"""
 BACKFILL = """query($id: String!) {
   partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }"""
+LAUNCH_RUN = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on Error { message } } }"""
+STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 PARTITIONED = "{ assetNodes { assetKey { path } isPartitioned } }"
 STALE = """query($batch: String!, $assets: [AssetKeyInput!]!) { assetNodes(assetKeys: $assets) {
@@ -37,6 +40,13 @@ START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sen
 REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
 
 
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 class Servers:
     """One instance, its webserver, and a daemon that can be stopped and started."""
 
@@ -45,9 +55,7 @@ class Servers:
         self.home = folder / "dagster"
         self.home.mkdir()
         shutil.copy(DAGSTER_YAML, self.home / "dagster.yaml")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
 
     @contextmanager
     def running(self, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -118,8 +126,15 @@ class Servers:
         found: dict[str, list[str]] = {}
         for run in self.ask(RUNS)["runsOrError"]["results"]:
             tags = {tag["key"]: tag["value"] for tag in run["tags"]}
-            found.setdefault(tags["dagster/partition"], []).append(run["status"])
+            if "dagster/partition" in tags:
+                found.setdefault(tags["dagster/partition"], []).append(run["status"])
         return found
+
+    def registered(self) -> set[str]:
+        """The batches that are partitions."""
+        nodes = self.ask("{ assetNodes { assetKey { path } partitionKeys } }")["assetNodes"]
+        (documents,) = (node for node in nodes if node["assetKey"]["path"] == ["documents"])
+        return set(documents["partitionKeys"])
 
     def stale(self, batch: str) -> dict[str, list[tuple[str, str, str]]]:
         """The assets that the UI shows as stale for a batch, each with what changed: asset, batch, how."""
@@ -134,13 +149,25 @@ class Servers:
             if node["staleStatus"] == "STALE"
         }
 
-    def start_sensor(self, name: str) -> None:
-        """Turn a sensor on."""
+    def launch(self, job: str, run_config: Json) -> str:
+        """Launch a job that has no partitions; the id of its run."""
+        selector = self._repository() | {"jobName": job}
+        parameters = {"selector": selector, "mode": "default", "runConfigData": run_config}
+        answer = self.ask(LAUNCH_RUN, params=parameters)["launchRun"]
+        assert answer["__typename"] == "LaunchRunSuccess", answer
+        return str(answer["run"]["runId"])
+
+    def status_of(self, run: str) -> str:
+        return str(self.ask(STATUS, id=run)["runOrError"].get("status"))
+
+    def _repository(self) -> Json:
         (repository,) = self.ask(REPOSITORIES)["repositoriesOrError"]["nodes"]
-        selector = {
+        return {
             "repositoryName": repository["name"],
             "repositoryLocationName": repository["location"]["name"],
-            "sensorName": name,
         }
-        answer = self.ask(START, sensor=selector)["startSensor"]
+
+    def start_sensor(self, name: str) -> None:
+        """Turn a sensor on."""
+        answer = self.ask(START, sensor=self._repository() | {"sensorName": name})["startSensor"]
         assert answer["__typename"] == "Sensor", answer

@@ -29,7 +29,7 @@ def test_from_a_backfill_over_a_restart_of_the_daemon_to_an_edited_file_that_the
     servers = Servers(tmp_path)
     with servers.webserver():
         with servers.daemon():
-            servers.wait(lambda: registered(servers) == {"b1", "b2", "bad"}, "the sensor registers batches")
+            servers.wait(lambda: servers.registered() == {"b1", "b2", "bad"}, "the sensor registers batches")
             backfill = servers.backfill(NAMES, ["b1", "b2", "bad"])
             servers.wait(
                 lambda: any("STARTED" in states for states in servers.runs().values()), "a run starts"
@@ -53,12 +53,6 @@ def test_from_a_backfill_over_a_restart_of_the_daemon_to_an_edited_file_that_the
             assert (runs["b1"], runs["b2"]) == (["SUCCESS"], ["SUCCESS", "SUCCESS"])
             assert set(runs["bad"]) == {"FAILURE"}
             assert len(runs["bad"]) <= 2
-
-
-def registered(servers: Servers) -> set[str]:
-    query = "{ assetNodes { assetKey { path } partitionKeys } }"
-    nodes = {node["assetKey"]["path"][-1]: node["partitionKeys"] for node in servers.ask(query)["assetNodes"]}
-    return set(nodes["documents"])
 
 
 def ended(runs: dict[str, list[str]]) -> bool:

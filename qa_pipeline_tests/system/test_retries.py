@@ -10,7 +10,7 @@ import pytest
 
 from qa_pipeline_tests.defs.project import Project
 from qa_pipeline_tests.system.servers import Servers
-from qa_pipeline_tests.system.test_backfill import NAMES, registered
+from qa_pipeline_tests.system.test_backfill import NAMES
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ def test_a_killed_worker_is_replaced_and_the_run_of_a_batch_that_cannot_be_read_
     project.write("bad", "this is no pair", file="pairs.parquet")
     servers = Servers(tmp_path)
     with servers.webserver(), servers.daemon():
-        servers.wait(lambda: registered(servers) == {"killed", "bad"}, "the sensor registers both batches")
+        servers.wait(lambda: servers.registered() == {"killed", "bad"}, "the sensor registers both batches")
         servers.backfill(NAMES, ["bad"])
         servers.backfill(NAMES, ["killed"])
         with dg.DagsterInstance.from_config(str(servers.home)) as instance:

@@ -3,6 +3,7 @@
 import functools
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from qa_pipeline.records import Passage, QuestionType
@@ -28,8 +29,22 @@ _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
 )
+_OWN_NAME = re.compile(
+    rf"(?!e[{CAPITALS}])[\w.-]*[{SMALL}][{CAPITALS}][\w.-]*|\w+\(\)|[{CAPITALS}]{{2,}}[{SMALL}]{{2,}}\w*"
+)
+"""A word that is nothing but a name: "SQLite", "get()"; an abbreviation may be common, and "eBook" is."""
+_MANUAL_PAGE = re.compile(r"([\w.+:-]+)\(\d\w{0,3}\)")
+_TITLE_PARTS = re.compile(r"\s+(?:-{1,3}|[–—|·])\s+|:\s+")
+_TITLE_WORD = re.compile(r"[\s,()'’/]+|(?<=\w)[-‐](?=\w)")
+_STATUTE = re.compile(r"\(\d{4}:\d+\)")
+_NUMBERED_NAME = re.compile(rf"(?<!\S)[{CAPITALS}][^\W\d]+ \d|(?<!\S)\w+ v?\d+\.\d")
+"""A product or a rule with its number: "Fjell 8", "restic 0.16"."""
+_SHORTEST_END = 6
+"""Letters of a word that is looked for as the end of a compound: Benutzerhandbuch."""
 _HEADING = re.compile(r"#{1,6} ")
 _NUMBER = re.compile(r"\d{1,3}")
+_LONGEST_HEADING = 40
+"""Characters of a line in capitals that is a heading; a longer one shouts."""
 _LIST_ITEM = re.compile(r" {0,16}(?:[-*]|\d{1,3}[.)]) ")
 
 LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
@@ -115,6 +130,8 @@ def _line(line: str, offset: int, *, in_code: bool) -> Line:
         return Line("code", line, start, end)
     if _HEADING.match(line):
         return Line("heading", line, start, end)
+    if line.isupper() and len(line) <= _LONGEST_HEADING and line[-1].isalpha():
+        return Line("heading", line, start, end)  # of a manual page
     marker = NUMBERED_ITEM.match(line) or _LIST_ITEM.match(line)
     if marker:
         digits = _NUMBER.search(marker[0])
@@ -139,32 +156,106 @@ def _paragraphs(text: str) -> list[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A document's title and a passage's innermost heading; "" for none."""
+    """Hold what a document is of, where its title names it, and the innermost heading; "" for none."""
 
     title: str
     heading: str
 
     def source(self, phrases: Phrases) -> str:
-        """Say whose statement is asked for: "under the Housing Act"; empty where nothing names it."""
-        name = self.title or self.heading
-        quoted = phrases.source.format_map({"title": phrases.quoted(name)}) if name else ""
+        """Say whose statement is asked for: "under the Housing Act"; empty where no title names it."""
+        quoted = phrases.source.format_map({"title": phrases.quoted(self.title)}) if self.title else ""
         return phrases.law_named(self.title) or quoted
 
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:
-    """Read the title of a passage and the innermost of its headings that names something."""
-    written, path = passage.title.rstrip("?! "), passage.section_path
-    is_file_name = "_" in written and " " not in written
-    title = heading_name(written.capitalize() if written.isupper() else written, phrases)
-    title = "" if is_file_name else title
+    """Read what the document of a passage is of, and the innermost of its headings that names something."""
+    path, title = passage.section_path, document_name(passage, phrases)
     if path and _CLAUSE.fullmatch(path[-1].strip()):
         return Place(title, "")  # the number of a paragraph names nothing
     heading = next(filter(None, (heading_name(part, phrases) for part in reversed(path))), "")
-    if not title or heading.lower() in title.lower():
-        title, heading = title or heading, ""
-    elif title.lower() in heading.lower():
-        title, heading = heading, ""
-    return Place(title, heading)
+    return Place(title, "" if heading.lower() in title.lower() else heading)
+
+
+def document_name(passage: Passage, phrases: Phrases) -> str:
+    """Return the part of a title that names a law, program or product; empty where it names only a subject.
+
+    "FAQ — restic 0.16 documentation" is of restic, "git-clone(1)" of git-clone, "Contact" of nobody knows.
+    """
+    title = passage.title.rstrip("?! ")
+    if manual_page := _MANUAL_PAGE.match(title):
+        return manual_page[1]
+    if "_" in title and " " not in title:
+        return ""  # the name of a file
+    parts = [title] if phrases.law_named(title) else _TITLE_PARTS.split(title)
+    names = [heading_name(part.capitalize() if part.isupper() else part, phrases) for part in parts]
+    names = sorted(filter(None, names), key=lambda name: not is_manual(name, phrases))
+    beside_manual = any(not _telling(name, passage, phrases) for name in names) and is_manual(title, phrases)
+    named = (name for name in names if _names_something(name, passage, phrases))
+    beside = (name for name in names if beside_manual and name.istitle() and _telling(name, passage, phrases))
+    return next(named, next(beside, ""))  # "Muttprint" beside "Manual"
+
+
+def _names_something(name: str, passage: Passage, phrases: Phrases) -> bool:
+    """Return whether a title has a name of its own, and not only nouns.
+
+    That is a law, an identifier, a word with a number, a capital in the title of a manual or inside a title
+    whose other words are small, or a word that the passage, too, writes as a name.
+    """
+    telling, words = _telling(name, passage, phrases), _TITLE_WORD.split(name)
+    if not telling or phrases.law_named(name) or _STATUTE.search(name) or _NUMBERED_NAME.search(name):
+        return bool(telling)
+    if any(is_identifier(word) for word in telling):
+        return True
+    capitals = [word for word in telling if word[0].isupper()]
+    if is_manual(name, phrases):
+        return bool(capitals)
+    if lexicon(passage.language).nouns_capitalised:  # "Stadtbibliothek Auental" has a noun and its name
+        return any(
+            first[0].isupper() and not first.endswith(phrases.adjective_endings) and second in capitals
+            for first, second in pairwise(name.split())
+        )
+    stop_words = lexicon(passage.language).stop_words
+    is_sentence = not phrases.title_case or any(
+        word[:1].islower() and word not in stop_words for word in words
+    )
+    unseen = [word for word in capitals if not re.search(rf"\b{re.escape(word.lower())}\b", passage.text)]
+    return len(words) > 1 and any(
+        (is_sentence and word != words[0]) or is_named_in(word, passage) for word in unseen
+    )
+
+
+def _telling(name: str, passage: Passage, phrases: Phrases) -> list[str]:
+    """Return the words of a title that may be a name: "Debian" and "Live" of "The Debian Live Manual"."""
+    generic = phrases.manuals | phrases.general | phrases.empty | lexicon(passage.language).stop_words
+    return [word for word in _TITLE_WORD.split(name) if word and not _is_generic(word, generic)]
+
+
+def is_manual(title: str, phrases: Phrases) -> bool:
+    """Return whether a title says that it is that of a manual, which is of something."""
+    return any(_is_generic(word, phrases.manuals) for word in _TITLE_WORD.split(title) if word.isalpha())
+
+
+def _is_generic(word: str, generic: frozenset[str]) -> bool:
+    """Return whether a word has no letter, is one of a list, or is a compound that ends in one."""
+    folded = word.lower()
+    ends = (end for end in generic if len(end) >= _SHORTEST_END)
+    return not any(map(str.isalpha, word)) or folded in generic or folded.endswith(tuple(ends))
+
+
+def is_named(question: str, subject: str, passage: Passage) -> bool:
+    """Return whether a question says by a name of its own of what it asks: "What does SQLite use?".
+
+    A word with a capital is one where it is all of the subject; elsewhere it may be that of a button.
+    """
+    if any(_OWN_NAME.fullmatch(word.strip("?,.“”„\"'")) for word in question.split()[1:]):
+        return True
+    words = subject.split()
+    has_capitals = bool(words) and all(word[0].isupper() for word in words)
+    return (
+        has_capitals
+        and not lexicon(passage.language).nouns_capitalised
+        and all(is_named_in(word, passage) for word in words)
+    )
 
 
 def heading_name(heading: str, phrases: Phrases) -> str:

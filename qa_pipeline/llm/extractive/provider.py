@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,12 @@ from qa_pipeline.text.sentences import split_sentences
 
 MAX_QUESTION = 200
 """Characters of a question; longer ones have swallowed part of the answer."""
+_NAMED_TITLE = "Fjell 8"
+"""Stands for any title that names something."""
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-_TORN = re.compile(r"\s[.,;](?:\s|$)|\\(?:f[BIPR]|-)")
-"""The gap that a picture or a link without text left: "click on , then"; marks of roff: "\\fIfile\\fP"."""
+_TORN = re.compile(r"\s[.,;](?:\s|$)|\\(?:f[BIPR]|-)|\(\s*\)(?<!\w\(\))|\b([^\W\d]{3,}) \1\b")
+"""The gap that a picture or a link without text left: "click on , then", "the button ()"; marks of roff:
+"\\fIfile\\fP"; a heading that has run into its text: "Plugins Plugins are"."""
 
 
 class ExtractiveModel:
@@ -65,6 +69,11 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
         return ()
     candidates = [*structure.find(passage, phrases), *statements.find(passage, phrases)]
     return tuple(_ranked(candidate for candidate in candidates if _is_well_formed(candidate, passage)))
+
+
+def lacks_name(passage: Passage) -> bool:
+    """Return whether the rules would ask a passage something if its document's title named a thing."""
+    return bool(find_candidates(replace(passage, title=_NAMED_TITLE)))
 
 
 def _is_well_formed(candidate: Candidate, passage: Passage) -> bool:

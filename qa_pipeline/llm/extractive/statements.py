@@ -15,6 +15,7 @@ from qa_pipeline.llm.extractive.passages import (
     decapitalised,
     in_language,
     is_identifier,
+    is_named,
     is_named_in,
     leans_on_context,
     place_of,
@@ -32,8 +33,6 @@ MAX_SUBJECT = 7
 """Words; a longer subject mostly holds a clause."""
 FEWEST_WORDS = 2
 """Words of a goal or condition beside the little words of the language: fewer say too little."""
-SPECIFIC = 4
-"""Words of all clauses that say what is asked for where nothing names the document."""
 SURE = 0.7
 """Score from which a kind of sentence says enough of any subject, also of "the server"."""
 TERM = 0.9
@@ -45,8 +44,6 @@ _NAMING = {"subject", "goal", "condition"}
 _WHOLE = ("goal", "condition")
 _TELLING = ("{rest}", "{verb}", "{unit}", "{done}")
 _SMALL = ("when", "verb")
-_OF_TERMS = {"subject", "be", "source"}
-"""All that a question names which asks what a term is: that holds wherever it is asked."""
 
 
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
@@ -150,6 +147,12 @@ def _question(
         or (groups.keys().isdisjoint(_NAMING) and leans(sentence.text.split()[0], passage, phrases))
         or ("{rest}" in statement.template and _is_broken(groups, passage, phrases))
         or any(len(_content(groups[name], passage)) < fewest for name in _WHOLE if name in groups)
+        or _has_vague_goal(groups.get("goal", "").split(), passage, phrases)
+        or (
+            _has_vague_subject(groups.get("condition", "").split(), phrases)
+            and not phrases.law_named(place.title)
+        )
+        or (statement.question_type == "procedure" and phrases.partial.search(sentence.text))
         or not phrases.idle.isdisjoint(
             groups.get("condition", "").split() + groups.get("goal", "").split()[:1]
         )
@@ -158,7 +161,6 @@ def _question(
         or (statement.opening and _conditions(passage.language).search(sentence.text))
     ):
         return None
-    has_name = any(is_identifier(word) for clause in clauses for word in clause.split())
     if "subject" in groups:
         subject = _subject(groups["subject"], passage, phrases)
         mentioned = _is_mentioned(groups["subject"], passage, phrases)
@@ -170,19 +172,45 @@ def _question(
             or not ((mentioned and statement.score >= SURE) or _says_enough(statement, subject, passage))
         ):
             return None
-        groups["subject"], has_name = subject, has_name or mentioned
-    source = place.source(phrases)
-    is_specific = sum(len(_content(clause, passage)) for clause in clauses) >= SPECIFIC
-    if not has_name and not ("{source}" in statement.template and (source or is_specific)):
-        return None
+        if _is_vague(subject, phrases) and not phrases.law_named(place.title):
+            return None
+        groups["subject"] = subject
     groups |= {name: groups[name][:1].lower() + groups[name][1:] for name in _SMALL if name in groups}
-    groups["source"] = source
-    question = fill(statement.template, groups, placed=False)
-    placeholders = {name for name in groups if f"{{{name}}}" in statement.template}
-    is_term = has_name and not statement.opening and placeholders <= _OF_TERMS
-    name = stems(place.title or place.heading)
-    says_place = 2 * len(name & stems(question)) >= len(name)
-    return question if is_term or says_place else fill(statement.template, groups, placed=True)
+    return with_place(statement.template, groups, place, passage, phrases)
+
+
+def with_place(
+    template: str, groups: Mapping[str, str], place: Place, passage: Passage, phrases: Phrases
+) -> str | None:
+    """Fill in a question, with its place unless it has a name itself; None where nothing names its thing."""
+    source = place.source(phrases)
+    question = fill(template, {**groups, "source": source}, placed=False)
+    name = {
+        word for word in stems(place.title) if word not in stems(" ".join(phrases.manuals | phrases.general))
+    }
+    if is_named(question, groups.get("subject", ""), passage) or (
+        source and name and name <= stems(question)
+    ):
+        return question
+    return fill(template, {**groups, "source": source}, placed=True) if source else None
+
+
+def _has_vague_goal(words: list[str], passage: Passage, phrases: Phrases) -> bool:
+    """Return whether the only object of a goal is vague: "close the window", "das Fenster zu schließen"."""
+    if lexicon(passage.language).verb_final:
+        return 2 < len(words) < 5 and _is_vague(" ".join(words[:2]), phrases)
+    return 1 < len(words) < 5 and _is_vague(" ".join(words[1:]), phrases)
+
+
+def _has_vague_subject(words: list[str], phrases: Phrases) -> bool:
+    """Return whether a short condition is of a vague thing: "the problem persists", "filen finns"."""
+    return 1 < len(words) < 5 and any(_is_vague(" ".join(words[:end]), phrases) for end in (1, 2))
+
+
+def _is_vague(phrase: str, phrases: Phrases) -> bool:
+    """Return whether a noun phrase is a lone noun that its page alone tells: "the file", "dialogrutan"."""
+    words = [word.lower() for word in phrase.split()]
+    return words[-1] in phrases.vague and set(words[:-1]) <= phrases.definite | phrases.abstract
 
 
 def _says_enough(statement: Statement, subject: str, passage: Passage) -> bool:

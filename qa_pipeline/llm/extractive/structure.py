@@ -14,6 +14,7 @@ from qa_pipeline.llm.extractive.passages import (
     heading_name,
     in_language,
     is_identifier,
+    is_manual,
     leans_on_context,
     place_of,
     points_elsewhere,
@@ -21,7 +22,7 @@ from qa_pipeline.llm.extractive.passages import (
     split_into_sentences,
     stems,
 )
-from qa_pipeline.llm.extractive.statements import leans, question_of, without_fillers
+from qa_pipeline.llm.extractive.statements import leans, question_of, with_place, without_fillers
 from qa_pipeline.records import Passage, QuestionType
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, fill
@@ -55,13 +56,13 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     if name:
         opens_small = name.split(" ", 1)[0].lower() in phrases.definite
         subject = phrases.kinds.sub("", name[:1].lower() + name[1:] if opens_small else name)
-        if name == place.title or any(map(is_identifier, name.split())):
-            yield from _pairs(read, subject, passage, phrases)
+        if (name == place.title and not is_manual(name, phrases)) or any(map(is_identifier, name.split())):
+            yield from _pairs(read, subject, place, passage, phrases)
         yield from _terms(read, place, passage, phrases)
-        yield from _cells(read, passage, phrases)
+        yield from _cells(read, place, passage, phrases)
     yield from _lists(read, place, passage, phrases)
     if passage.section_path and len(read) > 1 and read[0].kind == "heading" != read[1].kind:
-        yield from _under_heading(read[1:], passage, phrases)
+        yield from _under_heading(read[1:], place, passage, phrases)
 
 
 def _blocks(read: list[Line], shape: re.Pattern[str], kinds: tuple[str, ...]) -> Iterator[tuple[Line, Cell]]:
@@ -77,12 +78,16 @@ def _blocks(read: list[Line], shape: re.Pattern[str], kinds: tuple[str, ...]) ->
                 yield line, (key, match[2], match.start(2))
 
 
-def _pairs(read: list[Line], subject: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+def _pairs(
+    read: list[Line], subject: str, place: Place, passage: Passage, phrases: Phrases
+) -> Iterator[Candidate]:
     """Ask for the values of keys that are a short name: "Refrigerant: R290"."""
     for line, (key, value, start) in _blocks(read, _KEY_VALUE, ("prose", "list_item")):
         if key[0].isupper() and key.lower() not in subject.lower() and len(value.split()) <= MAX_WORDS:
             quote = line.text[: start + len(value)]
-            yield from _attribute(key, value, subject, 0, passage, phrases, line.start, quote, "fact_single")
+            yield from _attribute(
+                key, value, subject, 0, place, passage, phrases, line.start, quote, "fact_single"
+            )
 
 
 def _attribute(
@@ -90,6 +95,7 @@ def _attribute(
     value: str,
     subject: str,
     relation: int,
+    place: Place,
     passage: Passage,
     phrases: Phrases,
     start: int,
@@ -126,7 +132,11 @@ def _attribute(
             "of": phrases.relations[relation],
             "subject": subject,
         }
-        question = fill(row.question, parts, placed=False)
+        asked = fill(row.question, parts, placed=False).removesuffix("?")
+        asked = asked[:1].lower() + asked[1:]
+        question = with_place(phrases.placed, {"question": asked}, place, passage, phrases)
+        if not question:
+            return
         answer = fill(row.answer, {**parts, "value": value.rstrip(".")}, placed=False)
         yield Candidate(question, kind, answer, quote, start, start + len(quote), 0.75)
         return
@@ -149,13 +159,11 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
             past = lexicon(passage.language).past_copulas
             # "quota: A mailbox quota was exceeded" says what happened
             defines = opens and not stems(key) & stems(value) and past.isdisjoint(value.split())
-            source = place.source(phrases)
-            if not (does or defines) or not source:
-                continue
             quoted_key = key if is_identifier(key) else phrases.quoted(key)
-            question = fill(
-                phrases.action if does else phrases.term, {"key": quoted_key, "source": source}, placed=True
-            )
+            template = phrases.action if does else phrases.term
+            question = with_place(template, {"key": quoted_key}, place, passage, phrases)
+            if not (does or defines) or not question:
+                continue
             end = start + len(value)
             answer = f"{key} {value[:1].lower()}{value[1:]}" if does else value
             yield Candidate(
@@ -163,7 +171,7 @@ def _terms(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -
             )
 
 
-def _cells(read: list[Line], passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+def _cells(read: list[Line], place: Place, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask for the cells of tables whose first column names each row."""
     rows = [(line, cells) for line in read if line.kind == "table_row" and (cells := _row(line))]
     for columns, group in groupby(rows, lambda row: [column for column, _, _ in row[1]]):
@@ -179,7 +187,7 @@ def _cells(read: list[Line], passage: Passage, phrases: Phrases) -> Iterator[Can
                     subject, start = decapitalised(name, passage, phrases), at - len(column) - 2
                     quote = line.text[start : at + len(value)]
                     yield from _attribute(
-                        column, value, subject, 1, passage, phrases, line.start + start, quote, "table"
+                        column, value, subject, 1, place, passage, phrases, line.start + start, quote, "table"
                     )
 
 
@@ -231,7 +239,7 @@ def _block_end(read: list[Line], at: int, passage: Passage) -> int | None:
     return items[-1].end if kind == "list_item" and len(items) > 1 and not is_open else None
 
 
-def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+def _under_heading(body: list[Line], place: Place, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask what the heading above the passage's text promises: an answer or instructions."""
     written = " ".join(passage.section_path[-1].replace("`", "").split()).rstrip(" ¶#")
     heading = heading_name(written.rstrip("?"), phrases)
@@ -240,12 +248,14 @@ def _under_heading(body: list[Line], passage: Passage, phrases: Phrases) -> Iter
         speakers = lexicon(passage.language).courtesies.speakers
         subject = " ".join(word for word in heading.split() if word.lower() not in speakers)
         if lead and len(heading.split()) > 2 and not leans_on_context(subject, phrases):
-            yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
+            asked = heading[:1].lower() + heading[1:]
+            if question := with_place(phrases.placed, {"question": asked}, place, passage, phrases):
+                yield _passage(question, "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
     span = steps or (lead if lead and _instructs(lead, goal, passage, phrases) else None)
-    if goal and span:
-        question = fill(phrases.instructions, {"goal": goal}, placed=False)
+    question = with_place(phrases.instructions, {"goal": goal}, place, passage, phrases) if goal else None
+    if question and span:
         yield _passage(question, "procedure", span, passage, 0.9)
 
 

@@ -77,7 +77,7 @@ _IMPERATIVE = any_of("""
     just, read, look, remember, note, keep, wait, leave, tell, ask, put, pass, log, reboot, double-click, right-click, hit,
     enter, have, begin, proceed, continue, follow, boot, repeat, answer, give, never, always, be, take, let""")
 _DOING = rf"(?=[A-Z])(?i:{_VERB}|{_IMPERATIVE})"
-_YOU = rf"(?:then )?(?:you (?:can|must|need|should|have|may|will|might)|{_VERB}|{_IMPERATIVE})"
+_YOU = rf"(?:then )?(?:you (?:can|must|need|should|have to|may|might)|{_VERB}|{_IMPERATIVE})"
 _HOLDS = r"(?=[^,;:()]*\b(?:is|are|has|have|does?|don't|doesn't|can|cannot|must|should|will|you|there|[a-z]{3,}s)\b)"
 _MAIN = (
     r"(?!(?:or|and|but|as|such|like|including|which|that|not|for|in|on|at|by|with|e\.g\.|i\.e\.)\b|[\w-]+(?:,| or | and )|"
@@ -87,7 +87,7 @@ _MAIN = (
 _WHEN = "(?:if|when|whenever|before|after|as soon as|as long as|unless)"
 _HAPPENS = (
     r"(?![^;]*\b(?:can|could|should|may|might|must|want|please|allows?|lets|available|probably|recommended|best|better|"
-    rf"useful|easy|need|needs)\b){_MAIN}"
+    rf"useful|easy|need|needs|helpful|place|you will find|you'll find|don't|do not|whether)\b){_MAIN}"
 )
 """A main clause that tells a consequence, and no advice, ability or wish."""
 _WISH = r"(?!(?:you|users) (?:want|wish|need|like|would|prefer|have any)\b|[^,]*\b(?:you (?:can|should|must|will|may)|please)\b)"
@@ -98,7 +98,7 @@ _RESTS_ON = (
     r"(?P<prep>on|to|of|in|from)"
 )
 _RELATED = any_of("""
-    responsible for, limited to, based on, part of, equivalent to, required for, suitable for, derived from, made of,
+    responsible for, limited to, based on, part of, equivalent to, required for, suitable for, derived from,
     made up of, composed of, written in, subject to, divided into, organized into, associated with, replaced by,
     compatible with, protected by, sorted by, enabled by, disabled by, caused by, followed by, supported by""")
 _KINDS = any_of("""
@@ -496,7 +496,8 @@ ENGLISH = Lexicon(
         term="[{source}, ]what is {key}?",
         action="[{source}, ]what does {key} do?",
         acts=re.compile(rf"(?:{_ACTS}|(?:{_VERB})s)\b(?! of)", re.IGNORECASE),
-        instructions="How do you {goal}?",
+        instructions="[{source}, ]how do you {goal}?",
+        placed="[{source}, ]{question}?",
         how_to=re.compile(r"(?:How to )?(?P<goal>[A-Z]?[a-z]+ [^:?!.;,]{3,80})"),
         clauses=("Article",),
         infinitives=_FORMS,
@@ -504,7 +505,9 @@ ENGLISH = Lexicon(
         statements=(
             states(rf"(?:If|When) you (?:want|wish|need|would like) to (?P<goal>{CLAUSE}), {_MAIN}",
                 _BY + "how do you {goal}?", "procedure"),
-            states(rf"(?P<when>If|When|After|Before|Once) (?P<condition>{CLAUSE}), {_YOU}\b.*",
+            states(rf"(?P<when>If|When|After|Before|Once) (?P<condition>{CLAUSE}), (?:then )?you (?:can|may|might) (?!not\b).{{8,}}",
+                _BY + "what can you do {when} {condition}?", "procedure"),
+            states(rf"(?P<when>If|When|After|Before|Once) (?P<condition>{CLAUSE}), {_YOU}\b(?! not\b).*",
                 _BY + "what should you do {when} {condition}?", "procedure"),
             states(r"For (?P<condition>[^,;:()]{8,80}), (?:you (?:can|should) )?(?:use|install) .{8,}",
                 _BY + "what should you use for {condition}?"),
@@ -512,19 +515,15 @@ ENGLISH = Lexicon(
                 _BY + "what happens {when} {condition}?", "reasoning"),
             states(
                 r"(?P<when>If|When|Once|After|Before) (?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{12,100}?)(?<!when)(?<!if)(?<!that),? you "
-                r"(?:can|must|should|need|may|will)\b.{8,}", _BY + "what should you do {when} {condition}?", "procedure"),
+                r"(?:can|must|should|need|may)\b.{8,}", _BY + "what should you do {when} {condition}?", "procedure"),
             states(
                 rf"(?P<when>If|When|Once|After) {_HOLDS}{_WISH}(?P<condition>(?!\d|many |some |several |a few |all )[^,;:()]{{12,100}}?)(?<!when)(?<!if)(?<!that)(?<!where) (?:it|they) "
                 r"(?:will|is|are)\b.{8,}", _BY + "what happens {when} {condition}?", "reasoning"),
             states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), "
                 rf"{_YOU}\b .*", _BY + "how do you {goal}?", "procedure"),
-            states(rf"(?!(?:Change|Go|Move|Switch|Send|Turn|Return|Refer|Scroll|Upgrade|Convert) )(?:{_DOING}) (?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} (?!(?:in|on|at|for|with|from|by)\b)[^,;:()]{{4,80}})\.",
+            states(rf"(?!(?:Change|Go|Move|Switch|Send|Turn|Return|Refer|Scroll|Upgrade|Convert) )(?:{_DOING}) (?!is |are |was )(?:(?! to |that |which )[^;:()]){{3,140}}(?<!want)(?<!need)(?<!able)(?<!how) (?:in order )?to (?P<goal>(?!(?:return|use|be|do|the|an?|your|one|this|its|either|both|all|each|any|only|[a-z]+ly)\b)[a-z]{{3,}} (?!(?:in|on|at|for|with|from|by)\b)[^,;:()]{{4,80}})\.",
                 _BY + "how do you {goal}?", "procedure"),
-            states(
-                r"You can (?:also )?(?P<goal>(?:find|change|set|see|view|edit|configure|download|adjust|access|obtain|check|manage) "
-                r"[^,;:()]{4,60}?) (?:in|at|on|from|under) (?!order|addition|this|that|these|your own|any)[^;:]{4,}",
-                _BY + "where can you {goal}?"),
             states(
                 r"You (?:can|may) (?:also |then )?(?P<goal>[a-z]+ [^,;:()]{4,80}?),? (?:by [a-z]+ing|using|via) .*", _BY + "how can you {goal}?", "procedure"),
             states(
@@ -550,14 +549,7 @@ ENGLISH = Lexicon(
                 rf"{_UNSET}(?!possible|necessary|any|not|so|you (?:want|like|wish|prefer))[^;:]{8,}",
                 _BY + "when {be} you{not} {rest}?", "reasoning"),
             states(
-                rf"(?P<verb>Use|Choose|Select|Check|Enable|Run|Install|Avoid) (?P<rest>[^,;:()]{{6,80}}(?<!see)(?<!check)(?<!consider)(?<!determine)(?<!decide)(?<!verify)) {_WHEN} "
-                rf"{_UNSET}(?!possible|available|necessary|any|not|so)[^;:]{8,}", _BY + "when should you {verb} {rest}?", "reasoning"),
-            states(
-                rf"{SUBJECT}(?<![^s]s) {_THIRD} (?P<rest>(?!(?:{_MODAL}|are|is|was|were|have|do) )[^,;:()]{{4,80}}?)(?<! as),? "
-                rf"(?:if|when|whenever|as soon as|unless) {_UNSET}(?!possible|available|"
-                r"necessary|any|not|so)[^;:]{8,}", _BY + "when does {subject} {verb} {rest}?", "reasoning"),
-            states(
-                rf"{SUBJECT} (?P<be>can|may|should|is|are|will|does|do)(?:not| not) (?P<rest>(?!only|just|always|necessarily|be "
+                rf"{SUBJECT} (?P<be>can|may|should|is|are|will|does|do)(?:not| not) (?P<rest>(?!.* and |only|just|always|necessarily|be "
                 r"able|been|[^.]* (?:and|but) )[^,;:()]{8,110})\.", _BY + "{be} {subject} {rest}?"),
             states(
                 r"You (?P<be>can|may|should|must)(?:not| not| never) (?P<rest>(?!only|just|always|necessarily|be able|been)"
@@ -631,10 +623,6 @@ ENGLISH = Lexicon(
                 rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?{_DONE}) (?:by (?:[a-z]+ )?[a-z]+ing|using|by means of|through the|via|with "
                 r"the (?:help|use)) .{6,}", _BY + "how {be} {subject}{not} {rest}?", "procedure"),
             states(
-                rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?:be )?(?:stored|located|placed|installed|saved|found|kept|defined|"
-                r"specified|displayed|recorded|available)) (?:in|at|under|on|from) (?!order|this|case).{4,}",
-                _BY + "where {be} {subject}{not} {rest}?"),
-            states(
                 rf"{SUBJECT} (?:lets|allows|enables) (?:you|users) (?:to )?{REST}",
                 _BY + "what does {subject} let you do?"),
             states(rf"There are (?P<rest>{_COUNT} (?:[a-z-]+ )?[a-z]+s(?: [^,;:()]{{3,60}})?): {REST}",
@@ -700,6 +688,21 @@ ENGLISH = Lexicon(
             version warning warnings abstract acknowledgements acknowledgments also copyright date default
             descriptions installation license specification steps procedure data settings terminology
             documentation"""),
+        manuals=words("""
+            manual manuals start frequently guide guides handbook handbooks faq faqs documentation docs tutorial tutorials howto
+            readme reference cookbook quickstart"""),
+        title_case=True,
+        general=words("""
+            frequently asked questions question answers answer quick start started getting user users user's using use uses
+            administrator admin developer developers developer's programmer chapter part section help contact support system
+            systems security style release releases policy privacy terms service services conditions agreement rules
+            concepts concept lexicon glossary page pages site home welcome about install installing setting reporting
+            problem problems troubleshooting guidelines limitation model naming conventions convention legacy current
+            new old windows window dialog dialogs basic advanced edition book document documents file files web website
+            network networking configuration employee employees staff member members customer product training database
+            server project quality safety operating operation operations maintenance technical hardware software command line
+            api programming student students teacher library team company travel expenses
+            data sheet standard architecture design development tools tool"""),
         metadata=words("""
             manual context override description syntax status language version author authors last-modified modified created module identifier licence
             license copyright keywords popcon revision post-history content-type python-version topic compatibility sponsor
@@ -716,6 +719,13 @@ ENGLISH = Lexicon(
             r"\b(?:section|chapter|skip|this|these|those|above|below|we|us|our|(?:does|do|supports?|allows?|uses?|like|in|for|to|with|by|from|about|of) (?:this|that|these|those)(?:[.,;]| (?:way|case|"
             r"reason|purpose|manner)\b)|these (?:variables|options|values|settings|two|three)|the (?:former|latter)|as such|also|however|therefore|thus|hence|likewise|refer to|(?:[Mm]ore|[Ff]urther|[Aa]dditional) (?:information|details|documentation|examples)|[Ll]ine \d+|wherever|(?:some|several|many) things|(?:smart|good|intelligent) enough|(?:all|one|each|both|some|any) of (?:them|which))\b"),
         idle=words("understand learn did had was were know sure curious interested familiar already comparing prefer wondering reading doubt"),
+        vague=words("""
+            action actions box button changes command commands data dialog directory entry entries error errors experiment feature
+            field fields file files folder form function icon image images item items key limit line lines link list menu message
+            method mode name names object option options output page pages password problem procedure process program result
+            results row rows screen section segment segments selection service setting settings setup step steps system tab
+            table task test text tool user value values version view window"""),
+        partial=re.compile(r"(?i:\bfirst\b|one of the following)"),
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
             more simple reason result following case right wrong different easy hard better prime important

@@ -54,7 +54,7 @@ _DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle"
 _CLAUSE = r"[^,;:()?!]{6,120}\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)"
 _RULES = r"(?:so |dann )?(?:muss|müssen|darf|dürfen|soll|sollen|hat|haben|gilt|gelten|ist|sind|kann|können|sollte|sollten)\b"
 _MAIN = (
-    r"(?:so |dann )?(?!(?:oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
+    r"(?:so |dann )?(?!(?:könnt|könnten|solltet|müsst|dürft|oder|und|aber|während|die|der|das|den|dem|wenn|weil|dass|ob|um|wie|was|sowie|also|auch|nicht|als|mit|von|bei|nach|aus|durch|für|gegen|in|an|auf|unter|über|vor|dies\w*|jedoch|sondern|bzw|sofern|falls|ansonsten|außer|ohne|normalerweise|meist|meistens|üblicherweise)\b|"
     r"(?:bietet|bieten|empfiehlt|lohnt) |(?:ist|sind|wäre) (?:es|das|dies)\b|"
     r"[\w-]+(?:,| oder | und ))[a-zäöüß]{3,} .{8,}"
 )
@@ -469,7 +469,8 @@ GERMAN = Lexicon(
         acts=re.compile(
             rf"(?:{_DOES}|wählt|schaltet|druckt|springt|wechselt|sucht|ersetzt|blendet|schließt|kopiert|verschiebt|sortiert|"
             r"importiert|exportiert|aktualisiert|bearbeitet|passt|ruft|weist|gibt|verwendet|benutzt|kehrt|ignoriert|listet|unterdrückt|überschreibt|erzwingt|behandelt|folgt|liest|schreibt|nimmt|enthält)\b", re.IGNORECASE),
-        instructions="Wie kann man {goal}?",
+        instructions="wie kann man[ {source}] {goal}?",
+        placed="{question}[ {source}]?",
         how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
             r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
         clauses=(r"Art\.", "Artikel"),
@@ -483,8 +484,10 @@ GERMAN = Lexicon(
             states(
                 r"(?:Möchten|Wollen) Sie (?P<goal>[^,;:()]{4,90} [a-zäöüß]+n), .{12,}", "wie kann man[ {source}] {goal}?",
                 "procedure"),
-            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b.*",
-                "wie geht man[ {source}] vor, {when} {condition}?", "procedure"),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), (?:so |dann )?(?:können (?:Sie|wir)|kann man|kannst du|könnt (?:Ihr|ihr)) (?!.*\b(?:nicht|keine?n?)\b).{{8,}}",
+                "was kann man[ {source}] tun, {when} {condition}?", "procedure"),
+            states(rf"(?P<when>Wenn|Falls|Sobald|Sofern) (?P<condition>{_CLAUSE}), {_YOU}\b(?!.*\b(?:bereit|gefallen|bekommen|erhalten|finden|sehen|brauchen)\b).*",
+                "was ist[ {source}] zu tun, {when} {condition}?", "procedure"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), (?={_RULES}){_MAIN}",
                 "was gilt[ {source}], {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>{_CLAUSE}), {_MAIN}",
@@ -494,7 +497,7 @@ GERMAN = Lexicon(
                     rf"(?P<when>Wenn|Falls|Sobald|Sofern|Solange) (?P<condition>[^;:()?!]{{8,110}}?, [^;:()?!]{{3,80}}?\b[a-zäöüß]+(?:t|n|te|ss|rf|ll|st|nd|ei)), (?={verbs}){_MAIN}",
                     question, "reasoning")
                 for verbs, question in (
-                    (_YOU + r"\b", "wie geht man[ {source}] vor, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
+                    (_YOU + r"\b", "was ist[ {source}] zu tun, {when} {condition}?"), (_RULES, "was gilt[ {source}], {when} {condition}?"),
                     (r"(?:so |dann )?(?:wird|werden)\b", "was passiert[ {source}], {when} {condition}?"))
             ),
             states(
@@ -520,10 +523,6 @@ GERMAN = Lexicon(
             states(
                 r"(?:Sie können|Man kann|Du kannst) (?P<rest>(?!auch|dann|nun|hier|jetzt)[^,;:()]{3,60}?) (?:zum|zur|für) [^,;:()]{4,90} "
                 r"(?P<tail>verwenden|benutzen|nutzen|einsetzen)(?:\.|, .+)", "wozu kann man[ {source}] {rest} {tail}?"),
-            states(
-                r"(?P<verb>Verwenden|Wählen|Benutzen|Nutzen|Aktivieren|Deaktivieren|Installieren|Prüfen|Starten|Löschen|Entfernen|Ändern|"
-                r"Setzen) Sie (?P<rest>(?!dann|nun|hier|anschließend|sich)[^,;:()]{6,80}), (?:wenn|falls|sofern|sobald) .{8,}",
-                "wann sollte man[ {source}] {rest} {verb}?", "reasoning"),
             states(rf"Es gibt (?P<rest>{_COUNTED} (?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?: [^,;:()]{{3,40}})?): .{{10,}}",
                 "welche {rest} gibt es[ {source}]?"),
             states(
@@ -535,7 +534,7 @@ GERMAN = Lexicon(
                 "wie kann man[ {source}] {goal}?", "procedure"),
             states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:weil|da) .{{8,}}",
                 "warum {be} {subject}[ {source}] {rest}?", "reasoning"),
-            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>[^,;:()]{{3,110}}), (?:um|damit) .{{8,}}",
+            states(rf"{SUBJECT} (?P<be>{_FINITE}) (?P<rest>(?!.* und eine? )[^,;:()]{{3,110}}), (?:um|damit) .{{8,}}",
                 "wozu {be} {subject}[ {source}] {rest}?", "reasoning"),
             states(
                 rf"(?:Im Jahre? |Im (?:{_MONTH} )|Seit |Ab )?{YEAR} (?P<verb>wurden?|war|waren|begann|entstand|erschien|[a-zäöüß]+te) "
@@ -553,7 +552,7 @@ GERMAN = Lexicon(
                 "wann {be} {subject}[ {source}] {rest}?", "reasoning"),
             *(
                 states(
-                    rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+) (?P<verb>[a-zäöüß]+(?:t|en)) "
+                    rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+) (?P<verb>(?!zwischen|neben|gegen|wegen)[a-zäöüß]+(?:t|en)) "
                     rf"(?P<rest>[^,;:()]{{0,100}}), (?:{conjunctions}) .{{8,}}", asker + " {verb} {subject}[ {source}] {rest}?", "reasoning")
                 for conjunctions, asker in (("weil|da", "warum"), ("damit|um", "wozu"), ("wenn|sobald|falls|sofern|bevor|nachdem|solange|soweit", "wann"))
             ),
@@ -585,14 +584,14 @@ GERMAN = Lexicon(
                     r".{10,}", asker, score=0.7)
                 for verbs, asker in (
                     ("befindet sich|befinden sich", "was befindet sich[ {source}] {when} {rest}?"),
-                    ("gehört|gehören", "was gehört[ {source}] {when} {rest}?"), ("gibt es", "was gibt es[ {source}] {when} {rest}?"),
+                    ("gehört|gehören", "was gehört[ {source}] {when} {rest}?"),
                     ("steht|stehen", "was steht[ {source}] {when} {rest}?"), ("finden Sie", "was findet man[ {source}] {when} {rest}?"))
             ),
             states(
                 rf"(?P<when>Mit|In|Im|Über|Durch|Auf) (?P<rest>{_NAMES}) (?:lässt|lassen|läßt) sich (?!nicht|kein)[^,;:()]{{6,100}} (?P<done>[a-zäöüß]+n)\.",
                 "was lässt sich[ {source}] {when} {rest} {done}?"),
             states(
-                rf"{SUBJECT} (?P<verb>(?:befindet|befinden) sich|liegt|liegen|erscheint|erscheinen) (?:in|im|am|an|auf|unter|bei|zwischen|neben|über|"
+                rf"{SUBJECT} (?P<verb>(?:befindet|befinden) sich|liegt|liegen|erscheint|erscheinen) (?!in violett|zwischen \d)(?:in|im|am|an|auf|unter|bei|zwischen|neben|über|"
                 r"hinter|links|rechts|oben|ganz|direkt) .{5,}", "wo {verb} {subject}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>heißt|heißen|lautet|lauten) (?!nicht|dass).{{4,}}", "wie {verb} {subject}[ {source}]?"),
             states(
@@ -633,7 +632,7 @@ GERMAN = Lexicon(
                 rf"{_BODY} (?P<rest>(?:entscheidet|bestimmt|beschließt|beruft|vertritt|leitet|führt|ernennt|wählt|überwacht|"
                 r"erlässt|kann|darf|ist) [^;:()]{8,110})\.", "wer {rest}[ {source}]?", score=0.7),
             states(
-                rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) [^,;:()]{{3,90}} "
+                rf"{SUBJECT} (?P<be>wird|werden|ist|sind) (?:standardmäßig )?(?:in|unter|auf|im|am) (?!begrenzt|geringem|der (?:Reihenfolge|Regel)|diese)[^,;:()]{{3,90}} "
                 r"(?P<rest>gespeichert|abgelegt|installiert|angezeigt|definiert|festgelegt|geregelt|aufgelistet|konfiguriert|"
                 r"eingestellt|gefunden|untergebracht|platziert|enthalten)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
             *(
@@ -655,9 +654,6 @@ GERMAN = Lexicon(
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) (?:in|unter|auf|im|am|bei) [^,;:()]{{3,90}} (?P<rest>verfügbar|erhältlich|enthalten|"
                 r"aufgeführt|beschrieben|vorhanden|zu finden)(?:\.|, .+)", "wo {be} {subject}[ {source}] {rest}?"),
-            states(
-                rf"{SUBJECT} (?P<be>kann|können|darf|dürfen|ist|sind|muss|müssen|wird|werden|sollte|sollten) (?P<rest>[^,;:()]{{0,60}}?)"
-                r"(?:(?<= )|^)nicht (?P<tail>(?!nur|mehr|immer|unbedingt)[^,;:()]{5,90})\.", "{be} {subject}[ {source}] {rest} {tail}?"),
             states(
                 rf"{SUBJECT} (?P<be>ist|sind) für (?P<middle>[^,;:()]{{4,90}}) (?P<rest>zuständig|verantwortlich|gedacht|geeignet|"
                 r"vorgesehen|erforderlich|bestimmt)\.", "wofür {be} {subject}[ {source}] {rest}?"),
@@ -738,7 +734,7 @@ GERMAN = Lexicon(
             states(rf"Folgende (?P<rest>[A-ZÄÖÜ][^,;:()]{{3,50}} (?:{_FINITE}|stehen|gelten|gehören)\b[^,;:()]{{0,60}})",
                 "welche {rest}[ {source}]?"),
             states(rf"(?P<when>Wenn|Falls) (?P<condition>{CLAUSE}), {_YOU}\b.*",
-                "wie geht man[ {source}] vor, {when} {condition}?", "procedure"),
+                "was ist[ {source}] zu tun, {when} {condition}?", "procedure"),
         ),
         attributes=(
             attribute(r"\d+ (?:Sekunden|Minuten|Stunden|Tage|Wochen|Monate|Jahre)\b", "wie lang ist {key} {of} {subject}?",
@@ -772,12 +768,21 @@ GERMAN = Lexicon(
             übersicht und verwandte verwendung version voraussetzungen vorwort warnung wert werte wichtig
             zusammenfassung zweck auch themen weitere grundlagen installation konfiguration definition
             begriffe standard vorgabe kommentar technische daten funktionen hintergrund symbol schritte"""),
+        manuals=words("""
+            handbuch anleitung leitfaden dokumentation faq schnellstart readme howto referenz bedienungsanleitung
+            einführungskurs"""),
+        title_case=False,
+        general=words("""
+            häufig gestellte fragen frage antworten kapitel teil hilfe kontakt webseite startseite glossar begriffe
+            benutzer anwender nutzer benutzung bedienung administrator entwickler erste schritte allgemeine
+            nutzungsbedingungen datenschutz datenschutzerklärung impressum regeln richtlinien dokument dokumente datei
+            dateien system programm software wie man neue info zu für"""),
         metadata=words("""
-            beschreibung syntax status sprache version autor autoren geändert modul lizenz copyright schlüsselwörter revision quelle datei id datum
+            ausfertigungsdatum fundstelle beschreibung syntax status sprache version autor autoren geändert modul lizenz copyright schlüsselwörter revision quelle datei id datum
             stand popcon kompatibilität modulbezeichner quelltext-datei quelltext herausgeber kontakt e-mail größe"""),
         superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
         leaning=words("""
-            ihn ihnen abhängig je entsprechend stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            ihn ihnen abhängig je entsprechend entsprechende entsprechenden entsprechender entsprechendes genannte genannten stattdessen meist meistens oft manchmal niemand jemand üblicherweise normalerweise beispielsweise er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
             oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
             damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
             unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so
@@ -791,6 +796,13 @@ GERMAN = Lexicon(
             r"somit|allerdings|im Übrigen|genannten?|(?:einige|viele|mehrere) Dinge|[Zz]eile \d+|das (?:nicht|der|auch|besonders|nur|kann|wird)|(?:[Nn]ähere|[Ww]eitere|[Mm]ehr) Informationen|genug, um)\b|wählen Sie \d\.$|(?:§§? ?\d+\w?|\b(?:Absatz(?:es)?|Abs\.|Satz(?:es)?|Nummer|Nr\.|Buchstabe) (?:\d|[a-z]\b))"
             rf"(?!(?: [\w§.,-]+){{0,10}}? (?:[A-ZÄÖÜ][\w-]*{_LAW}(?:e?s|buch(?:e?s|s)?)?\b|[A-Z]\w*[GBO]\b))"),
         idle=words("war waren hatte hatten wurde unsicher weiß wissen sicher neugierig interessiert vertraut bereits vergleichen bevorzugen Zweifel lesen"),
+        vague=words("""
+            aktion ansicht anzahl befehl bild bilder bug button datei dateien daten dialog eintrag einträge einstellung einstellungen
+            element elemente ergebnis fehler feld felder fenster filter funktion gruppierung knopf liste leiste maske menü meldung
+            modus name namen objekt objekte option optionen ordner problem programm regler schaltfläche segment segmente seite
+            seiten spalte symbol system tabelle taste tastenkombination test text texte unterstützung verzeichnis vorgang wert
+            werte zeile zeilen änderungen"""),
+        partial=re.compile(r"(?i:\bzunächst\b|\bzuerst\b|\berst\b|beschrieben)"),
         weak=words("""
             gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
             standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige

@@ -67,7 +67,8 @@ class Phrases:
     """A language's wording.
 
     `source` says whose statement is asked for, in the words of `laws` where the document's title is that of a
-    law, as patterns and what stands in their place. `term` and `action` ask what a term of a list is, and does where `acts` opens what is said. `how_to` matches a heading that
+    law, as patterns and what stands in their place. `term` and `action` ask what a term of a list is, and does where `acts` opens what is said. `placed` says a finished question with its place.
+    `how_to` matches a heading that
     promises instructions, whose first word must then be a key of `infinitives` where these are given;
     `references` one that only lists other places. `leads` are sentences that end in a colon before a list,
     `attributes` keys with a value, of which the first that fits is asked; `definite_forms` gives, by the end
@@ -76,11 +77,14 @@ class Phrases:
     keys that are many things, `common` a lone word that is no name,
     `kinds` the end of a title that says what kind of document it is: "Fjell 8 data sheet". `key_value` asks what is stated under a key: no question of these rules, but of pairs of old.
     `definite` and `indefinite` are articles. `empty` are
-    headings, keys and columns that name nothing by themselves, `metadata` those that describe the document,
+    headings, keys and columns that name nothing by themselves, `manuals` kinds of documents that are of something,
+    `title_case`
+    says that titles have capitals throughout, `general` further words of titles that name no thing, `metadata` those that describe the document,
     `leaning` are words that stand for something said before, `pointing` ones that send the reader elsewhere,
     `addressing` ones that mean whoever reads, `idle` ones of what is on the mind of whoever reads,
     `dangling` a pattern of words by which a sentence speaks of what another one names,
-    `weak` words and forms of `superlative` make a predicate no definition, `abstract` are nouns that only
+    `vague` are nouns that with an article alone say
+    nothing outside their page, `partial` is a word by which an answer is a first step, `weak` words and forms of `superlative` make a predicate no definition, `abstract` are nouns that only
     their context tells apart. `clauses` are words before the number of a part of a law;
     `adjective_endings` those of a word that no infinitive has.
     """
@@ -93,6 +97,7 @@ class Phrases:
     action: str
     acts: re.Pattern[str]
     instructions: str
+    placed: str
     how_to: re.Pattern[str]
     infinitives: Mapping[str, str]
     references: re.Pattern[str]
@@ -107,6 +112,9 @@ class Phrases:
     indefinite: frozenset[str]
     definite: frozenset[str]
     empty: frozenset[str]
+    manuals: frozenset[str]
+    title_case: bool
+    general: frozenset[str]
     metadata: frozenset[str]
     superlative: re.Pattern[str]
     leaning: frozenset[str]
@@ -115,6 +123,8 @@ class Phrases:
     idle: frozenset[str]
     dangling: re.Pattern[str]
     weak: frozenset[str]
+    vague: frozenset[str]
+    partial: re.Pattern[str]
     abstract: frozenset[str]
     clauses: tuple[str, ...]
     adjective_endings: tuple[str, ...] = ()

@@ -451,7 +451,8 @@ SWEDISH = Lexicon(
         term="vad är {key}[ {source}]?",
         action="vad gör {key}[ {source}]?",
         acts=re.compile(rf"(?:{_DOES}|(?:{_INFINITIVE})r|använder|vänder|ignorerar|undertrycker|bevarar|tvingar|följer|behandlar|ersätter)\b", re.IGNORECASE),
-        instructions="Hur gör man för att {goal}?",
+        instructions="hur gör man[ {source}] för att {goal}?",
+        placed="{question}[ {source}]?",
         how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
         clauses=("Artikel",),
         infinitives=_FORMS,
@@ -459,15 +460,19 @@ SWEDISH = Lexicon(
         statements=(
             states(rf"Om (?:du|man) (?:vill|önskar) (?=[a-zåäö]+a |få |gå |se |ge |ta )(?P<goal>(?:(?! (?:så|kan|ska|måste) )[^,;:()]){{5,90}}){_THEN}? {_YOU}\b.*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
-            states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} {_YOU}\b.*",
+            states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} kan (?:du|man)\b(?!.*\b(?:inte|ej|bara)\b).*",
+                "vad kan man göra[ {source}] {when} {condition}?", "procedure"),
+            states(rf"(?P<when>Om|När) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!kan ){_YOU}\b(?! inte\b).*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
-            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) (?:kan|måste|ska|behöver|bör) du\b.*",
+            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) kan du\b(?!.*\b(?:inte|ej|bara)\b).*",
+                "vad kan man göra[ {source}] {when} {condition}?", "procedure"),
+            states(r"(?P<when>Om|När) (?P<condition>du [^,;:()]{8,100}?) (?:måste|ska|behöver|bör) du\b.*",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(rf"(?P<when>Om|När|Ifall) (?P<condition>{_CLAUSE}){_THEN} (?={_RULES}\b){_MAIN}",
                 "vad gäller[ {source}] {when} {condition}?", "reasoning"),
             states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?=[a-zåäö]+(?:r|s|de|te|blev|gick)\b)(?!(?:kan|har) (?:du|man)\b|blir du\b){_MAIN}",
                 "vad händer[ {source}] {when} {condition}?", "reasoning"),
-            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!(?:blir|har) du\b){_MAIN}",
+            states(rf"(?P<when>Om|När|Ifall) (?!du vill\b)(?P<condition>{_CLAUSE}){_THEN} (?!(?:så )?kan |(?:blir|har) du\b){_MAIN}",
                 "vad gör du[ {source}] {when} {condition}?", "procedure"),
             states(
                 r"Om (?P<condition>[^,;:()]{8,100} (?:[a-zåäö]{2,}(?:r|s|t|ts|de|des|it|its)|nytt|kraft|annat|skäl|fall|avtal))"
@@ -477,7 +482,7 @@ SWEDISH = Lexicon(
                 rf"Den som (?P<condition>{CLAUSE}?),? (?:döms|ska|skall|får|måste|bör|är (?:skyldig|ansvarig|berättigad|fri|behörig)|har rätt|ansvarar|svarar|omfattas) .{{8,}}",
                 "vad gäller[ {source}] för den som {condition}?", "reasoning"),
             states(
-                rf"(?P<when>(?!Den|Det|De|Han|Hon|Allt|Alla|Vissa)[A-ZÅÄÖ][a-zåäö]{{3,}}) (?P<condition>som (?!anges|avses|sägs)[^,;:()]{{10,80}}?),? "
+                rf"(?P<when>(?!Den|Det|De|Han|Hon|Allt|Alla|Vissa)[A-ZÅÄÖ][a-zåäö]{{3,}}) (?P<condition>som (?!anges|avses|sägs|.*\bvilk)[^,;:()]{{10,80}}?),? "
                 rf"(?:{_MODAL}|är skyldig|har rätt) (?:inte |ej )?(?!vara\b|ha\b).{{8,}}",
                 "vad gäller[ {source}] för {when} {condition}?", "reasoning"),
             states(
@@ -486,14 +491,12 @@ SWEDISH = Lexicon(
             states(
                 rf"För att (?P<goal>(?:(?! (?:kan|måste|ska|behöver|[a-zåäö]+r (?:du|man))\b)[^,;:()]){{5,100}}),? (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver|[a-zåäö]+r) (?:du|man)\b).*",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
-            states(rf"(?i:{_VERB}) [^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) [^,;:()]{{4,80}})\.",
+            states(rf"(?i:{_VERB}) (?!den |det |dem )[^;:()]{{3,120}}? för att (?P<goal>(?:{_INFINITIVE}) (?!.*eller (?:tryck|klicka|Avbryt|välj))[^,;:()]{{4,80}})\.",
                 "hur gör man[ {source}] för att {goal}?", "procedure"),
             states(
                 r"(?:Du|Man) kan (?:också |även )?(?P<goal>[a-zåäö]+ [^,;:()]{4,80}?),? (?:genom att|med hjälp av|via) .{6,}",
                 "hur kan man {goal}[ {source}]?", "procedure"),
             states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>[^;:()]{{3,110}}?),? eftersom .{{8,}}",
-                "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
-            states(rf"{SUBJECT} {_AUXILIARY} (?P<rest>(?!till|användas|en |ett |den |det |de )(?:(?! (?:som|för) )[^,;:()]){{6,90}}?)(?<!nog)(?<!stor)(?<!verka)(?<!sörja)(?<!svara)(?<!arbeta),? (?:för att|så att) .{{8,}}",
                 "varför {be} {subject}{not} {rest}[ {source}]?", "reasoning"),
             states(
                 rf"(?:År |I |Sedan )?(?:(?:början|slutet) av )?(?:{_MONTH} )?{YEAR} (?P<verb>[a-zåäö]+(?:de|te|des|tes|dde|blev|kom|fick)) "
@@ -571,16 +574,10 @@ SWEDISH = Lexicon(
                 rf"(?P<condition>[^,;:()]{{4,100}}?),? (?={_RULES}\b){_MAIN}", "vad gäller[ {source}] om {tail}{not} {verb} {condition}?",
                 "reasoning"),
             states(
-                rf"{SUBJECT} (?P<be>får|kan|ska|skall|behöver|är|måste|bör) (?:inte|ej) (?P<rest>(?!bara|heller|längre|alltid)"
-                r"[^,;:()]{8,110})\.", "{be} {subject} {rest}[ {source}]?"),
-            states(
                 r"(?:Kommandot|Programmet|Verktyget|Alternativet|Fönstret|Läget|Filtret|Fältet) [\w<>.”-]{2,40} (?P<rest>"
                 rf"{_DOES} [^,;:()]{{15,110}})\.", "vad {rest}[ {source}]?"),
             states(
-                rf"{SUBJECT} (?P<verb>sparas|lagras|visas|finns|förvaras|placeras|installeras|anges|registreras|förs) "
-                r"(?:automatiskt |normalt |alltid )?(?:i|på|under|hos|vid) .{6,}", "var {verb} {subject}[ {source}]?"),
-            states(
-                rf"{SUBJECT} (?P<verb>har|är) (?P<prep>rätt till|tillgång till|ansvar för|rätt att [a-zåäö]+a|beroende av|avsedd för|"
+                rf"{SUBJECT} (?P<verb>har|är) (?P<prep>rätt till|tillgång till|ansvar för|rätt att (?!vara|ha)[a-zåäö]+a|beroende av|avsedd för|"
                 r"avsett för|avsedda för|skyldig att [a-zåäö]+a|berättigad till|ansvarig för|ansvariga för|indelad i|indelat i) "
                 rf"{REST}", "vad {verb} {subject} {prep}[ {source}]?"),
             states(rf"Med (?P<subject>[^,;:()]{{3,60}}?) (?:avses|förstås|menas)(?: i denna \w+)? {REST}",
@@ -595,9 +592,6 @@ SWEDISH = Lexicon(
                 rf"{SUBJECT} (?P<verb>gäller|upphör|börjar|sker|fungerar|visas|används|krävs|behövs|betalas|beviljas|lämnas|avgörs|"
                 r"utgår|tillämpas|prövas|startar|öppnas|aktiveras|uppstår|inträffar|löper) (?P<rest>(?:[^,;:()]{1,60} )??)(?:när|sedan|"
                 rf"innan|förrän|så länge|så snart|om {_HOLDS}) .{{8,}}", "när {verb} {subject} {rest}[ {source}]?", "reasoning"),
-            states(
-                r"(?:Du|Man) kan (?:också |även )?(?P<goal>(?:hitta|ändra|ställa in|se|visa|redigera|hämta|justera|ange|läsa|få) "
-                r"[^,;:()]{4,60}?) (?:i|på|under) (?:menyn|dialogrutan|fönstret|filen|fliken|panelen|[A-ZÅÄÖ]).{4,}", "var kan man {goal}[ {source}]?"),
             states(rf"{SUBJECT} (?P<verb>kallas|förkortas) .{{4,}}", "vad {verb} {subject}[ {source}]?"),
             states(rf"Det finns (?P<rest>{_COUNTED} (?:olika )?[a-zåäö]+(?:ar|er|or|n)(?: [^,;:()]{{3,40}})?): .{{10,}}",
                 "vilka {rest} finns[ {source}]?"),
@@ -649,7 +643,6 @@ SWEDISH = Lexicon(
             states(
                 r"(?P<subject>(?:(?!(?:ska|skall|får|bör|måste) )[^\s,;:()]+ ){2,6}?[^\s,;:()]+) (?:ska|skall|får|bör|måste) (?:inte |ej |endast |alltid )?[a-zåäö]+s\b .{10,}",
                 "vad gäller[ {source}] för {subject}?", "reasoning", score=0.6),
-            states(rf"(?!\w*[a-zåäö][A-ZÅÄÖ]\w* |[A-Z]{{2}}\w* ){SUBJECT} {_DOES} {REST}", "vad gör {subject}[ {source}]?", opening=True),
             states(
                 rf"(?!\S+ [a-zåäö]+r\b){SUBJECT} (?P<verb>{_DOES}|använder|påverkar|returnerar|möjliggör|utför|utser|orsakar|hindrar|behandlar|samlar|stödjer|ersätter|reglerar) (?!att\b|sig\b|"
                 rf"ut\b|in\b|upp\b|av\b|om\b|till\b|i\b|på\b|för\b|med\b|dig\b|inte\b){REST}", "vad {verb} {subject}[ {source}]?", score=0.6),
@@ -694,21 +687,36 @@ SWEDISH = Lexicon(
             alternativ namn grunder tekniska data bestämmelser allmänna inledande särskilda
             övergångsbestämmelser kap ikraftträdande ikraftträdande- tillämpningsområde installation
             förklaring uttryck symbol ikon"""),
+        manuals=words("""
+            manual manualen handbok handboken guide guiden användarmanual dokumentation användarhandbok bruksanvisning
+            faq snabbstart readme handledning anvisning"""),
+        title_case=False,
+        general=words("""
+            vanliga frågor svar kapitel del hjälp webbplats webbplatsen terminologi ordlista kontakt index användare
+            använda användning start startsida komma igång snabbguide begrepp konton allmänna villkor regler policy
+            hur man nya version dokument fil filer system verktyg program första gången"""),
         metadata=words("""
             beskrivning syntax status språk version författare ändrad senast modul licens upphovsrätt nyckelord revision källa fil id datum
             uppdaterad utgåva departement utfärdad sfs utgivare kontakt e-post storlek redaktör översättare"""),
         superlative=re.compile(r"[a-zåäö]{3,}(?:aste|sta)"),
         leaning=words("""
-            annars därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
+            annars senare speciellt grovt därefter normalt naturligtvis numera tidigare ofta således tyvärr ursprungligen slutligen samtidigt kanske
             troligen egentligen endast alltid sällan exempelvis vanligtvis oftast ibland istället ingen ingenting alltså dels övriga den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
             ovanstående följande föregående här där därför därmed dock också även andra annan annat jag mig min mitt mina vi vår
             vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
         pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
         addressing=words("du dig din ditt dina man sig sin sitt sina"),
-        dangling=re.compile(r"\b(?:se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
+        dangling=re.compile(r"\b(?:honom|henne|se|här|avsnitt|avsnittet|kapitel|denna (?!lag|förordning|kungörelse|paragraf|balk)|dessa|detta|ovan\w*|nedan\w*|vi|oss|detta sätt|dessa fall|detta fall|gör (?:det|detta)|dessa [a-zåäö]+|den förra|den senare|detsamma|också|även|dock|därför|således|däremot|dessutom|likaså|nämligen|givetvis|naturligtvis|[hd]är(?:om|av|vid|till|för|på|å|utöver)|i övrigt|"
             r"densamma|dessförinnan|ifrågavarande|ikraftträdandet|äldre (?:bestämmelser|föreskrifter)(?:na)?|träder i kraft)\b|(?:\b(?:första|andra|tredje|fjärde) (?:stycket|styckena|punkten|meningen)|\d(?: ?[a-z](?:[-–][a-z])?)? §§?)"
             r"(?!(?: [\w§.-]+){0,6}? [a-zåäö]*(?:lag|förordning|balk|ordning|stadga|kungörelse|instruktion))|\bvälj \d\.$"),
         idle=words("var hade blev osäker vet säker nyfiken intresserad undrar redan jämför föredrar läser tvekan"),
+        vague=words("""
+            alternativet bilden bilderna bugg databasen dialogen dialogrutan fältet fälten filen filerna flaggan flaggorna fliken
+            fönstret formuläret funktionen inställningen inställningarna katalogen knappen kommandot kolumnen layouten listan läget
+            matchningen mappen menyn meddelandet namnet objektet objekten posten posterna processen programmet raden rutan
+            segmentet segmenten sidan sidorna symbolen systemet tabellen taggarna testet texten texterna tjänsten uppgiften
+            utmatningen verktygsfältet värdet värdena vyn åtgärden ändringarna"""),
+        partial=re.compile(r"(?i:\bförst\b|en av följande)"),
         weak=words("""
             bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
             annorlunda viktig viktigt vanlig vanligt stor stort följande ytterligare ny nytt som att"""),

@@ -70,42 +70,42 @@ def test_a_statute_is_asked_for_holder_case_and_definition(sentence: str, questi
     [
         (
             "In der Bestenliste werden die zehn schnellsten Zeiten aufgelistet.",
-            "Was wird laut „Konten“ in der Bestenliste aufgelistet?",
+            "Was wird laut „Fjell 8“ in der Bestenliste aufgelistet?",
         ),
         (
             "Mit dem Assistenten können alle Geräte im Netzwerk verwaltet werden.",
-            "Was kann laut „Konten“ mit dem Assistenten verwaltet werden?",
+            "Was kann laut „Fjell 8“ mit dem Assistenten verwaltet werden?",
         ),
         (
             "Am unteren Rand befindet sich die Leiste mit den letzten Zügen.",
-            "Was befindet sich laut „Konten“ am unteren Rand?",
+            "Was befindet sich laut „Fjell 8“ am unteren Rand?",
         ),
         (
             "Die Statusleiste befindet sich am unteren Rand eines Fensters.",
-            "Wo befindet sich die Statusleiste laut „Konten“?",
+            "Wo befindet sich die Statusleiste laut „Fjell 8“?",
         ),
         (
             "Sie können Brasero zum Erstellen von Einlegern für Hüllen verwenden.",
-            "Wozu kann man laut „Konten“ Brasero verwenden?",
+            "Wozu kann man laut „Fjell 8“ Brasero verwenden?",
         ),
         (
             "Das Gehalt der Angestellten wird am 25. jedes Monats ausgezahlt.",
-            "Wann wird das Gehalt der Angestellten laut „Konten“ ausgezahlt?",
+            "Wann wird das Gehalt der Angestellten laut „Fjell 8“ ausgezahlt?",
         ),
         (
             "Die Überstunden müssen vom Vorgesetzten im Voraus genehmigt werden.",
-            "Von wem müssen die Überstunden laut „Konten“ im Voraus genehmigt werden?",
+            "Von wem müssen die Überstunden laut „Fjell 8“ im Voraus genehmigt werden?",
         ),
         (
             "Die Tags können bearbeitet werden, indem Sie die rechte Maustaste drücken.",
-            "Wie können die Tags laut „Konten“ bearbeitet werden?",
+            "Wie können die Tags laut „Fjell 8“ bearbeitet werden?",
         ),
         ("Bei der Ausgabe werden keine leeren Zeilen zwischen den Absätzen gedruckt.", None),
         ("Mit Ausnahme des Servers wird dann für alle Systeme ein Bild angezeigt.", None),
     ],
 )
 def test_a_manual_is_asked_for_places_means_and_purposes(sentence: str, question: str | None) -> None:
-    assert asked(sentence, "Konten") == ([] if question is None else [question])
+    assert asked(sentence, "Fjell 8") == ([] if question is None else [question])
 
 
 @pytest.mark.parametrize(

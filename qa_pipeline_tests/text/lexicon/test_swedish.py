@@ -52,10 +52,6 @@ def asked(text: str, title: str) -> list[str]:
             "En ansökan om tillstånd ska göras skriftligen hos myndigheten.",
             "Hur ska en ansökan om tillstånd göras enligt lagen om vattenverk?",
         ),
-        (
-            "Bestämmelser om avgifter för tillsyn finns i förordningen (2001:7) om avgifter.",
-            "Var finns bestämmelser om avgifter för tillsyn enligt lagen om vattenverk?",
-        ),
         ("Hos rådet finns i övrigt personal enligt särskilda föreskrifter.", None),
         ("Vid förtidsbetalning enligt 4 § skall säljarens fordran minskas med kostnaden.", None),
         ("Fastighetsägaren skall av hyresnämnden underrättas härom utan dröjsmål.", None),
@@ -71,22 +67,22 @@ def test_a_statute_is_asked_for_holder_case_and_place(sentence: str, question: s
     [
         (
             "I panelen Användare kan du lägga till ett konto för varje person.",
-            "Vad kan man göra i panelen Användare enligt ”Hantera konton”?",
+            "Vad kan man göra i panelen Användare enligt ”Konton i Fjell 8”?",
         ),
         (
             "På statusraden visas namnet på den öppna filen.",
-            "Vad visas på statusraden enligt ”Hantera konton”?",
+            "Vad visas på statusraden enligt ”Konton i Fjell 8”?",
         ),
         (
             "Poänglistan i spelet visar de tio snabbaste tiderna för varje typ av spelplan.",
-            "Vad visar poänglistan i spelet enligt ”Hantera konton”?",
+            "Vad visar poänglistan i spelet enligt ”Konton i Fjell 8”?",
         ),
         ("Kontrollera om din skiva använder dubbla lager eller ett enkelt lager.", None),
         ("Avsökning över nätverket kan vara långsammare än av ett lokalt filsystem.", None),
     ],
 )
 def test_a_manual_is_asked_for_places_and_what_things_do(sentence: str, question: str | None) -> None:
-    assert asked(sentence, "Hantera konton") == ([] if question is None else [question])
+    assert asked(sentence, "Konton i Fjell 8") == ([] if question is None else [question])
 
 
 @pytest.mark.parametrize(
@@ -94,42 +90,25 @@ def test_a_manual_is_asked_for_places_and_what_things_do(sentence: str, question
     [
         (
             "En bok får lånas i 28 dagar. Lånetiden kan förlängas en gång i appen.",
-            "Hur länge får jag låna en bok?",
+            "Hur länge får jag låna en bok enligt ”Biblioteket 2000”?",
         ),
         (
             "Ja, du kan låna en bok i 28 dagar. Lånetiden kan förlängas en gång.",
-            "Hur länge får jag låna en bok?",
+            "Hur länge får jag låna en bok enligt ”Biblioteket 2000”?",
         ),
     ],
 )
 def test_a_question_that_is_a_heading_may_speak_of_its_reader(text: str, question: str) -> None:
-    passage = Passage(
-        "chunk", "Frågor om böcker", ("Frågor om böcker", question), f"## {question}\n\n{text}", "sv"
-    )
+    heading = question.replace(" enligt ”Biblioteket 2000”", "")
+    passage = Passage("chunk", "Biblioteket 2000", (heading,), f"## {heading}\n\n{text}", "sv")
     assert question in [candidate.question for candidate in find_candidates(passage)]
 
 
 def test_a_column_with_a_preposition_is_asked_for_with_its_article() -> None:
     rows = "Låntagare: Vuxna | Avgift per dag: 5 kr\nLåntagare: Barn | Avgift per dag: 1 kr"
-    passage = Passage("chunk", "Avgifter", ("Avgifter", "Böcker"), f"## Böcker\n\n{rows}", "sv")
+    passage = Passage("chunk", "Fjell 8", ("Avgifter", "Böcker"), f"## Böcker\n\n{rows}", "sv")
     [first, _] = find_candidates(passage)
     assert (first.question, first.answer) == (
-        "Vad är avgiften per dag för vuxna?",
+        "Vad är avgiften per dag för vuxna enligt ”Fjell 8”?",
         "Avgiften per dag för vuxna är 5 kr.",
     )
-
-
-@pytest.mark.parametrize(
-    ("sentence", "questions"),
-    [
-        (
-            "Klicka på Ny plats för att skapa en proxykonfiguration för en ny plats i nätverket.",
-            ["Hur gör man för att skapa en proxykonfiguration för en ny plats i nätverket?"],
-        ),
-        ("Klicka på Stäng för att stänga den öppna filen.", []),
-    ],
-)
-def test_where_nothing_names_the_document_only_what_is_said_at_length_is_asked(
-    sentence: str, questions: list[str]
-) -> None:
-    assert asked(sentence, "") == questions

@@ -21,6 +21,7 @@ from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, rol
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
+from qa_pipeline.text.lexicon.languages import of_all
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -67,6 +68,7 @@ _MAIN = (
 
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
+_EMPTY = frozenset(of_all("wording.empty"))
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
@@ -163,9 +165,14 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
     heading, title = tree.css_first("h1"), tree.css_first("title")
-    headed = heading is not None and heading.text(strip=True)
+    heading_text, title_text = (
+        " ".join(node.text().split()) if node is not None else "" for node in (heading, title)
+    )
+    # "FAQ — restic documentation" says more than its heading "FAQ", and "SYNOPSIS" nothing
+    if heading_text in title_text or all(word in _EMPTY for word in heading_text.lower().split()):
+        heading_text = title_text
     return {
-        "title": None if headed or title is None else re.sub(r"\s+", " ", title.text()).strip() or None,
+        "title": heading_text or None,
         "language": declared_language(language),
         "source_uri": _attribute_of(tree, "link[rel=canonical]", "href"),
         "licence": _attribute_of(tree, "meta[name=license], meta[name=licence]", "content")

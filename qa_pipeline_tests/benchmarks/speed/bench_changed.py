@@ -1,0 +1,157 @@
+"""What one changed document of many costs: calls, seconds and files, against the run of all.
+
+    python -m qa_pipeline_tests.benchmarks.speed.bench_changed [--batches 20] [--documents 50]
+
+Prints one JSON line. Generated batches run with the loopback server as the hosted model, each run a process
+of its own: all of them, then after one sentence of one document was changed, then unchanged. Before the
+change people accept a pair in each batch where one waits; those of unchanged documents must still be accepted
+after it. `--profile FILE` writes what the changed run computed, for pstats.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.storage.hashes import hash_file
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import VERDICTS
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
+from qa_pipeline_tests.benchmarks.support.measured_run import load_now
+from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
+from qa_pipeline_tests.benchmarks.support.synthetic_corpus import write_corpus
+
+COMMAND = "from qa_pipeline.cli import start; start()"
+CHANGED = "The overhaul of this part was put off by 4711 days."
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--documents", type=int, default=50, help="of each batch")
+    parser.add_argument("--sections", type=int, default=1, help="of each document")
+    parser.add_argument("--profile", type=Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, serving() as server:
+        folder = Path(name)
+        names = write_corpus(
+            folder / "corpus",
+            arguments.batches,
+            documents=arguments.documents,
+            sections=arguments.sections,
+            pairs=0,
+        )
+        run = _Runs(folder, server)
+        full = run.measured()
+        decided = _decide(folder, server)
+        _change(folder / "corpus" / names[len(names) // 2] / "part-00.md")
+        changed = run.measured(arguments.profile)
+        still_accepted = _accepted_by_people(folder / "out")
+        unchanged = run.measured()
+    print_json(
+        {
+            "benchmark": "changed",
+            "documents": arguments.batches * arguments.documents,
+            "load": load_now(),
+            "full": full,
+            "changed": changed,
+            "unchanged": unchanged,
+            "percent": {
+                name: round(100 * changed[name] / full[name], 2)
+                for name in ("calls", "seconds", "cpu_seconds")
+            },
+            "decided": decided,
+            "still_accepted": still_accepted,
+        }
+    )
+
+
+class _Runs:
+    """Runs of one corpus into one output folder."""
+
+    def __init__(self, folder: Path, server: Served) -> None:
+        self._folder, self._server = folder, server
+        self._calls = 0
+        self._files: dict[str, str] = {}
+
+    def measured(self, profile: Path | None = None) -> dict[str, Any]:
+        """Run all batches; return calls, seconds, the outcomes and the files that were written."""
+        start, cpu = time.perf_counter(), os.times()
+        _command(
+            self._folder,
+            self._server,
+            ["run", str(self._folder / "corpus"), "--provider", "gemini", "--json"],
+            profile,
+        )
+        seconds, cpu_after = time.perf_counter() - start, os.times()
+        calls = self._server.stats()["answered"]
+        files = _files(self._folder / "out")
+        result = {
+            "seconds": round(seconds, 1),
+            "cpu_seconds": round(sum(cpu_after[2:4]) - sum(cpu[2:4]), 1),  # of child processes
+            "calls": calls - self._calls,
+            "files": len(files),
+            "files_written": sum(self._files.get(name) != digest for name, digest in files.items()),
+        }
+        self._calls, self._files = calls, files
+        return result
+
+
+def _command(folder: Path, server: Served, words: Sequence[str], profile: Path | None = None) -> None:
+    program = ("-c", COMMAND)
+    if profile:
+        file = folder / "start.py"
+        file.write_text(COMMAND, encoding="utf-8")
+        program = ("-m", "cProfile", "-o", str(profile), str(file))
+    subprocess.run(
+        [sys.executable, *program, *words, "--out", str(folder / "out")],
+        env={
+            **os.environ,
+            "GEMINI_API_KEY": server.key,
+            "QA_PIPELINE_LLM__BASE_URL": server.url,
+            "QA_PIPELINE_LLM__WORKERS": "32",
+        },
+        stdout=subprocess.PIPE,
+        check=False,  # blocking gates are no matter here
+    )
+
+
+def _decide(folder: Path, server: Served) -> int:
+    """Accept a pair that waits for a person in each batch; return how many there are."""
+    template, file = folder / "waiting.jsonl", folder / "decided.jsonl"
+    _command(folder, server, ["decide", "--template", str(template)])
+    rows = [json.loads(line) for line in template.read_text(encoding="utf-8").splitlines()]
+    chosen = {row["batch"]: row for row in reversed(rows)}.values()
+    lines = [json.dumps({**row, "decision": "accepted", "who": "bench"}) for row in chosen]
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    _command(folder, server, ["decide", str(file)])
+    return len(lines)
+
+
+def _change(file: Path) -> None:
+    """Add a sentence to the first paragraph of a document."""
+    text = file.read_text(encoding="utf-8").rstrip("\n")
+    file.write_text(f"{text} {CHANGED}\n", encoding="utf-8")
+
+
+def _accepted_by_people(out: Path) -> int:
+    tables = [pl.read_parquet(path, columns=["decided_by"]) for path in Layout(out).tables(VERDICTS.name)]
+    return pl.concat(tables).filter(pl.col("decided_by") == "person").height
+
+
+def _files(out: Path) -> dict[str, str]:
+    """Return the hash of each file but those of the caches."""
+    files = [path for path in sorted(out.rglob("*")) if path.is_file() and "cache" not in path.parts]
+    return {path.relative_to(out).as_posix(): hash_file(path) for path in files}
+
+
+if __name__ == "__main__":
+    main()

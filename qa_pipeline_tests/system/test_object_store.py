@@ -1,0 +1,243 @@
+"""The main job gives the same bytes on a real object store as on a disk, and its faults are named."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import fsspec
+import polars as pl
+import pytest
+
+from qa_pipeline import load_release
+from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.settings.location import output_folder
+from qa_pipeline.storage import object_stores
+from qa_pipeline.storage.files import delete
+from qa_pipeline_tests.end_to_end import Ran, invoke, new_workspace
+from qa_pipeline_tests.support.object_store import BUCKET, access, seaweedfs
+
+pytestmark = pytest.mark.slow
+
+CORPORA = Path(__file__).parents[2] / "data" / "corpora"
+SMALL = "vattenverk-sv"
+PORT_OF_NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with seaweedfs(tmp_path_factory.mktemp("store")) as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def owner(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_workspace(tmp_path / "unused", monkeypatch)
+    monkeypatch.setenv("QA_PIPELINE_CACHE", str(tmp_path / "cache"))
+    reach(monkeypatch, server)
+
+
+def reach(monkeypatch: pytest.MonkeyPatch, url: str, key: str = "owner") -> None:
+    for name, value in access(url, key).items():
+        monkeypatch.setenv(name, value)
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """All files of an output folder but its locks and caches, by path."""
+    files = (path for path in out.rglob("*") if path.is_file())
+    named = ((str(path.relative_to(out)), path) for path in files)
+    return {
+        name: path.read_bytes()
+        for name, path in named
+        if ".lock" not in name and not name.startswith("cache/")
+    }
+
+
+def main_job(out: str, folder: Path) -> dict[str, bytes]:
+    """Run, release, verify, decide, run and release again, forget, yank; return what is there then."""
+
+    def ask(*arguments: str | Path) -> Ran:
+        made = invoke(*arguments)
+        assert made.code == OK, f"{arguments}\n{made.stdout}\n{made.stderr}"
+        return made
+
+    folder.mkdir()
+    run = ("run", CORPORA, "--out", out)
+    ask(*run, "--accept-unjudged")
+    ask(*run, "--accept-unjudged")
+    ask("release", "--out", out)
+    ask("verify", f"{out}/releases")
+    ask(*run, "--require-judge", "--batch", SMALL)
+    ask("decide", "--template", folder / "review.csv", "--out", out)
+    waiting = pl.read_csv(folder / "review.csv", infer_schema=False)
+    place = pl.int_range(pl.len())
+    filled = waiting.with_columns(
+        decision=pl.when(place == 0).then(pl.lit("rejected")).otherwise(pl.lit("accepted")),
+        who=pl.lit("test"),
+        decided_at=pl.lit("2026-01-01T00:00:00Z"),
+    )
+    filled.write_csv(folder / "decided.csv")
+    ask("decide", folder / "decided.csv", "--out", out)
+    ask(*run, "--require-judge", "--batch", SMALL)
+    ask("status", "--out", out)
+    ask("release", "--out", out)
+    assert "retired" in ask("diff", f"{out}/releases/1", f"{out}/releases", "--out", out).stdout
+    assert load_release(f"{out}/releases", "train").collect().height > 0
+    ask("audit", "sample", f"{out}/releases", "3", "--to", folder / "audit.jsonl")
+    ask("push", f"{out}/releases", folder / "pushed")
+    ask("forget", "felanmalan.txt", "--out", out, "--yes")
+    ask("yank", f"{out}/releases/2", "--reason", "forgotten", "--yes")
+    ask("verify", f"{out}/releases")
+    ask("release", "--out", out)
+    made = contents(output_folder(out)) | {
+        f"pushed/{name}": content for name, content in contents(folder / "pushed").items()
+    }
+    return {name: content for name, content in made.items() if not name.endswith("tombstone.json")}
+
+
+@pytest.mark.timeout(1800)
+def test_the_main_job_gives_the_bytes_it_gives_on_a_disk(tmp_path: Path) -> None:
+    far = main_job(f"s3://{BUCKET}/main", tmp_path / "far")
+    near = main_job(str(tmp_path / "out"), tmp_path / "near")
+    assert far.keys() == near.keys()
+    assert [name for name in near if near[name] != far[name]] == []
+    assert {name.split("/")[0] for name in far} >= {"tables", "exports", "releases", "decisions", "pushed"}
+
+
+def run_small(out: str) -> Ran:
+    return invoke("run", CORPORA, "--batch", SMALL, "--out", out, "--accept-unjudged")
+
+
+class _Unreliable(BaseHTTPRequestHandler):
+    """Passes requests on, but for some that it answers with 503, and some that it keeps waiting."""
+
+    protocol_version = "HTTP/1.1"
+    target = ""
+    lots = random.Random(1)
+    refused = 0
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        lot = self.lots.random()
+        if lot < 0.15:
+            type(self).refused += 1
+            self._answer(503, {}, b"<Error><Code>SlowDown</Code></Error>")
+            return
+        if lot > 0.95:
+            time.sleep(0.3)
+        request = urllib.request.Request(
+            self.target + self.path, body or None, dict(self.headers), method=self.command
+        )
+        try:
+            with urllib.request.urlopen(request) as answer:
+                self._answer(answer.status, dict(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            self._answer(error.code, dict(error.headers), error.read())
+
+    def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.send_response(status)
+        length = headers.pop("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            if name.lower() not in ("transfer-encoding", "connection", "date", "server"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass_on  # noqa: N815 - names of http.server
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def unreliable(url: str) -> Iterator[str]:
+    _Unreliable.target, _Unreliable.refused = url, 0
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), _Unreliable)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{proxy.server_port}"
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+
+
+def test_a_store_that_answers_503_and_slowly_gives_the_same_tables(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_small(f"s3://{BUCKET}/steady").code == OK
+    with unreliable(server) as url:
+        reach(monkeypatch, url)
+        monkeypatch.setattr(object_stores, "FIRST_WAIT", 0.02)
+        assert run_small(f"s3://{BUCKET}/shaky").code == OK
+        assert _Unreliable.refused > 10
+    reach(monkeypatch, server)
+    shaky, steady = (contents(output_folder(f"s3://{BUCKET}/{name}")) for name in ("shaky", "steady"))
+    assert shaky == steady
+
+
+@pytest.mark.parametrize(
+    ("key", "bucket", "why"),
+    [
+        ("no-list", BUCKET, "lack the right to list"),
+        ("reader", BUCKET, "lack the right to write"),
+        ("nobody", BUCKET, "the credentials are not accepted"),
+        ("owner", "no-such-bucket", "there is no such bucket"),
+    ],
+)
+def test_what_is_not_allowed_is_named_before_any_work(
+    server: str, monkeypatch: pytest.MonkeyPatch, key: str, bucket: str, why: str
+) -> None:
+    reach(monkeypatch, server, key)
+    ran = run_small(f"s3://{bucket}/refused")
+    assert ran.code == BAD_INPUT
+    assert why in ran.stderr
+    assert "planted" not in ran.stderr
+    reach(monkeypatch, server)
+    assert contents(output_folder(f"s3://{BUCKET}/refused")) == {}
+
+
+def test_an_address_where_no_store_answers_is_named_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_stores, "FIRST_WAIT", 0.01)
+    reach(monkeypatch, PORT_OF_NOBODY)
+    ran = run_small(f"s3://{BUCKET}/nowhere")
+    assert ran.code == BAD_INPUT
+    assert "the store did not answer in 7 tries" in ran.stderr
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_release_that_is_killed_is_whole_or_not_there(server: str, tmp_path: Path, seed: int) -> None:
+    out = f"s3://{BUCKET}/killed"
+    assert run_small(out).code == OK
+    releases = output_folder(out) / "releases"
+    delete(releases)
+    with subprocess.Popen(
+        [sys.executable, "-c", "from qa_pipeline.cli import start; start()", "release", "--out", out],
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        wanted = random.Random(seed).randint(1, 10)  # files of 14
+        deadline = time.monotonic() + 300
+        while process.poll() is None and time.monotonic() < deadline:
+            if len([*releases.rglob("*.*")]) >= wanted:
+                break
+        process.kill()
+    is_out = (releases / "latest.json").is_file()
+    assert invoke("verify", f"{out}/releases").code == (OK if is_out else BAD_INPUT)
+    for lock in (releases / ".lock").glob("*"):
+        lock.unlink()  # as 60 seconds would
+    assert invoke("release", "--out", out).code == OK
+    assert invoke("verify", f"{out}/releases").code == OK
+    numbers = {name.split("/")[0] for name in contents(releases)} - {"latest.json"}
+    assert all((releases / number / "manifest.json").is_file() for number in numbers)

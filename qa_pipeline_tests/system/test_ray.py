@@ -1,0 +1,101 @@
+"""Runs as jobs of two Ray nodes that share Postgres and a folder, one of which dies in the middle."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import yaml
+
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.llm.postgres_server import running_server
+from qa_pipeline_tests.support.servers import ChatServer
+from qa_pipeline_tests.system.deployment import NAMES, Deployment
+from qa_pipeline_tests.system.ray_nodes import two_nodes
+
+pytestmark = pytest.mark.slow
+
+WORKERS = 2
+"""Requests that a run has in flight at once."""
+
+
+def tables(out: Path) -> dict[str, bytes]:
+    """The bytes of all tables, but for the calls: they say which run paid, and that is who came first."""
+    files = (out / "tables").rglob("*.parquet")
+    return {
+        file.relative_to(out).as_posix(): file.read_bytes()
+        for file in files
+        if file.parent.name != "llm_calls"
+    }
+
+
+@pytest.mark.timeout(3600)
+def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_its_run_outlives_it(
+    tmp_path: Path,
+) -> None:
+    with ChatServer(plan=ServerPlan(latency=1.0)) as models, running_server() as postgres:
+        settings = {
+            "llm": {"provider": "openai", "base_url": models.url, "model": "m", "workers": WORKERS},
+            "quality": {"min_pass_rate": 0.0},
+            # The last digits of a vector move with what is computed beside it where numbers are rounded to
+            # bfloat16 or threads share a sum, and both batches have the same sentences.
+            "embedding": {"precision": "float32"},
+        }
+        file = tmp_path / "qa_pipeline.yaml"
+        file.write_text(yaml.safe_dump(settings))
+        shared = {"QA_PIPELINE_SETTINGS": str(file), "OPENAI_API_KEY": str(models.key)}
+        shared["QA_PIPELINE_CACHE"] = str(tmp_path / "cache")
+
+        deployment = Deployment(tmp_path, postgres, "ray")
+        for batch in ("b1", "b2"):
+            deployment.write(batch)
+        alone = deployment.environment(**shared, OMP_NUM_THREADS="1")  # as Ray sets it for one processor
+        del alone["QA_PIPELINE_LLM__STORE__URL"], alone["QA_PIPELINE_CACHE"]
+        one = tmp_path / "one"
+        deployment.run("qa-pipeline", "run", tmp_path / "corpus", "--out", one, environment=alone)
+        needed = models.stats.answered
+
+        with two_nodes(tmp_path / "ray.log") as (address, first, second):
+            shared["RAY_JOBS_ADDRESS"] = address
+            with (
+                deployment.service("code", **shared),
+                deployment.service("daemon", **shared),
+                deployment.service("webserver", **shared),
+            ):
+                deployment.wait(
+                    lambda: deployment.registered() == {"b1", "b2"}, "the sensor registers batches"
+                )
+                deployment.backfill(NAMES, ["b1", "b2"])
+                vectors = tmp_path / "out" / "tables" / "embeddings"
+                deployment.wait(
+                    lambda: bool(first.workers() and second.workers()) and len(list(vectors.glob("*"))) == 2,
+                    "each machine has a run that asks models",
+                )
+                orphan = second.workers()
+                for process in orphan:
+                    os.kill(process, signal.SIGSTOP)
+                second.die(but=orphan)
+                deployment.wait(lambda: is_at_work_again(deployment.runs()), "the run starts anew")
+                for process in orphan:
+                    os.kill(process, signal.SIGCONT)
+                deployment.wait(lambda: all_runs(deployment) == ["FAILURE", "SUCCESS", "SUCCESS"], "all end")
+                deployment.wait(lambda: not any(is_alive(process) for process in orphan), "the orphan ends")
+        assert tables(tmp_path / "out") == tables(one)
+        assert needed <= models.stats.answered - needed <= needed + WORKERS
+
+
+def all_runs(deployment: Deployment) -> list[str]:
+    return sorted(state for states in deployment.runs().values() for state in states)
+
+
+def is_at_work_again(runs: dict[str, list[str]]) -> bool:
+    """Whether a run that was lost has begun anew."""
+    return any(states == ["STARTED", "FAILURE"] for states in runs.values())
+
+
+def is_alive(process: int) -> bool:
+    """Whether it is at work; one that ended may wait for a parent to ask."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
