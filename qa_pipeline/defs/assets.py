@@ -39,6 +39,7 @@ from qa_pipeline.defs.checks import check_batch, check_name, spec_of
 from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.metadata import (
     canary_metadata,
+    column_lineage,
     content_metadata,
     cost_metadata,
     described,
@@ -207,7 +208,9 @@ class _BatchStep:
         if "warning" in more:
             self.context.log.warning(more["warning"])
         write_table(path, output, STORED[stage.name])
-        metadata = frame_metadata(output, STORED[stage.name]) | run.figures | more | place
+        table = STORED[stage.name]
+        lineage = column_lineage(table, stage.inputs)
+        metadata = frame_metadata(output, table) | run.figures | more | place | lineage
         return dg.DataVersion(frame_hash(output)), metadata
 
     def _export(self) -> Output:

@@ -50,7 +50,7 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
         except ReplyStoreError as error:
             return dg.SkipReason(str(error))
         ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
-        going = [batch for batch in batches if batch in ready]
+        going = [batch for batch in batches if batch in ready][: amounts.max_examined]
         work = remembered_work(
             instance, resources, steps, going, most=amounts.max_examined, seconds=TICK_SECONDS
         )
@@ -65,7 +65,7 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
             for batch, reason in due.items()
         ]
         later = work.unexamined | work.due.keys() - due.keys()
-        again = [batch for batch in batches if batch not in ready or batch in later]
+        again = sorted({*batches} - {*going} | later)
         if work.blocked:
             context.log.info(work.blocked_message())
         waiting = (

@@ -21,6 +21,7 @@ from qa_pipeline.pipeline.funnel import (
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline.text import rendering
 from qa_pipeline.text.rendering import code_span, visible
 from qa_pipeline.verification.canaries.outcomes import canary_rates
@@ -63,6 +64,26 @@ def _type_name(dtype: pl.DataType) -> str:
 def described(table: Table) -> dict[str, Any]:
     """Return the facts of a table that is not yet written."""
     return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
+
+
+def column_lineage(table: Table, inputs: Iterable[str]) -> dict[str, Any]:
+    """Return for each column that names rows of an input the key that it names; nothing where none does.
+
+    Args:
+        table: the table that is made.
+        inputs: names of what it is made from; those that are no table have no columns.
+    """
+    sources = [STORED[name] for name in inputs if name in STORED and len(STORED[name].key) == 1]
+    columns = {
+        column.name: [
+            dg.TableColumnDep(dg.AssetKey(source.name), source.key[0])
+            for source in sources
+            if column.name.removesuffix("s").endswith(source.key[0])
+        ]
+        for column in table.columns
+    }
+    named = {name: keys for name, keys in columns.items() if keys}
+    return {"dagster/column_lineage": dg.TableColumnLineage(named)} if named else {}
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:

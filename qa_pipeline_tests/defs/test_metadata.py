@@ -11,6 +11,7 @@ from qa_pipeline.defs.metadata import (
     CELL_LENGTH,
     INLINE_LENGTH,
     cell,
+    column_lineage,
     frame_metadata,
     markdown_table,
     summary_metadata,
@@ -18,6 +19,7 @@ from qa_pipeline.defs.metadata import (
     twins_metadata,
     verdict_preview,
 )
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED, TWINS, VERDICTS
 from qa_pipeline_tests.curation.rows import verdict, verdicts
@@ -159,3 +161,15 @@ def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set
     for project, shown in ((finished, None), (reachable, dg.MetadataValue.url(link))):
         (event,) = project.build("b1", "verdicts").asset_materializations_for_node("verdicts")
         assert event.metadata.get("review") == shown
+
+
+def test_columns_that_name_rows_of_an_input_lead_to_its_key() -> None:
+    lineage = column_lineage(STORED["claims"], STAGES["claims"].inputs)["dagster/column_lineage"]
+    led = {
+        column: [(dep.asset_key.to_user_string(), dep.column_name) for dep in deps]
+        for column, deps in lineage.deps_by_column.items()
+    }
+    assert led["pair_id"] == [("pairs", "pair_id")]
+    assert ("chunks", "chunk_id") in led["evidence_chunk_id"]
+    assert "text" not in led
+    assert column_lineage(STORED["documents"], ()) == {}
