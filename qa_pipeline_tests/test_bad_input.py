@@ -14,6 +14,7 @@ import pytest
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, Workspace, invoke, new_workspace
 
@@ -343,6 +344,25 @@ def test_a_damaged_file_of_an_earlier_run_is_named_with_the_way_out(
     assert ran.code == FAILED
     assert str(workspace.out / damaged) in ran.stdout
     assert advice in ran.stdout
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+def test_tables_of_an_older_or_newer_release_are_named_and_made_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    workspace.write({"boilers/guide.md": GUIDE})
+    assert workspace.run().code == OK
+    made = workspace.contents("boilers")
+    other = SCHEMA_VERSION + step
+    with monkeypatch.context() as patch:
+        patch.setattr("qa_pipeline.storage.parquet.SCHEMA_VERSION", other)
+        assert workspace.run().code == OK
+    assert workspace.contents("boilers") != made
+    refused = invoke("release", "--out", workspace.out)
+    assert refused.code == BAD_INPUT
+    assert f"schema version {other}, this release reads {SCHEMA_VERSION}" in refused.stderr
+    assert workspace.run().code == OK
+    assert workspace.contents("boilers") == made
 
 
 def test_a_damaged_table_of_one_batch_hides_no_other_from_the_report(workspace: Workspace) -> None:

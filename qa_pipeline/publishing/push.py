@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, Storag
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, SIGNATURE, Manifest, point_to, read_manifest
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage.files import local_copy, move_file, prepare_folder
+from qa_pipeline.storage.files import local_copy, move_file, new_draft, prepare_folder
 from qa_pipeline.storage.hashes import hash_file
 
 if TYPE_CHECKING:
@@ -178,14 +177,12 @@ def _send(store: Any, source: Path, root: str, path: str) -> None:
         store.put_file(str(source), path)
         return
     # not in the release: a killed push leaves no part there
-    temporary = Path(root) / f".{uuid.uuid4().hex}.tmp"
-    try:
-        shutil.copyfile(source, temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        move_file(temporary, Path(path))
-    finally:
-        temporary.unlink(missing_ok=True)
+    with new_draft(Path(root), path) as (draft, file):
+        with source.open("rb") as content:
+            shutil.copyfileobj(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+        move_file(draft, Path(path))
 
 
 def _point(store: Any, root: str, version: int) -> bool:

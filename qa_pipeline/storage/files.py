@@ -2,14 +2,15 @@
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.storage.leases import leased
@@ -23,9 +24,9 @@ _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 def write_bytes(path: Path, content: bytes) -> None:
     """Put `content` at `path` in one step: readers see the old file or the new one, never a part.
 
-    The bytes go to a hidden sibling, reach the disk, and take the name. A writer that is killed leaves
-    the old file whole and at most one `.*.tmp` beside it, which no reader looks at. On an object store
-    one request puts them in place.
+    The bytes go to a draft beside it, reach the disk, and take the name. A writer that is killed leaves the
+    old file whole, and a draft that the next writer of the file takes over. On an object store one request
+    puts them in place.
 
     Raises:
         StorageError: the file could not be written; the old one is untouched.
@@ -34,19 +35,33 @@ def write_bytes(path: Path, content: bytes) -> None:
         store, name = remote
         store.pipe_file(name, content)
         return
-    # The name's own length is left out: a name at the file system's limit must still have a sibling.
-    sibling = path.parent / f".{uuid.uuid4().hex}.tmp"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            _write_synced(sibling, content)
-            sibling.replace(path)
-        except BaseException:
-            sibling.unlink(missing_ok=True)
-            raise
+        with new_draft(path.parent, path.name) as (draft, file):
+            _write_synced(file, content)
+            draft.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
         raise _failed(f"write {path}", error) from error
+
+
+@contextmanager
+def new_draft(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
+    """Yield an empty file `.*.tmp`, which no reader takes, to be renamed; it is deleted if the block fails.
+
+    It is the same one for each `name`, so that what a killed writer left is written over. A lock, which ends
+    with its process, tells it from the draft of a writer that is at work.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    draft, file = _opened_draft(folder, name)
+    with file:
+        try:
+            yield draft, file
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -81,8 +96,7 @@ def prepare_folder(folder: Path) -> None:
         StorageError: it cannot be made or written; on a store also, it cannot be listed, or the store
             ignores the conditions that keep two writers apart.
     """
-    probe = folder / f".{uuid.uuid4().hex}.tmp"
-    if remote := store_of(probe):
+    if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
         store, name = remote
         store.put_if(name, b"", None)
         try:
@@ -98,8 +112,8 @@ def prepare_folder(folder: Path) -> None:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
+        with new_draft(folder, "probe") as (draft, _):
+            draft.unlink()
     except OSError as error:
         raise _failed(f"write to {folder}", error) from error
 
@@ -285,11 +299,26 @@ def _stamp(info: Mapping[str, Any]) -> Version:
     return str(next((info[name] for name in names if info.get(name)), "")), int(info.get("size") or 0)
 
 
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _opened_draft(folder: Path, name: str) -> tuple[Path, BinaryIO]:
+    # a hash, since a name at the file system's limit must still have a draft
+    draft = folder / f".{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.tmp"
+    with suppress(OSError), ExitStack() as stack:
+        file = stack.enter_context(draft.open("ab"))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # a writer that ended between the two lines before has published what was opened
+        if os.path.samestat(os.fstat(file.fileno()), draft.stat()):
+            file.truncate(0)
+            stack.pop_all()
+            return draft, file
+    # somebody else writes it, or left it there, or nothing can be locked: a draft that nobody shares
+    draft = folder / f".{uuid.uuid4().hex}.tmp"
+    return draft, draft.open("xb")
+
+
+def _write_synced(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

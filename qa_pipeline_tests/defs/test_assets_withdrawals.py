@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
+from qa_pipeline.defs.base import document_batches
 from qa_pipeline.defs.corpus import corpus_sensor
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
@@ -76,6 +77,31 @@ def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
     assert both_finished.launch("b1")["b1"].outcome == "succeeded"
     assert set(published(both_finished.resources.layout)) == {"b1", "b2"}
     assert (reasons(both_finished), tonight(both_finished), len(both_finished.model.asked)) == ({}, [], asked)
+
+
+def test_a_batch_that_is_deleted_while_it_runs_is_named_and_takes_no_other_down(project: Project) -> None:
+    folder = Path(project.settings.corpus) / "b1"
+    project.write("b2")
+    project.model.when_first_asked = lambda: shutil.rmtree(folder)
+    outcomes = project.launch("b1", "b2")
+    assert {batch: outcome.outcome for batch, outcome in outcomes.items()} == {
+        "b1": "failed",
+        "b2": "succeeded",
+    }
+    assert f"batch folder {folder} does not exist" in str(outcomes["b1"].error)
+    tick(project)
+    assert set(published(project.resources.layout)) == {"b2"}
+    assert tonight(project) == []
+
+
+def test_a_partition_without_a_folder_fails_with_what_is_missing(project: Project) -> None:
+    project.report("b1")
+    project.instance.add_dynamic_partitions(document_batches.name, ["nobody"])
+    ran = project.build("nobody")
+    failures = [event.step_failure_data for event in ran.get_step_failure_events()]
+    (message,) = (data.error.to_string() for data in failures if data.error)
+    assert "nobody does not exist or is not a folder; name a folder or ZIP archive of the corpus" in message
+    assert not list(project.settings.out.rglob("nobody*"))
 
 
 def test_the_sensor_reports_a_batch_that_is_back_with_the_content_it_had(

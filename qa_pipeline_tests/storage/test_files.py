@@ -1,11 +1,13 @@
 """Files appear whole or not at all; equal frames give equal bytes; a foreign file is named as such."""
 
+import fcntl
 import io
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import StorageError, TableError
 from qa_pipeline.storage import files as storage
 from qa_pipeline.storage import parquet
-from qa_pipeline.storage.files import locked, prepare_folder, write_bytes
+from qa_pipeline.storage.files import locked, new_draft, prepare_folder, write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, table_bytes, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import ASSESSMENTS, CHUNKS, SCHEMA_VERSION, STORED
@@ -252,6 +254,62 @@ def test_a_file_the_disk_cannot_hold_leaves_the_old_one_whole(tmp_path: Path) ->
     assert "free some space" in ran.stdout
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from qa_pipeline.storage import files
+os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+files.write_bytes(Path(sys.argv[1]), b"half")
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_writer_left_is_gone_after_the_next_write(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_bytes(path, b"old and longer")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(path)], check=False, cwd=Path(storage.__file__).parents[2]
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert path.read_bytes() == b"old and longer"
+    (draft,) = set(tmp_path.iterdir()) - {path}
+    assert draft.read_bytes() == b"half"
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_who_write_a_file_at_once_do_not_mix_what_they_write(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with new_draft(tmp_path, path.name) as (draft, file):
+        file.write(b"slow, ")
+        write_bytes(path, b"fast")
+        assert path.read_bytes() == b"fast"
+        file.write(b"and whole")
+        file.flush()
+        draft.replace(path)
+    assert path.read_bytes() == b"slow, and whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_draft_that_was_published_meanwhile_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lock = tmp_path / "file", fcntl.flock
+
+    def lock_late(file: BinaryIO, mode: int) -> None:
+        Path(file.name).replace(path)  # as the writer would, whose draft it was
+        lock(file, mode)
+
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    with new_draft(tmp_path, path.name) as (draft, file):
+        file.write(b"second")
+        assert path.read_bytes() == b""
+        assert not draft.samefile(path)
+        draft.unlink()
+    assert path.read_bytes() == b""
 
 
 def test_a_name_taken_by_a_folder_is_a_named_error(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
     python -m qa_pipeline_tests.benchmarks.robustness.measure_kills FOLDER … --kills 20 [--edit]
 
 One run is left alone, the other is killed when the server has been asked so many times, drawn at random over
-the whole run. Afterwards every table but the account of calls must be the same, no request whose reply was
-stored may have been asked again, and no more requests repeated than were in flight at the kills.
+the whole run. Afterwards every table but the account of calls must be the same, no temporary file may be
+there, no request whose reply was stored may have been asked again, and no more requests repeated than were in
+flight at the kills.
 
 With `--edit` a document of the killed run changes at each kill; its tables are then compared with those of a
 run from cold caches over what the corpus has become.
@@ -136,6 +137,7 @@ def main() -> None:
                 "answered_again": stats["answered_again"],
                 "most_repeats_allowed": ran["kills"] * options.workers,
                 "stored_and_asked_again": asked_again(folder / "killed"),
+                "temporary_files": len([*(folder / "killed").rglob(".*.tmp")]),
                 "tables": len(calm_tables),
                 "tables_that_differ": sorted(dict(calm_tables.items() ^ killed_tables.items())),
             }

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import httpx
 import polars as pl
@@ -130,8 +131,8 @@ def test_a_decision_that_cannot_be_written_says_why_and_leaves_the_earlier_ones(
     page = client.get(link).text
     form = {name: hidden(page, name) for name in ("form_token", "content_sha256", "seen")}
 
-    def fail(path: Path, content: bytes) -> None:
-        path.write_bytes(content[: len(content) // 2])
+    def fail(file: BinaryIO, content: bytes) -> None:
+        file.write(content[: len(content) // 2])
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
