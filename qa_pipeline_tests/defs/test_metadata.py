@@ -159,8 +159,8 @@ def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set
     reachable = finished.with_settings(review={"url": "https://review.example.org/"})
     link = "https://review.example.org/?list=waiting&batch=b1"
     for project, shown in ((finished, None), (reachable, dg.MetadataValue.url(link))):
-        (event,) = project.build("b1", "verdicts").asset_materializations_for_node("verdicts")
-        assert event.metadata.get("review") == shown
+        (event,) = project.build("b1", "verdicts").get_asset_materialization_events()
+        assert event.materialization.metadata.get("review") == shown
 
 
 def test_columns_that_name_rows_of_an_input_lead_to_its_key() -> None:
