@@ -25,7 +25,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Put `content` at `path` in one step: readers see the old file or the new one, never a part.
 
     The bytes go to a draft beside it, reach the disk, and take the name. A writer that is killed leaves the
-    old file whole, and a draft that the next writer of the file takes over. On an object store one request
+    old file whole, and a draft that the next writer of the file replaces. On an object store one request
     puts them in place.
 
     Raises:
@@ -49,8 +49,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 def new_draft(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
     """Yield an empty file `.*.tmp`, which no reader takes, to be renamed; it is deleted if the block fails.
 
-    It is the same one for each `name`, so that what a killed writer left is written over. A lock, which ends
-    with its process, tells it from the draft of a writer that is at work.
+    It has the same name for each `name`, so that the next writer replaces what a killed one left. A lock,
+    which ends with its process, tells that from the draft of a writer that is at work.
 
     Raises:
         OSError: it cannot be made.
@@ -302,17 +302,23 @@ def _stamp(info: Mapping[str, Any]) -> Version:
 def _opened_draft(folder: Path, name: str) -> tuple[Path, BinaryIO]:
     # a hash, since a name at the file system's limit must still have a draft
     draft = folder / f".{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.tmp"
+    with suppress(OSError), draft.open("rb+") as abandoned:
+        if _is_ours(abandoned, draft):
+            draft.unlink()  # not written over: its rights are those of another day
     with suppress(OSError), ExitStack() as stack:
-        file = stack.enter_context(draft.open("ab"))
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # a writer that ended between the two lines before has published what was opened
-        if os.path.samestat(os.fstat(file.fileno()), draft.stat()):
-            file.truncate(0)
+        file = stack.enter_context(draft.open("xb"))
+        if _is_ours(file, draft):
             stack.pop_all()
             return draft, file
-    # somebody else writes it, or left it there, or nothing can be locked: a draft that nobody shares
+    # somebody else writes it, or nothing can be locked: a draft that nobody shares
     draft = folder / f".{uuid.uuid4().hex}.tmp"
     return draft, draft.open("xb")
+
+
+def _is_ours(file: BinaryIO, draft: Path) -> bool:
+    """Lock an open draft; return whether it still has its name, so that nobody published or deleted it."""
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return os.path.samestat(os.fstat(file.fileno()), draft.stat())
 
 
 def _write_synced(file: BinaryIO, content: bytes) -> None:

@@ -294,22 +294,35 @@ def test_two_who_write_a_file_at_once_do_not_mix_what_they_write(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_draft_that_was_published_meanwhile_is_not_written_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_left", [True, False])
+def test_a_draft_that_was_published_meanwhile_is_neither_deleted_nor_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_left: bool
 ) -> None:
     path, lock = tmp_path / "file", fcntl.flock
+    if is_left:
+        with new_draft(tmp_path, path.name) as (_, file):
+            file.write(b"first")
 
     def lock_late(file: BinaryIO, mode: int) -> None:
-        Path(file.name).replace(path)  # as the writer would, whose draft it was
+        if not path.exists():
+            Path(file.name).replace(path)  # as the writer would, whose draft it was
         lock(file, mode)
 
     monkeypatch.setattr(fcntl, "flock", lock_late)
     with new_draft(tmp_path, path.name) as (draft, file):
         file.write(b"second")
-        assert path.read_bytes() == b""
-        assert not draft.samefile(path)
         draft.unlink()
-    assert path.read_bytes() == b""
+    assert path.read_bytes() == (b"first" if is_left else b"")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_draft_that_was_left_lends_no_rights(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with new_draft(tmp_path, path.name) as (draft, _):
+        draft.chmod(0o666)
+    write_bytes(path, b"new")
+    (tmp_path / "plain").write_bytes(b"")
+    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_name_taken_by_a_folder_is_a_named_error(tmp_path: Path) -> None:
