@@ -34,12 +34,15 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
 
     # its lines hold hosts, and parts of addresses that it cannot read
     logging.getLogger("apprise").disabled = True
-    services = [apprise.Apprise.instantiate(url.get_secret_value()) for url in urls]
-    if None in services:
-        raise SettingsError(
-            f"address {services.index(None) + 1} of monitoring.alerts.urls is none that Apprise can use, and "
-            "is not shown, since it may hold a password; https://github.com/caronc/apprise/wiki lists forms"
-        )
+    services = []
+    for number, url in enumerate(urls, start=1):
+        service = apprise.Apprise.instantiate(url.get_secret_value())
+        if service is None:
+            raise SettingsError(
+                f"address {number} of monitoring.alerts.urls is none that Apprise can use, and is not shown, "
+                "since it may hold a password; https://github.com/caronc/apprise/wiki lists forms"
+            )
+        services.append(service)
     failed = []
     for number, service in enumerate(services, start=1):
         places = apprise.Apprise()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -371,7 +371,11 @@ def _dataset_info(splits: Sequence[str]) -> bytes:
         "assistant_tag": "assistant",
         "system_tag": "system",
     }
-    conversations = {"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": tags}
+    conversations: dict[str, Any] = {
+        "formatting": "sharegpt",
+        "columns": {"messages": "messages"},
+        "tags": tags,
+    }
     names = {name: name for name in ("messages", "chosen", "rejected")}
     kinds = {"chat": conversations, "preference": {**conversations, "ranking": True, "columns": names}}
     info = {

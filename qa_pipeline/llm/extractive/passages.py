@@ -198,8 +198,8 @@ def document_name(passage: Passage, phrases: Phrases) -> str:
 def _names_something(name: str, passage: Passage, phrases: Phrases) -> bool:
     """Return whether a title has a name of its own, and not only nouns.
 
-    That is a law, an identifier, a word with a number, a capital in the title of a manual or inside a title
-    whose other words are small, or a word that the passage, too, writes as a name.
+    That is a law, an identifier, a word with a number, a capital or two nouns in the title of a manual, a
+    capital inside a title whose other words are small, or a word that the passage, too, writes as a name.
     """
     telling, words = _telling(name, passage, phrases), _TITLE_WORD.split(name)
     if not telling or phrases.law_named(name) or _STATUTE.search(name) or _NUMBERED_NAME.search(name):
@@ -208,7 +208,7 @@ def _names_something(name: str, passage: Passage, phrases: Phrases) -> bool:
         return True
     capitals = [word for word in telling if word[0].isupper()]
     if is_manual(name, phrases):
-        return bool(capitals)
+        return bool(capitals) or len(telling) > 1  # "Guide to the heating plant"
     if lexicon(passage.language).nouns_capitalised:  # "Stadtbibliothek Auental" has a noun and its name
         return any(
             first[0].isupper() and not first.endswith(phrases.adjective_endings) and second in capitals
