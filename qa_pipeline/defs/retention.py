@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import dagster as dg
 import sqlalchemy as sa
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
 ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
@@ -54,7 +56,7 @@ def purge(instance: dg.DagsterInstance, before: datetime) -> tuple[int, int]:
     Returns:
         Runs deleted, and runs that stay without the events of their steps.
     """
-    events = instance.event_log_storage
+    events = cast("SqlEventLogStorage", instance.event_log_storage)  # Dagster has no others
     ended = dg.RunsFilter(statuses=ENDED, updated_before=before)
     with events.index_connection() as index:
         holders = {run_id for (run_id,) in index.execute(HOLDERS)}

@@ -25,7 +25,7 @@ class WatchedRunLauncher(dg.DefaultRunLauncher):
         A server that does not answer may be about to: its runs are taken for alive until one answers in its
         place. Without a server no run could be started anew anyway.
         """
-        client = self._get_grpc_client_for_termination(run.run_id)
+        client = self._get_grpc_client_for_termination(run.run_id)  # type: ignore[no-untyped-call]
         if client is None:
             return CheckRunHealthResult(WorkerStatus.FAILED, "It was started by no server.")
         try:

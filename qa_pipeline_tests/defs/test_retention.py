@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
-from dagster._core.storage.event_log.base import PartitionKeyFilter
+from dagster._core.event_api import PartitionKeyFilter
 
 from qa_pipeline.defs.retention import purge
 from qa_pipeline_tests.defs.project import Project, instance_at
