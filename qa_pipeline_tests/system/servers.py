@@ -57,6 +57,11 @@ class Servers:
         shutil.copy(DAGSTER_YAML, self.home / "dagster.yaml")
         self.port = free_port()
 
+    @property
+    def address(self) -> str:
+        """The address of the webserver."""
+        return f"http://127.0.0.1:{self.port}"
+
     @contextmanager
     def running(self, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         """A process of Dagster's, stopped at the end; what it printed is in a file of the folder."""
@@ -95,7 +100,7 @@ class Servers:
         """The answer to a GraphQL query."""
         body = json.dumps({"query": query, "variables": variables}).encode()
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/graphql", body, {"Content-Type": "application/json"}
+            f"{self.address}/graphql", body, {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=LIMIT) as response:
             answer: Json = json.load(response)
