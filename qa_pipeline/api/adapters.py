@@ -130,7 +130,7 @@ def inspect_scorer(contexts: str = "contexts", model: AnyModel | None = None) ->
     """
     from inspect_ai.scorer import Score, mean, scorer, stderr
 
-    @scorer(metrics=[mean(), stderr()], name=NAME)
+    @scorer(metrics=[mean(), stderr()], name=NAME)  # type: ignore[untyped-decorator, unused-ignore]
     def supported() -> Any:
         async def score_sample(state: Any, target: Any) -> Any:
             answer = state.output.completion

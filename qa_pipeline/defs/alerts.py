@@ -75,7 +75,7 @@ def _ended(
     instance: dg.DagsterInstance, kind: dg.DagsterEventType, after: int | None
 ) -> list[dg.EventLogRecord]:
     """Return the events of runs that ended after one, in order; without one the last of all."""
-    since = dg.RunStatusChangeRecordsFilter(kind, after_storage_id=after)
+    since = dg.RunStatusChangeRecordsFilter(kind, after_storage_id=after)  # type: ignore[arg-type]
     limit = 1 if after is None else MOST_RUNS
     return list(instance.fetch_run_status_changes(since, limit=limit, ascending=after is not None).records)
 

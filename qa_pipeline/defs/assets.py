@@ -138,7 +138,7 @@ class _BatchStep:
     @property
     def batch(self) -> str:
         """Return the name of the batch."""
-        return self.context.partition_key
+        return str(self.context.partition_key)
 
     def results(self) -> Iterator[Made | dg.AssetCheckResult]:
         """Make and check what the run is to, in order; stop at nothing that can still be made."""

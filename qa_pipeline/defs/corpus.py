@@ -12,8 +12,10 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import cast
 
 import dagster as dg
+from dagster._core.storage.runs import SqlRunStorage
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
@@ -113,7 +115,7 @@ def read_reports(
         reports = Reports.model_validate_json(layout.listings.read_bytes())
     except (FileNotFoundError, ValidationError):  # every batch is read once more
         reports = Reports()
-    storage = instance.run_storage.get_run_storage_id()
+    storage = cast("SqlRunStorage", instance.run_storage).get_run_storage_id()
     if reports.storage != storage:
         reports = Reports(storage=storage)
     ids, wanted = latest_ids(instance, CORPUS, batches), set(batches)

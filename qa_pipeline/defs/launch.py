@@ -21,7 +21,7 @@ from qa_pipeline.defs.base import (
     running_batches,
 )
 from qa_pipeline.defs.checks import WARNS
-from qa_pipeline.defs.corpus import corpus_of, report_batches
+from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
@@ -44,6 +44,26 @@ SILENT = "silent"
 """The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
+
+
+def batch_definitions(resources: Resources, watch: StageObserver = no_observer) -> dg.Definitions:
+    """Return what a batch is built of: its assets, their job and what they use.
+
+    Args:
+        resources: settings, embedder and models.
+        watch: called for every stage that starts.
+    """
+    return dg.Definitions(
+        assets=[corpus, *build_assets(resources.settings)],
+        jobs=[build_batch],
+        resources={
+            "resources": resources,
+            "watch": dg.ResourceDefinition.hardcoded_resource(watch),
+        },
+        # All steps of a run share a process, and with it one import of sentence-transformers (8 to 14 s)
+        # and one embedding model in memory. Runs are what goes on in parallel.
+        executor=dg.in_process_executor,
+    )
 
 
 def materialize_batches(
@@ -80,12 +100,10 @@ def _outcomes(
     force: bool,
 ) -> Iterator[BatchOutcome]:
     """Yield the outcome of each batch as it is there."""
-    from qa_pipeline.defs.location import build_definitions  # it holds the job of this file
-
     settings = resources.settings
     collect_replies(resources)
     definitions = dg.Definitions.merge(
-        build_definitions(settings, resources=resources, watch=watch),
+        batch_definitions(resources, watch),
         dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
     )
     job = definitions.resolve_job_def(build_batch.name)
@@ -103,7 +121,7 @@ def _outcomes(
 
 
 class BatchesConfig(dg.Config):
-    """What the job `build_batches` is told."""
+    """Say which batches the job `build_batches` is to build."""
 
     batches: list[str] = Field([], description="Names of batches; none stands for all of the corpus.")
     force: bool = Field(False, description="Run batches too in which nothing changed; nothing is paid twice.")

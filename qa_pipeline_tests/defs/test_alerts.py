@@ -53,7 +53,7 @@ class Alerts:
         result = self.sensor(context)
         if isinstance(result, dg.SensorResult):
             self.cursor = result.cursor
-            result = result.skip_reason  # type: ignore[assignment]
+            result = result.skip_reason
         return str(result.skip_message)  # type: ignore[union-attr]
 
 

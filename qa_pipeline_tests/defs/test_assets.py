@@ -225,7 +225,7 @@ def test_an_asset_is_made_from_the_versions_of_its_own_batch_whatever_other_runs
         other = {"dagster/data_version": "of another batch"}
         event = dg.AssetMaterialization("chunks", partition="b2", tags=other)
         project.instance.report_runless_asset_event(event)
-        return links.run(run)
+        return cast("pl.DataFrame", links.run(run))
 
     monkeypatch.setitem(cast("dict[str, Stage]", STAGES), "links", replace(links, run=meanwhile))
     project.report("b1", "b2")
@@ -272,7 +272,10 @@ def test_an_error_names_the_asset_at_which_it_arose(project: Project) -> None:
     project.write("b1", "this is no pair", file="pairs.parquet")
     project.report("b1")
     (failure,) = [event for event in project.build("b1").all_events if event.is_step_failure]
-    assert "\nin pairs" in failure.step_failure_data.error.cause.message
+    error = failure.step_failure_data.error
+    assert error is not None
+    assert error.cause is not None
+    assert "\nin pairs" in error.cause.message
 
 
 def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(finished: Project) -> None:

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.base import document_batches
+from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.defs.corpus import corpus_sensor
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
@@ -96,7 +96,7 @@ def test_a_batch_that_is_deleted_while_it_runs_is_named_and_takes_no_other_down(
 
 def test_a_partition_without_a_folder_fails_with_what_is_missing(project: Project) -> None:
     project.report("b1")
-    project.instance.add_dynamic_partitions(document_batches.name, ["nobody"])
+    project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["nobody"])
     ran = project.build("nobody")
     failures = [event.step_failure_data for event in ran.get_step_failure_events()]
     (message,) = (data.error.to_string() for data in failures if data.error)

@@ -309,7 +309,9 @@ def test_a_job_over_many_batches_runs_each_apart_and_a_bad_one_stops_no_other(pr
     project.write("b3")
     result = build_many(project)
     (failure,) = [event for event in result.all_events if event.is_step_failure]
-    assert "1 of 3 batches failed: b2" in failure.step_failure_data.error.message
+    error = failure.step_failure_data.error
+    assert error is not None
+    assert "1 of 3 batches failed: b2" in error.message
     assert runs_of_batches(project) == {"b1": "SUCCESS", "b2": "FAILURE", "b3": "SUCCESS"}
     assert project.table("training_examples", "b3").height > 0
     assert (project.reason("b1"), project.reason("b3")) == (None, None)

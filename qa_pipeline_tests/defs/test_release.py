@@ -70,7 +70,7 @@ def test_materialize_all_publishes_only_where_its_configuration_says_so(finished
             **launch,
         )
         assert result.success
-        return result.asset_materializations_for_node("release")
+        return list(result.asset_materializations_for_node("release"))
 
     assert releases(other) == []
     assert not (finished.settings.out / "releases").exists()

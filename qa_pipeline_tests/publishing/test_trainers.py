@@ -47,7 +47,7 @@ def tokenizer() -> "PreTrainedTokenizerFast":
     of_bytes = Tokenizer(BPE({sign: place for place, sign in enumerate(signs)}, []))
     of_bytes.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     of_bytes.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=of_bytes, eos_token="</s>", pad_token="<pad>", chat_template=TEMPLATE
     )
 
@@ -56,7 +56,12 @@ def tokenizer() -> "PreTrainedTokenizerFast":
 def model(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedModel":
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    sizes: dict[str, Any] = {
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+    }
     return LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes))
 
 
@@ -72,12 +77,12 @@ def read(path: Path, tmp_path: Path) -> Dataset:
 def test_trl_fine_tunes_on_conversations(
     written: Path, tmp_path: Path, tokenizer: "PreTrainedTokenizerFast", model: "PreTrainedModel", name: str
 ) -> None:
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTConfig, SFTTrainer  # type: ignore[attr-defined]
 
     data = read(written / name / "train.jsonl", tmp_path)
     options = SFTConfig(str(tmp_path), use_cpu=True, report_to="none", max_steps=1, max_length=None)
     trainer = SFTTrainer(model, options, train_dataset=data, processing_class=tokenizer)
-    row = next(iter(trainer.train_dataset))
+    row = next(iter(trainer.train_dataset))  # type: ignore[arg-type]
     text = f"system:Be brief.</s>user:{QUESTION}</s>assistant:{ANSWER}</s>"
     assert tokenizer.decode(row["input_ids"]) == text
     if name == "prompt_completion":
@@ -89,12 +94,12 @@ def test_trl_fine_tunes_on_conversations(
 def test_trl_prefers_the_chosen_answer(
     written: Path, tmp_path: Path, tokenizer: "PreTrainedTokenizerFast", model: "PreTrainedModel"
 ) -> None:
-    from trl import DPOConfig, DPOTrainer
+    from trl import DPOConfig, DPOTrainer  # type: ignore[attr-defined]
 
     data = read(written / "preference" / "train.jsonl", tmp_path)
     options = DPOConfig(str(tmp_path), use_cpu=True, report_to="none", max_steps=1, max_length=None)
     trainer = DPOTrainer(model, deepcopy(model), options, train_dataset=data, processing_class=tokenizer)
-    row = next(iter(trainer.train_dataset))
+    row = next(iter(trainer.train_dataset))  # type: ignore[arg-type]
     texts = {name: tokenizer.decode(ids) for name, ids in row.items() if name.endswith("_ids")}
     assert texts == {
         "prompt_ids": f"system:Be brief.</s>user:{QUESTION}</s>assistant:",

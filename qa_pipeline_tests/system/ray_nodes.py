@@ -19,7 +19,7 @@ RUN_WORKER = "dagster api execute_run"
 STANDS = b"This command will now block forever"
 TRIES = 10
 """Ray (2.60) gives a node 30 seconds to start: too few on a busy machine, and no setting says more."""
-_RAY = Path(sys.executable).with_name("ray")
+_RAY = str(Path(sys.executable).with_name("ray"))
 
 
 class Node:

@@ -106,7 +106,7 @@ def proxy(deployment: Deployment) -> Iterator[Callable[[str | None], int]]:
         except urllib.error.HTTPError as refusal:
             return refusal.code
 
-    options = ["-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", "error.log"]
+    options = ("-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", "error.log")
     main = f"daemon off; pid {folder}/nginx.pid;"
     with subprocess.Popen(["nginx", *options, "-g", main]) as process:
         deployment.wait(lambda: accepts(port), "the proxy listens")

@@ -138,7 +138,7 @@ def _by_inspect(rows: Sequence[Row]) -> list[float | None]:
     from inspect_ai.model import ModelOutput
     from inspect_ai.solver import solver
 
-    @solver
+    @solver  # type: ignore[untyped-decorator, unused-ignore]
     def recorded() -> Any:  # a mocked model would fetch a tokenizer to count by
         async def solve(state: Any, generate: Any) -> Any:
             state.output = ModelOutput.from_content("recorded", state.metadata["answer"])

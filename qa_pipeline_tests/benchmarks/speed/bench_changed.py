@@ -112,7 +112,7 @@ class _Runs:
 
 
 def _command(folder: Path, server: Served, words: Sequence[str], profile: Path | None = None) -> None:
-    program = ("-c", COMMAND)
+    program: tuple[str, ...] = ("-c", COMMAND)
     if profile:
         file = folder / "start.py"
         file.write_text(COMMAND, encoding="utf-8")

@@ -22,11 +22,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import dagster as dg
+from dagster._core.storage.runs import SqlRunStorage
 from sqlalchemy import text
 
 from qa_pipeline.defs.assets import build_assets
@@ -107,6 +109,10 @@ class Daemon:
         self.repository = definitions.get_repository_def()
         self.cursors: dict[str, str] = {}
         self.requested: dict[str, list[str]] = {}
+
+    def tick(self, name: str, number: int) -> tuple[Seconds, int]:
+        """Take a tick of a sensor, or of the schedule."""
+        return self.nightly(number) if name == "nightly" else self.sensor(name)
 
     def sensor(self, name: str) -> tuple[Seconds, int]:
         """Return seconds, and how many batches were reported or requested."""
@@ -198,12 +204,12 @@ def main() -> None:
         new = [f"n{number:06}" for number in range(options.changed - edited)]
         project.write(names[0], _TEXT)
         project.launch(names[0])
-        copy_batch(project, *names[:2], names[2:])
+        copy_batch(project, names[0], names[1], names[2:])
         daemon = Daemon(project)
         listings = corpus_of(project.settings).listing_fingerprints(names)
         ids = latest_ids(instance, CORPUS, names)
         reports = Reports(
-            storage=instance.run_storage.get_run_storage_id(),
+            storage=cast("SqlRunStorage", instance.run_storage).get_run_storage_id(),
             by_batch={batch: (ids[batch], str(listings[batch])[:FINGERPRINT_LENGTH]) for batch in names},
         )
         project.resources.layout.listings.write_text(reports.model_dump_json())
@@ -213,10 +219,7 @@ def main() -> None:
         figures = {}
         for kind in options.only:
             with profile if options.profile else nullcontext():
-                figures[kind] = take_ticks(
-                    daemon.nightly if kind == "nightly" else lambda number, kind=kind: daemon.sensor(kind),
-                    options.ticks,
-                )
+                figures[kind] = take_ticks(partial(daemon.tick, kind), options.ticks)
         if options.profile:
             profile.dump_stats(options.profile)
         print_json(
