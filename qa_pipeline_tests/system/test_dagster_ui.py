@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.publishing.release import publish_release
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.end_to_end import invoke
@@ -35,7 +36,11 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         page.set_default_timeout(MOST_WAITED)
         servers.wait(lambda: registered(servers) == {"b2"}, "the sensor registers the batch")
         project.write("b1")
-        servers.wait(lambda: registered(servers) == {"b1", "b2"}, "a tick registers the new folder")
+        with dg.DagsterInstance.from_config(str(servers.home)) as instance:
+            servers.wait(
+                lambda: instance.get_materialized_partitions(CORPUS) == {"b1", "b2"},
+                "ticks register the new folder, and report its content once it has settled",
+            )
 
         for batch in ("b1", "b2"):
             materialize(page, servers, batch)
