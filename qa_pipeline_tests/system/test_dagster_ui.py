@@ -17,7 +17,7 @@ from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.servers import LIMIT, LOCATION, Servers
-from qa_pipeline_tests.system.test_backfill import ended, registered
+from qa_pipeline_tests.system.test_backfill import ended
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
     project.write("b2", GUIDE.format(name="b2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
     with servers.webserver(), servers.daemon(), person(browser, servers.address) as page:
         page.set_default_timeout(MOST_WAITED)
-        servers.wait(lambda: registered(servers) == {"b2"}, "the sensor registers the batch")
+        servers.wait(lambda: servers.registered() == {"b2"}, "the sensor registers the batch")
         project.write("b1")
         with dg.DagsterInstance.from_config(str(servers.home)) as instance:
             servers.wait(
