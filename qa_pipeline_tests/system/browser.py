@@ -45,7 +45,11 @@ def person(browser: Browser, address: str) -> Iterator[Page]:
     page.on("pageerror", lambda error: problems.append(f"script: {error}"))
     page.on(
         "request",
-        lambda request: None if request.url.startswith((origin, "data:")) else problems.append(request.url),
+        lambda request: (
+            None
+            if request.url.startswith((origin, f"blob:{origin}", "data:"))
+            else problems.append(request.url)
+        ),
     )
     page.goto(address)
     yield page

@@ -87,7 +87,7 @@ def expect_passed_checks(page: Page, servers: Servers) -> None:
     """Expect the blocking checks of the ledger as passed, and names that set the others apart."""
     page.goto(f"{servers.address}/assets/verdicts?view=checks")
     for name in BLOCKING:
-        check = page.locator("span", has=page.get_by_title(name, exact=True)).filter(has_text="Passed")
+        check = page.locator("span", has=page.get_by_title(name, exact=True)).filter(has_text="Succeeded")
         expect(check.first).to_be_visible(timeout=MOST_WAITED)
     expect(page.get_by_title("warns_yield", exact=True)).to_be_visible()
 
