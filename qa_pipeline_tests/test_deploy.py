@@ -39,21 +39,21 @@ def test_runs_that_ask_a_model_are_limited_before_they_start(instance: dg.Dagste
 
 def test_a_run_that_a_gate_a_model_or_an_exception_ended_is_not_retried(tmp_path: Path) -> None:
     project = Project(tmp_path, instance_at(tmp_path / "home"))
-    for batch in ("gate", "model", "exception"):
+    for batch in ("gate1", "model1", "exception1"):
         project.write(batch)
-    project.write("exception", "this is no pair", file="pairs.parquet")
-    project.report("gate", "model", "exception")
+    project.write("exception1", "this is no pair", file="pairs.parquet")
+    project.report("gate1", "model1", "exception1")
     strict = project.with_settings(quality={"min_pass_rate": 1.0})
-    strict.build("gate")
-    project.build("exception")
+    strict.build("gate1")
+    project.build("exception1")
     project.model.broken = PermanentModelError("the key is refused")
-    project.build("model")
+    project.build("model1")
     runs = {run.tags["dagster/partition"]: run for run in project.instance.get_runs()}
     assert {run.status for run in runs.values()} == {dg.DagsterRunStatus.FAILURE}
     assert {batch: run.tags.get("dagster/will_retry") for batch, run in runs.items()} == {
-        "gate": "false",
-        "model": "false",
-        "exception": "false",
+        "gate1": "false",
+        "model1": "false",
+        "exception1": "false",
     }
 
 

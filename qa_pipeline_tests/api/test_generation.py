@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.api.generation import generate
 from qa_pipeline.errors import InputError
 
-TEXT = """# Fees of the library
+TEXT = """# Fees of the library of Auental
 
 | Reader | Late fee |
 |---|---|

@@ -542,7 +542,7 @@ def test_cells_that_spreadsheets_convert_are_marked_as_text_and_come_back(text: 
     assert _as_written(cell) == text
 
 
-BOILER = """# Boiler
+BOILER = """# Manual of the Fjell 8 boiler
 
 ## Filling
 
@@ -556,7 +556,7 @@ The safety valve of the boiler opens at 3 bar.
 
 The warranty of the boiler lasts 5 years after delivery.
 """
-PUMP = """# Pump
+PUMP = """# Manual of the Fjell 9 pump
 
 ## Pressure
 

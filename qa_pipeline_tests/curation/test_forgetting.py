@@ -26,7 +26,7 @@ DECIDED = {True: "pbrt.md", False: "pigments.md"}
 SHARED = "Every plant of the company is inspected by an engineer once a year."
 
 
-COLOURS = "# Pigments\n\n" + "\n".join(
+COLOURS = "# Handbook of crimson pigments\n\n" + "\n".join(
     f"## Crimson {one}\n\nCrimson {one} is a mineral that painters of {one} grind for {n + 2} hours.\n"
     for n, one in enumerate(("lake", "ochre", "umber", "sienna", "vermilion", "madder", "cochineal"))
 )

@@ -32,7 +32,7 @@ def test_a_check_that_fails_in_a_later_run_withdraws_what_was_published(
 ) -> None:
     strict = both_finished.with_settings(quality={"min_pass_rate": 1.0})
     if changed:
-        both_finished.write("b1", GUIDE.format(name="other"))
+        both_finished.write("b1", GUIDE.format(name="b7"))
     assert strict.launch("b1")["b1"].outcome == "failed"
     assert set(published(both_finished.resources.layout)) == {"b2"}
     assert reasons(both_finished) == {"b1": "gate_failed"}

@@ -314,7 +314,7 @@ def test_the_cursor_holds_no_batch_that_rests(corpus: Path) -> None:
     ticker.tick(), ticker.tick()
     write(corpus / "b3" / "a.txt", "A third batch.")
     ticker.tick()
-    assert [name for name in ("b1", "b2", "b3") if name in str(ticker.cursor)] == ["b3"]
+    assert [name for name in ("b1", "b2", "b3") if f'"{name}"' in str(ticker.cursor)] == ["b3"]
 
 
 def test_another_instance_hears_of_every_batch_though_the_output_folder_is_old(corpus: Path) -> None:

@@ -30,11 +30,11 @@ _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
 )
 _OWN_NAME = re.compile(
-    rf"(?!e[{CAPITALS}])[\w.-]*[{SMALL}][{CAPITALS}][\w.-]*|\w+\(\)|[{CAPITALS}]{{2,}}[{SMALL}]{{2,}}\w*"
+    rf"(?!e[{CAPITALS}])[\w.-]{{0,60}}[{SMALL}][{CAPITALS}][\w.-]{{0,60}}|\w+\(\)|[{CAPITALS}]{{2,}}[{SMALL}]{{2,}}\w*"
 )
 """A word that is nothing but a name: "SQLite", "get()"; an abbreviation may be common, and "eBook" is."""
 _MANUAL_PAGE = re.compile(r"([\w.+:-]+)\(\d\w{0,3}\)")
-_TITLE_PARTS = re.compile(r"\s+(?:-{1,3}|[–—|·])\s+|:\s+")
+_TITLE_PARTS = re.compile(r"(?<!\s)\s+(?:-{1,3}|[–—|·])\s+|:\s+")
 _TITLE_WORD = re.compile(r"[\s,()'’/]+|(?<=\w)[-‐](?=\w)")
 _STATUTE = re.compile(r"\(\d{4}:\d+\)")
 _NUMBERED_NAME = re.compile(rf"(?<!\S)[{CAPITALS}][^\W\d]+ \d|(?<!\S)\w+ v?\d+\.\d")

@@ -52,7 +52,7 @@ A residual-current device is a switch that cuts the power when current leaks to 
 
 The account of the pump is {} and is closed at night because a cold night costs power."""
 SENTENCE = f"The valve of {GUIDE['email'].said} closes at 12 bar and is drained within 10 minutes."
-VALVES = f"# Valves\n\n{SENTENCE}\n\n## Safety\n\n{FACTS.format(GUIDE['iban'].said)}\n"
+VALVES = f"# Fjell 8 valves\n\n{SENTENCE}\n\n## Safety\n\n{FACTS.format(GUIDE['iban'].said)}\n"
 NAMED_PATH = f"{FOLDER.written}/{NAMED.written}.md"
 
 
@@ -227,7 +227,7 @@ def test_paths_titles_and_origins_say_what_may_be_said(ran: Ran) -> None:
     by_status = {row["status"]: row for row in rows(ran)}
     assert by_status["failed"]["path"].startswith("empty ")
     assert by_status["skipped"]["path"].endswith(".xyz")
-    named = next(row for row in rows(ran) if row["title"] == "Valves")
+    named = next(row for row in rows(ran) if row["title"] == "Fjell 8 valves")
     assert named["path"].endswith(".md")
     assert by_status["duplicate"]["detail"] == f"same bytes as {named['path']}"
     assert named["source_uri"].startswith("https://host.example/")
@@ -245,7 +245,7 @@ def test_imported_pairs_still_rest_on_the_document_whose_path_and_text_were_mask
 
 
 def test_an_item_has_one_token_in_documents_and_imported_pairs(ran: Ran) -> None:
-    text = next(row["text"] for row in rows(ran) if row["title"] == "Valves")
+    text = next(row["text"] for row in rows(ran) if row["title"] == "Fjell 8 valves")
     answers = ran.table("pairs").filter(pl.col("question") == "Which valve closes at 12 bar?")["answer"]
     assert answers[0] in text
 

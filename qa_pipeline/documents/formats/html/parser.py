@@ -169,10 +169,9 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
         " ".join(node.text().split()) if node is not None else "" for node in (heading, title)
     )
     # "FAQ — restic documentation" says more than its heading "FAQ", and "SYNOPSIS" nothing
-    if heading_text in title_text or all(word in _EMPTY for word in heading_text.lower().split()):
-        heading_text = title_text
+    says_more = heading_text in title_text or all(word in _EMPTY for word in heading_text.lower().split())
     return {
-        "title": heading_text or None,
+        "title": (title_text or None) if says_more else None,  # the heading is found in the text
         "language": declared_language(language),
         "source_uri": _attribute_of(tree, "link[rel=canonical]", "href"),
         "licence": _attribute_of(tree, "meta[name=license], meta[name=licence]", "content")
