@@ -20,7 +20,8 @@ import re
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _ESCAPE_OR_PATH = re.compile(
     r"""(?P<path> (?: (?<![^\s"'(\[<=,;]) | (?<=\\[nrt]) )
-            (?: [A-Za-z]:\\(?!["\\n]|u[0-9a-fA-F]{4}) | [A-Za-z]:\\(?=n[a-z]) | \\\\[\w.-]+\\(?=[^ntu"\\/]) )
+            (?: [A-Za-z]:\\(?!["\\n]|u[0-9a-fA-F]{4}) | [A-Za-z]:\\(?=n[a-z])
+              | \\\\[\w.-]+\\(?=[^ntu"\\/])(?!r\b) )
             (?: [^\s"<>|*?\\] | \\(?!"|[nrt]\b) )* )
         | \\ (?P<escape> u[0-9a-fA-F]{4} | . ) (?= (?P<rest> [a-zA-Z]* ) )""",
     re.VERBOSE | re.DOTALL,

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.backslashes import keep_backslashes
@@ -44,6 +44,7 @@ def test_a_path_stays_what_it_is_written_once_or_escaped(parts: list[str], drive
     assert read(f"Open {path} and go on.".replace("\\", "\\\\")) == f"Open {path} and go on."
 
 
+@example(r"\0\r")
 @given(st.text('\\"nrtbfuau019 {}:C', max_size=40))
 def test_what_is_kept_once_is_kept_and_no_control_character_of_an_escape_is_left(raw: str) -> None:
     kept = keep_backslashes(f'"{raw}"')
