@@ -1,4 +1,4 @@
-"""What assets, checks, schedules and sensors share: versions, resources, partitions, progress, records."""
+"""Versions, resources, partitions, progress and records, shared by assets, checks, schedules and sensors."""
 
 import os
 import socket

@@ -82,8 +82,8 @@ def column_lineage(table: Table, inputs: Iterable[str]) -> dict[str, Any]:
         ]
         for column in table.columns
     }
-    named = {name: keys for name, keys in columns.items() if keys}
-    return {"dagster/column_lineage": dg.TableColumnLineage(named)} if named else {}
+    traced = {name: keys for name, keys in columns.items() if keys}
+    return {"dagster/column_lineage": dg.TableColumnLineage(traced)} if traced else {}
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def purge(instance: dg.DagsterInstance, before: datetime) -> tuple[int, int]:
     deleted = shortened = 0
     for run_id in instance.get_run_ids(ended):
         if run_id in holders:
-            with events.run_connection(run_id) as own:
-                shortened += bool(own.execute(PROGRESS, {"run": run_id}).rowcount)
+            with events.run_connection(run_id) as run_events:
+                shortened += bool(run_events.execute(PROGRESS, {"run": run_id}).rowcount)
         else:
             instance.delete_run(run_id)
             deleted += 1
@@ -81,8 +81,8 @@ def _shrink(events: SqliteEventLogStorage, run_id: str, *, is_deleted: bool) -> 
     if is_deleted:
         Path(events.path_for_shard(run_id)).unlink(missing_ok=True)
         return
-    with events.run_connection(run_id) as own:
-        own.execute(sa.text("VACUUM"))
+    with events.run_connection(run_id) as run_events:
+        run_events.execute(sa.text("VACUUM"))
 
 
 @dg.op

@@ -71,20 +71,20 @@ def rebought_pairs(resources: Resources, batch: str, chunks: pl.DataFrame, model
     rows = still_valid(by_model, chunks, settings.generation, settings.llm, guidance, names)
     valid = pl.col("question_id").is_in([row["question_id"] for row in rows])
 
-    asked = requests.questions(by_model)
-    stored = stored_keys(resources, [request.key for request in asked.values()], model)
-    bought = {targets for targets, request in asked.items() if request.key not in stored}
+    question_requests = requests.questions(by_model)
+    stored = stored_keys(resources, [request.key for request in question_requests.values()], model)
+    bought = {targets for targets, request in question_requests.items() if request.key not in stored}
     lost = questions.filter(~valid).filter(
         pl.col("target_chunk_ids").map_elements(lambda ids: tuple(ids) in bought, pl.Boolean())
     )
 
     drafts = paid.select("question_id", "draft", "pair_id", "generator", written_with="prompt_hash")
     answered = questions.filter(valid, pl.col("drafted_answer").is_null()).join(drafts, on="question_id")
-    kept = set(answered.filter(made_by("generator", model))["pair_id"])
+    of_this_model = set(answered.filter(made_by("generator", model))["pair_id"])
     keys = {}
     for row, typed in zip(answered.to_dicts(), typed_rows(answered, QuestionDraftRow), strict=True):
         request = requests.answer(typed, requests.passages(row["passage_ids"]) or [])
-        if row["pair_id"] not in kept or row["written_with"] != request.prompt_hash:
+        if row["pair_id"] not in of_this_model or row["written_with"] != request.prompt_hash:
             keys[row["pair_id"]] = request.key
     stored = stored_keys(resources, list(keys.values()), model)
     rewritten = {pair_id for pair_id, key in keys.items() if key not in stored}

@@ -257,7 +257,7 @@ def local_copy(folder: Path) -> Iterator[Path]:
 
 
 Version = tuple[int | str, int]
-"""What changes when a file is written: time in ns, or hash of a store, and size in bytes."""
+"""The time of writing in ns, or a hash of the store, and the size in bytes: a write changes them."""
 
 
 def version_of(path: Path) -> Version | None:

@@ -190,9 +190,9 @@ def document_name(passage: Passage, phrases: Phrases) -> str:
     names = [heading_name(part.capitalize() if part.isupper() else part, phrases) for part in parts]
     names = sorted(filter(None, names), key=lambda name: not is_manual(name, phrases))
     beside_manual = any(not _telling(name, passage, phrases) for name in names) and is_manual(title, phrases)
-    named = (name for name in names if _names_something(name, passage, phrases))
+    proper = (name for name in names if _names_something(name, passage, phrases))
     beside = (name for name in names if beside_manual and name.istitle() and _telling(name, passage, phrases))
-    return next(named, next(beside, ""))  # "Muttprint" beside "Manual"
+    return next(proper, next(beside, ""))  # "Muttprint" beside "Manual"
 
 
 def _names_something(name: str, passage: Passage, phrases: Phrases) -> bool:

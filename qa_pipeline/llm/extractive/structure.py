@@ -132,9 +132,9 @@ def _attribute(
             "of": phrases.relations[relation],
             "subject": subject,
         }
-        asked = fill(row.question, parts, placed=False).removesuffix("?")
-        asked = asked[:1].lower() + asked[1:]
-        question = with_place(phrases.placed, {"question": asked}, place, passage, phrases)
+        wording = fill(row.question, parts, placed=False).removesuffix("?")
+        wording = wording[:1].lower() + wording[1:]
+        question = with_place(phrases.placed, {"question": wording}, place, passage, phrases)
         if not question:
             return
         answer = fill(row.answer, {**parts, "value": value.rstrip(".")}, placed=False)
@@ -248,8 +248,8 @@ def _under_heading(body: list[Line], place: Place, passage: Passage, phrases: Ph
         speakers = lexicon(passage.language).courtesies.speakers
         subject = " ".join(word for word in heading.split() if word.lower() not in speakers)
         if lead and len(heading.split()) > 2 and not leans_on_context(subject, phrases):
-            asked = heading[:1].lower() + heading[1:]
-            if question := with_place(phrases.placed, {"question": asked}, place, passage, phrases):
+            wording = heading[:1].lower() + heading[1:]
+            if question := with_place(phrases.placed, {"question": wording}, place, passage, phrases):
                 yield _passage(question, "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
