@@ -82,6 +82,38 @@ def test_what_the_offline_default_gives_for_the_seed_examples_is_what_the_page_s
     assert all(figures[row][metric] == float(value) for row, metric, value in said)
 
 
+SUITES = Path("docs/examples/suites")
+
+
+@pytest.mark.parametrize("suite", ["legal", "medical"])
+def test_each_suite_has_ten_labelled_rows_in_each_of_three_languages(suite: str) -> None:
+    read_rows = read_rag_rows([SUITES / f"{suite}.jsonl"])
+    assert read_rows.left_out.is_empty()
+    counts = read_rows.items.group_by("language", "category").len().sort("language", "category")
+    labels = [("not_supported", 3), ("supported", 4), ("unanswerable", 3)]
+    assert counts.rows() == [(language, *label) for language in ("de", "en", "sv") for label in labels]
+    is_unanswerable = read_rows.items["category"] == "unanswerable"
+    assert (read_rows.items["must_refuse"] == is_unanswerable).all()
+    assert (read_rows.items["reference"].is_null() == is_unanswerable).all()
+
+
+def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path) -> None:
+    page = Path("docs/evaluation.md").read_text("utf-8")
+    lines = re.findall(r"^\| (\w+), (\w+) \| (\d.+) \|$", page, re.MULTILINE)
+    assert len(lines) == 3
+    means = Means(Resources(evaluation_settings(Settings(out=tmp_path))))
+    for suite, metric, cells in lines:
+        rows = read_rag_rows([SUITES / f"{suite}.jsonl"]).items
+        _, values = evaluate(rows, chosen_metrics([metric]), means)
+        is_one = (values[metric] == 1).fill_null(value=False)
+        is_right = is_one == (rows["category"] == "supported")
+        counts = [
+            f"{is_right.filter(rows['category'] == kind).sum()} of {(rows['category'] == kind).sum()}"
+            for kind in ("supported", "not_supported", "unanswerable")
+        ]
+        assert cells == " | ".join(counts)
+
+
 def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: Path) -> None:
     bare: list[dict[str, Any]] = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
     unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
