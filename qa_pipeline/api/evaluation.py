@@ -68,6 +68,7 @@ def evaluate(
     metrics: Sequence[str] | Literal["all"] | None = None,
     model: AnyModel | None = None,
     undecided: Undecided = "similarity",
+    name: str | None = None,
     worst_by: str | None = None,
     workers: int = 1,
 ) -> Report:
@@ -80,6 +81,7 @@ def evaluate(
         metrics: names of metrics; None measures the eight of the summary.
         model: decides and judges what no local step does; see `verify`.
         undecided: verdict on a statement that nothing decides: by its likeness to the contexts, or unknown.
+        name: of the data set in the report; None names the files, or "data".
         worst_by: the metric whose worst rows the page shows.
         workers: processes that evaluate rows; one where there is a model.
 
@@ -97,7 +99,7 @@ def evaluate(
         counts = evaluate_into(folder, rows, chosen, means, workers=workers)
         settings = {"model": None if decider is None else decider.name, "undecided": undecided}
         lost = left_out(faults)
-        about = About(dataset_name(rows), dataset_sha256(rows), lost, settings)
+        about = About(dataset_name(rows, name), dataset_sha256(rows), lost, settings)
         document = write_report(folder, rows, chosen, counts, about, worst_by)
         scores, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
         page = (folder / PAGE).read_text("utf-8")

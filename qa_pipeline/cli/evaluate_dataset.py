@@ -42,6 +42,10 @@ def run(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the data set in reports and comparisons. Default: those of its files."),
+    ] = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="Only this metric; repeatable. Default: all.")
     ] = None,
@@ -122,9 +126,8 @@ def run(
                 rows = answered.rows.lazy()
                 unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            about = About(
-                dataset_name(rows), dataset_sha256(stored_rows), left_out(faults), _settings_shown(means)
-            )
+            dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
+            about = About(dataset, digest, left_out(faults), _settings_shown(means))
             about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
             document = write_report(folder, rows, metrics, counts, about, worst_by)
         if as_json:

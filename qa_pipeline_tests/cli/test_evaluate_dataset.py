@@ -67,6 +67,16 @@ def test_a_data_set_becomes_a_report(folder: Path) -> None:
     assert rows["id"].to_list() == [one["id"] for one in ROWS]
 
 
+def test_a_data_set_has_the_name_it_is_given(folder: Path) -> None:
+    named = ("--name", "Boilers\nof spring", "--metric", "faithfulness", "--json")
+    ran = run(folder, written(folder, *ROWS), *named)
+    assert json.loads(ran.stdout)["dataset"] == "Boilers of spring"
+    assert "Boilers of spring" in (folder / "report" / "report.html").read_text(encoding="utf-8")
+    ran = run(folder, written(folder, *ROWS), "--replace", "--name", " ")
+    assert ran.code == BAD_INPUT
+    assert "is blank" in ran.stderr
+
+
 def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(folder: Path) -> None:
     corpus = Path(__file__).parents[2] / "data" / "corpora"
     assert invoke("run", corpus, "--out", folder / "out", "--accept-unjudged").code == OK

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
@@ -19,7 +20,7 @@ from qa_pipeline.evaluation.reports.deciders import (
 )
 from qa_pipeline.evaluation.reports.summaries import PARTS, rounded, summarise
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown
+from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown, shorten
 
 Document = dict[str, Any]
 FORMAT = 1
@@ -51,8 +52,16 @@ class About:
     settings: dict[str, Any]
 
 
-def dataset_name(rows: pl.LazyFrame) -> str:
-    """Return the names of the data sets that rows are of, as far as they are short and few."""
+def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
+    """Return the name of a data set: one line, cut; without one those of the rows, as far as they are few.
+
+    Raises:
+        InputError: the name is blank.
+    """
+    if name is not None:
+        if not (line := shorten(name, _LONGEST_NAME)):
+            raise InputError("the name of the data set is blank; give it a name, or none")
+        return line
     names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
     names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
     return first_names(names, _MOST_NAMES)
