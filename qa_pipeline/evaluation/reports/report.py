@@ -138,6 +138,7 @@ def what_to_know(document: Document) -> list[str]:
         *_few(document),
         *_left_out(document),
         *_unanswered(document),
+        *_unsplit(document),
         *_half_unknown(document),
         *_by_likeness(document),
         *_no_better_than_length(document, metric_agreement()),
@@ -161,8 +162,19 @@ def _left_out(document: Document) -> Iterator[str]:
 
 def _unanswered(document: Document) -> Iterator[str]:
     if reasons := document["settings"].get("unanswered"):
-        why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
-        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({why})."
+        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({_by_reason(reasons)})."
+
+
+def _unsplit(document: Document) -> Iterator[str]:
+    if reasons := document["settings"].get("unsplit"):
+        yield (
+            f"Without statements, since the model that should cut them failed: "
+            f"{plural(sum(reasons.values()), 'answer')} ({_by_reason(reasons)})."
+        )
+
+
+def _by_reason(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
 
 
 def _half_unknown(document: Document) -> Iterator[str]:
