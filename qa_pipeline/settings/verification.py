@@ -75,8 +75,8 @@ class VerificationSettings(Group):
     split_claims: Literal["auto", "model", "rules"] = "auto"
     """Method of splitting answers into claims. rules: by sentence, list item and table row. model: the
     verifier splits every answer further. auto: it does so only for joined clauses, pronouns and table rows
-    that are not quoted word for word from the cited passages. Evaluations heed it with --scorer model;
-    without one, and over answers in production, the rules split."""
+    that are not quoted word for word from the cited passages. Evaluations heed it with --scorer model,
+    unless --statements says otherwise; without one, and over answers in production, the rules split."""
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
     probe_passages: bool = True
