@@ -5,8 +5,8 @@
 
 Daemon, code server and webserver are those of deploy/compose.yaml on loopback, with a Postgres of the
 benchmark's own. `sensor` turns `automation_sensor` on, whose runs list `--each` batches as those of the night
-do; `backfill` launches one of all batches, as the UI does. Each batch is one short document. `--ray` runs them
-on two nodes of Ray, `--s3` writes what is made to SeaweedFS.
+do; `backfill` launches one of all batches, as the UI does. Each batch is one short document. `--ray` runs
+them on two nodes of Ray, `--s3` writes what is made to SeaweedFS.
 
 Prints a JSON line for each process of runs that has ended, so that a benchmark that is cut still tells:
 seconds of the processor a batch (those of its children included), events a batch, memory of daemon and code
