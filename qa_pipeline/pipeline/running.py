@@ -3,7 +3,7 @@
 Each table is kept as soon as it is whole. Schedules and retries are those of `qa_pipeline.defs`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,6 @@ from qa_pipeline.curation.gates.gate import EarlierFigures
 from qa_pipeline.curation.gates.gates import batch_gates, batch_yield, pair_counts, unjudged_pairs
 from qa_pipeline.curation.withdrawals import note_origin, withdraw_failed
 from qa_pipeline.errors import (
-    CorpusError,
     PermanentModelError,
     QAPipelineError,
     RepliesPendingError,

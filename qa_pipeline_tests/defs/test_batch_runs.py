@@ -24,7 +24,7 @@ from qa_pipeline.defs.batch_runs import (
     running_batches,
 )
 
-QUEUED, STARTED = dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTED
+WAITING, STARTED = dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTED
 FAILED, ENDED = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
 
 
@@ -55,7 +55,7 @@ def test_a_batch_is_running_while_a_run_of_its_own_or_one_that_lists_it_has_not_
 ) -> None:
     add_run(instance, STARTED, tags=of("b1"))
     add_run(instance, ENDED, tags=of("b2"))
-    add_run(instance, QUEUED, "build_batches", run_config=listing("b3", "b4"))
+    add_run(instance, WAITING, "build_batches", run_config=listing("b3", "b4"))
     add_run(instance, FAILED, "build_batches", run_config=listing("b5"))
     add_run(instance, STARTED, "publish_release")
     assert running_batches(instance) == {"b1", "b3", "b4"}
@@ -88,7 +88,7 @@ def test_another_run_of_a_batch_counts_while_it_goes_on_and_when_it_is_new(
 ) -> None:
     long_ago, soon = (datetime.now(UTC) + timedelta(days=days) for days in (-1, 1))
     add_run(instance, ENDED, tags=of("b1"))
-    add_run(instance, QUEUED, tags=of("b2"))
+    add_run(instance, WAITING, tags=of("b2"))
     assert has_run_since(instance, "b1", long_ago)
     assert not has_run_since(instance, "b1", soon)
     assert has_run_since(instance, "b2", soon)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.defs.batch_runs import BUILT_BY_TAG, NIGHT_TAG
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
 from qa_pipeline.errors import (
@@ -346,3 +347,27 @@ def test_runs_of_batches_name_the_run_and_the_night_that_built_them_and_count_ag
     assert builder is not None
     assert builder.run_op_concurrency is not None
     assert builder.run_op_concurrency.all_pools == {"llm"}
+
+
+def test_a_run_of_a_batch_records_little_more_than_one_event_for_each_asset_and_check(
+    finished: Project,
+) -> None:
+    (run,) = [run for run in finished.instance.get_runs() if run.job_name == "build_batch"]
+    events = [entry.dagster_event_type for entry in finished.instance.all_logs(run.run_id)]
+    results = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+    assert sum(kind in results for kind in events) == len(STAGES) + 1 + len(GATES)
+    assert len([kind for kind in events if kind not in results]) <= 10
+
+
+def test_what_a_run_was_to_make_and_did_not_is_shown_as_failed(project: Project) -> None:
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    assert strict.launch("b1")["b1"].outcome == "failed"
+    events = strict.instance.event_log_storage
+    failed = [
+        name
+        for name in (*STAGES, "exports")
+        if events.get_latest_asset_partition_materialization_attempts_without_materializations(
+            dg.AssetKey(name)
+        )
+    ]
+    assert failed == ["training_examples", "exports"]

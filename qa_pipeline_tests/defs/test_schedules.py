@@ -147,7 +147,7 @@ def test_batches_that_wait_for_their_turn_in_a_run_are_not_requested_beside_it(t
     project.instance.create_run_for_job(
         project.definitions.resolve_job_def("build_batches"),
         run_config={"ops": {"batches": {"config": {"batches": ["b1", "b2"]}}}},
-        status=dg.DagsterRunStatus.QUEUED,
+        status=dg.DagsterRunStatus.NOT_STARTED,
     )
     assert set(requested(project)) == {"b3"}
 
