@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -29,8 +30,8 @@ FAILED, ENDED = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
 
 
 @pytest.fixture
-def instance() -> dg.DagsterInstance:
-    return dg.DagsterInstance.ephemeral()
+def instance(tmp_path: Path) -> dg.DagsterInstance:
+    return dg.DagsterInstance.ephemeral(tempdir=str(tmp_path))
 
 
 def add_run(
@@ -132,7 +133,7 @@ def test_a_run_whose_process_is_gone_fails_and_with_it_the_run_that_built_its_ba
     builder = add_run(instance, STARTED, "build_batches", run_config=listing("b1", "b2"))
     of_builder = add_run(instance, STARTED, tags=of("b1", **here, **{BUILT_BY_TAG: builder}))
     typed = add_run(instance, STARTED, tags=of("b3", **here))
-    elsewhere = add_run(instance, STARTED, tags=of("b4", **here, **{HOST_TAG: "another machine"}))
+    elsewhere = add_run(instance, STARTED, tags=of("b4", **(here | {HOST_TAG: "another machine"})))
     fail_orphaned_runs(instance)
     failed = dict.fromkeys((builder, of_builder, typed), FAILED)
     assert statuses(instance) == {**failed, elsewhere: STARTED}

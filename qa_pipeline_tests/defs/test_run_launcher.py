@@ -1,5 +1,6 @@
 """What run monitoring is told of a run: whether the code server that started it still has its process."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -55,17 +56,17 @@ def test_a_run_that_no_server_started_has_failed(monkeypatch: pytest.MonkeyPatch
     assert status(monkeypatch, None) == WorkerStatus.FAILED
 
 
-def health(launcher: dg.DagsterInstance, run: dg.DagsterRun) -> WorkerStatus:
+def health(instance: dg.DagsterInstance, run: dg.DagsterRun) -> WorkerStatus:
     """What monitoring is told where the launcher itself finds no worker."""
     watched = WatchedRunLauncher()
-    watched.register_instance(launcher)
+    watched.register_instance(instance)
     return watched.check_run_worker_health(run).status
 
 
 def test_a_run_of_a_batch_is_alive_with_the_run_that_builds_it_and_one_of_the_command_line_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance = dg.DagsterInstance.ephemeral()
+    instance = dg.DagsterInstance.ephemeral(tempdir=str(tmp_path))
     monkeypatch.setattr(
         WatchedRunLauncher, "_get_grpc_client_for_termination", lambda _, run_id: CodeServer({"alive"})
     )
