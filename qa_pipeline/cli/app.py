@@ -150,9 +150,8 @@ def run(
         batches = chosen_batches(batch, corpus_batches, settings.corpus)
         prepare_folder(settings.out)
         if not batch and single is None:
-            withdraw_missing(
-                Layout(settings.out), settings.corpus, {*corpus_batches.names, *corpus_batches.refused}
-            )
+            layout = Layout(settings.out, cache=settings.cache)
+            withdraw_missing(layout, settings.corpus, {*corpus_batches.names, *corpus_batches.refused})
         _tell_loose_files(corpus_batches, settings.corpus)
         with (
             locked(settings.out, shared=True),

@@ -14,12 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.maintenance import read_calls
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import VERDICTS
@@ -40,8 +43,6 @@ def main() -> None:
     parser.add_argument("--sections", type=int, default=1, help="of each document")
     parser.add_argument("--profile", type=Path)
     arguments = parser.parse_args()
-    if arguments.batches < 2:
-        parser.error("--batches: one is changed, and others must stay as they are")
     with tempfile.TemporaryDirectory() as name, serving() as server:
         folder = Path(name)
         names = write_corpus(
@@ -86,6 +87,7 @@ class _Runs:
     def __init__(self, folder: Path, server: Served) -> None:
         self._folder, self._server = folder, server
         self._calls = 0
+        self._roles: Counter[str] = Counter()
         self._files: dict[str, str] = {}
 
     def measured(self, profile: Path | None = None) -> dict[str, Any]:
@@ -99,15 +101,17 @@ class _Runs:
         )
         seconds, cpu_after = time.perf_counter() - start, os.times()
         calls = self._server.stats()["answered"]
+        roles = Counter(call.role for call in read_calls(Database(Layout(self._folder / "out").replies)))
         files = _files(self._folder / "out")
         result = {
             "seconds": round(seconds, 1),
             "cpu_seconds": round(sum(cpu_after[2:4]) - sum(cpu[2:4]), 1),  # of child processes
             "calls": calls - self._calls,
+            "calls_by_role": dict(sorted((roles - self._roles).items())),
             "files": len(files),
             "files_written": sum(self._files.get(name) != digest for name, digest in files.items()),
         }
-        self._calls, self._files = calls, files
+        self._calls, self._roles, self._files = calls, roles, files
         return result
 
 
@@ -151,7 +155,7 @@ def _change(file: Path) -> None:
 def _accepted_by_people(out: Path, batches: Sequence[str]) -> int:
     paths = (Layout(out).table(VERDICTS.name, batch) for batch in batches)
     tables = [pl.read_parquet(path, columns=["decided_by"]) for path in paths]
-    return pl.concat(tables).filter(pl.col("decided_by") == "person").height
+    return sum(table.filter(pl.col("decided_by") == "person").height for table in tables)
 
 
 def _files(out: Path) -> dict[str, str]:
