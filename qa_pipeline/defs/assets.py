@@ -62,11 +62,11 @@ from qa_pipeline.defs.metadata import (
     verdict_preview,
 )
 from qa_pipeline.defs.schedules import unless_pending
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.retrieval.shard import dump_shard, load_shard_for
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings

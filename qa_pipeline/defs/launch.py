@@ -265,8 +265,10 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     return f"{place}: {message}"
 
 
-def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObserver) -> list[BatchOutcome]:
-    """Bring batches up to date as partitions of the instance at DAGSTER_HOME.
+def run_on_instance(
+    settings: Settings, batches: Sequence[str], watch: StageObserver, *, force: bool = False
+) -> list[BatchOutcome]:
+    """Bring batches up to date as partitions of the instance at DAGSTER_HOME; all of them with `force`.
 
     Raises:
         SettingsError: DAGSTER_HOME does not name a folder.
@@ -278,4 +280,4 @@ def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObse
             "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
         )
     with dg.DagsterInstance.get() as instance:
-        return materialize_batches(settings, batches, instance, watch)
+        return materialize_batches(settings, batches, instance, watch, force=force)

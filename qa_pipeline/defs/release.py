@@ -16,9 +16,9 @@ from qa_pipeline.defs.assets import OWNERS
 from qa_pipeline.defs.base import ResourcesParam
 from qa_pipeline.defs.batch_runs import builds_batches, running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError, ReleaseError
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release

@@ -21,6 +21,7 @@ from qa_pipeline.errors import (
     RepliesPendingError,
     TableError,
 )
+from qa_pipeline.pipeline.freshness import batch_basis, note_finished, read_finished
 from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish, run_stage
@@ -83,17 +84,27 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
 
 
 def run_batches(
-    resources: Resources, batches: Sequence[str], watch: StageObserver = no_observer
+    resources: Resources,
+    batches: Sequence[str],
+    watch: StageObserver = no_observer,
+    *,
+    force: bool = False,
 ) -> list[BatchOutcome]:
-    """Run batches one after the other; one that fails takes no other down.
+    """Bring batches up to date one after the other; one that fails takes no other down.
 
     Replies that have come in batch jobs meanwhile are stored first.
+
+    Args:
+        resources: settings and models.
+        batches: batches of the corpus.
+        watch: called for every stage that starts.
+        force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
     collect_replies(resources)
-    return [_run_alone(resources, batch, watch) for batch in batches]
+    return [_run_alone(resources, batch, watch, force=force) for batch in batches]
 
 
 def validate_pairs(
@@ -119,13 +130,25 @@ def _run_or_wait(
         return BatchOutcome(batch, "pending", error=str(error))
 
 
-def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchOutcome:
+def _run_alone(resources: Resources, batch: str, watch: StageObserver, *, force: bool) -> BatchOutcome:
     try:
-        return _run_or_wait(resources, batch, watch)
+        return _run_where_due(resources, batch, watch, force=force)
     except PermanentModelError:
         raise
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", error=str(error))
+
+
+def _run_where_due(resources: Resources, batch: str, watch: StageObserver, *, force: bool) -> BatchOutcome:
+    basis = batch_basis(resources, batch)  # before the run: what changes during it counts as changed
+    finished = None if force else read_finished(resources.layout, batch, basis)
+    if finished is not None:
+        note_origin(resources.layout, batch, resources.settings.corpus)
+        return BatchOutcome(batch, "unchanged", finished.error, finished.failed_gates)
+    outcome = _run_or_wait(resources, batch, watch)
+    if outcome.passed:
+        note_finished(resources, batch, basis, error=outcome.error, failed_gates=outcome.failed_gates)
+    return outcome
 
 
 def run_batch(
