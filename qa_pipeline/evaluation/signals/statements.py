@@ -194,7 +194,10 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
         if statement.claim.strip() and any(passage.strip() for passage in statement.passages)
     ]
     tables = statement_tables(texts)
-    claims, verdicts = _decided(tables, means)
+    claims, verdicts, failures = _decided(tables, means)
+    for statement, pair_id in zip(texts, tables.pair_ids, strict=True):
+        if pair_id in failures:
+            means.unsplit[statement.question, statement.claim] = failures[pair_id]
     by_pair: dict[str, list[Row]] = {}
     decided = claims.join(
         verdicts.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
@@ -204,7 +207,7 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
     rows_by_statement = {
         statement: by_pair[pair_id]
         for statement, pair_id in zip(texts, tables.pair_ids, strict=True)
-        if pair_id in by_pair
+        if pair_id in by_pair and pair_id not in failures
     }
     scored = {
         statement: rows
@@ -266,15 +269,22 @@ _TAKEN = (
 )
 
 
-def _decided(tables: StatementTables, means: Means) -> tuple[pl.DataFrame, pl.DataFrame]:
-    settings, verifier = means.resources.settings, means.verifier
+def _decided(tables: StatementTables, means: Means) -> tuple[pl.DataFrame, pl.DataFrame, Mapping[str, str]]:
+    """Return claims, verdicts on them, and the reasons by pair where a model should have cut and failed."""
+    settings, splitter = means.resources.settings, means.splitter
+    failures: dict[str, str] = {}
     finer = (
         None
-        if verifier is None
-        else split_by_model(tables.pairs, tables.chunks, verifier, settings.verification, settings.llm)
+        if splitter is None
+        else split_by_model(
+            tables.pairs, tables.chunks, splitter, settings.verification, settings.llm, failures=failures
+        )
     )
     # whether an answer is to the question is another metric's concern
-    return decide_statements(tables, means.resources, verifier, model_claims=finer, to_the_question=False)
+    decided = decide_statements(
+        tables, means.resources, means.verifier, model_claims=finer, to_the_question=False
+    )
+    return *decided, failures if settings.verification.split_claims == "model" else {}
 
 
 class _Scorer:
