@@ -143,13 +143,20 @@ class Reader:
 
     def _read_all(self) -> None:
         while not self._ends.wait(0.05):
-            for path in self._out.rglob("[!.]*.*"):
+            for path in self._files():
                 with suppress(FileNotFoundError):
                     status = path.stat()
                     stamp = (status.st_ino, status.st_mtime_ns)
-                    if path.suffix in _PARSERS and self._seen.get(path) != stamp:
+                    if self._seen.get(path) != stamp:
                         self._seen[path] = stamp
                         self._read(path, path.read_bytes())
+
+    def _files(self) -> Iterator[Path]:
+        """Files that a reader takes: nothing whose name, or whose folder's, begins with a dot."""
+        for folder, folders, names in os.walk(self._out):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            paths = (Path(folder, name) for name in names if not name.startswith("."))
+            yield from (path for path in paths if path.suffix in _PARSERS)
 
     def _read(self, path: Path, content: bytes) -> None:
         self.reads += 1

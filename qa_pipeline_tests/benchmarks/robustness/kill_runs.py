@@ -10,6 +10,7 @@ saw whole files alone, and no request was answered again after its reply was sto
 batches, then publishers; a store also answers 503, or each request a second late, or is killed itself.
 """
 
+import json
 import multiprocessing
 import os
 import random
@@ -139,10 +140,18 @@ def _waited(lots: random.Random) -> float:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    """All files by path, but those of caches and locks, addresses of corpora, and the account of calls."""
-    aside = {"cache", ".lock", "origins", "llm_calls"}
+    """All files by path, but those of caches and locks, addresses of corpora, and the account of calls.
+
+    Of a release its facts are there one by one, without what its calls cost, in place of the two files that
+    hold the hash of that: a call that was in flight at a kill is paid again.
+    """
+    aside = {"cache", ".lock", "origins", "llm_calls", "README.md", "manifest.json"}
     files = ((path.relative_to(out), path) for path in out.rglob("*") if path.is_file())
-    return {str(name): path.read_bytes() for name, path in files if aside.isdisjoint(str(name).split("/"))}
+    made = {str(name): path.read_bytes() for name, path in files if aside.isdisjoint(str(name).split("/"))}
+    for name in [name for name in made if name.endswith("/facts.json")]:
+        facts = json.loads(made.pop(name))
+        made |= {f"{name}#{key}": json.dumps(value).encode() for key, value in facts.items()}
+    return made
 
 
 def strike_all(
@@ -197,6 +206,7 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             address, strikes = f"s3://{BUCKET}/out", store.strikes
             environment = access(store.proxy.url)
             os.environ.update(access(store.url))
+            os.environ.update(access(store.url))
         cache = folder / "hit" / "cache"
         hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address, "QA_PIPELINE_CACHE": str(cache)})
         out = output_folder(address)
@@ -216,7 +226,7 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             "different": sorted(dict(undisturbed.items() ^ made.items())),
             "drafts": drafts(folder / "hit"),
             "torn": reader.torn,
-            "paid twice": asked_again(folder / "hit"),
+            "paid twice": asked_again(folder / "hit" / "out"),
             "asked too often": max(0, models.stats.answered - 2 * needed - 2 * len(kills)),
             "release": [check.name for check in checks if not check.holds],
         }
