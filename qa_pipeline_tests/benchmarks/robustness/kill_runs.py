@@ -205,10 +205,9 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             store = servers.enter_context(FailingStore(folder / "store").running())
             address, strikes = f"s3://{BUCKET}/out", store.strikes
             environment = access(store.proxy.url)
+            environment["QA_PIPELINE_CACHE"] = str(folder / "hit" / "out" / "cache")
             os.environ.update(access(store.url))
-            os.environ.update(access(store.url))
-        cache = folder / "hit" / "cache"
-        hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address, "QA_PIPELINE_CACHE": str(cache)})
+        hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address})
         out = output_folder(address)
         kills, runs = [], 0
         with Reader(folder / "hit") as reader:
