@@ -16,7 +16,7 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from multiprocessing.process import BaseProcess
@@ -124,7 +124,7 @@ class FailingStore:
         return seconds
 
     @property
-    def strikes(self) -> dict[str, Strike]:
+    def strikes(self) -> Mapping[str, Strike]:
         return {
             "program on a store": killed,
             "store answers 503": self.refuse,
@@ -159,11 +159,11 @@ def strike_all(
     work: Callable[[], None],
     place: Path,
     moments: list[int],
-    strikes: dict[str, Strike],
+    strikes: Mapping[str, Strike],
     lots: random.Random,
 ) -> list[dict[str, Any]]:
     """Strike when so many files are there, starting the program again where it has ended, and finish it."""
-    kills = []
+    kills: list[dict[str, Any]] = []
     process = programs.start(work)
     for moment in sorted(moments):
         if not process.is_alive():
@@ -200,7 +200,9 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
         release_files = len([*(folder / "calm" / "releases").rglob("*")])
         needed, undisturbed = models.stats.answered, contents(folder / "calm")
 
-        address, strikes, environment = str(folder / "hit" / "out"), {"program": killed}, {}
+        address = str(folder / "hit" / "out")
+        strikes: Mapping[str, Strike] = {"program": killed}
+        environment: dict[str, str] = {}
         if on_store:
             store = servers.enter_context(FailingStore(folder / "store").running())
             address, strikes = f"s3://{BUCKET}/out", store.strikes
@@ -209,7 +211,8 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             os.environ.update(access(store.url))
         hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address})
         out = output_folder(address)
-        kills, runs = [], 0
+        kills: list[dict[str, Any]] = []
+        runs = 0
         with Reader(folder / "hit") as reader:
             for work, place, files, share in (
                 (make_batches, out, batch_files, 2 / 3),
