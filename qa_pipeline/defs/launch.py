@@ -4,21 +4,27 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent
 from pydantic import Field
 
 from qa_pipeline.defs.assets import IN, build_assets
-from qa_pipeline.defs.base import (
+from qa_pipeline.defs.base import LLM_POOL, ResourcesParam
+from qa_pipeline.defs.batch_runs import (
+    BUILD_BATCHES,
+    BUILT_BY_TAG,
     HOST_TAG,
-    LLM_POOL,
+    LISTING_OP,
+    NIGHT_TAG,
     NOT_RETRIED,
     PROCESS_TAG,
-    ResourcesParam,
+    REASON_TAG,
     fail_orphaned_runs,
-    running_batches,
+    has_run_since,
 )
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
@@ -42,19 +48,24 @@ from qa_pipeline.text.rendering import first_names
 
 SILENT = "silent"
 """The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
+UNANNOUNCED = {"dagster/defer_asset_events": "true"}
+"""On a run of a batch: Dagster does not record every asset and check that the run is to make, 62 events."""
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
 
 
-def batch_definitions(resources: Resources, watch: StageObserver = no_observer) -> dg.Definitions:
+def batch_definitions(
+    resources: Resources, watch: StageObserver = no_observer, pool: str | None = LLM_POOL
+) -> dg.Definitions:
     """Return what a batch is built of: its assets, their job and what they use.
 
     Args:
         resources: settings, embedder and models.
         watch: called for every stage that starts.
+        pool: what runs are counted against; None where another run is counted in their place.
     """
     return dg.Definitions(
-        assets=[corpus, *build_assets(resources.settings)],
+        assets=[corpus, *build_assets(resources.settings, pool)],
         jobs=[build_batch],
         resources={
             "resources": resources,
@@ -96,28 +107,36 @@ def _outcomes(
     batches: Sequence[str],
     instance: dg.DagsterInstance,
     watch: StageObserver = no_observer,
+    tags: Mapping[str, str] | None = None,
     *,
     force: bool,
 ) -> Iterator[BatchOutcome]:
-    """Yield the outcome of each batch as it is there."""
+    """Yield the outcome of each batch as it is there.
+
+    With `tags`, which runs of batches get, other processes build batches beside this one: a batch is left out
+    of which another run goes on, or has been since the batches were examined.
+    """
     settings = resources.settings
     collect_replies(resources)
     definitions = dg.Definitions.merge(
-        batch_definitions(resources, watch),
+        batch_definitions(resources, watch, LLM_POOL if tags is None else None),
         dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
     )
     job = definitions.resolve_job_def(build_batch.name)
     steps = steps_of(build_assets(settings))
     fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
+    start = datetime.now(UTC)
     findings = {} if force else examine_batches(instance, resources, steps, batches, compare_code=True)
     for batch in batches:
+        finding = findings.get(batch)
         if batch in unread:
             yield BatchOutcome(batch, "failed", error=unread[batch])
-        elif force or findings[batch].due or findings[batch].blocked:  # a gate that blocks is reported again
-            yield _run(job, instance, resources.layout, batch)
-        else:
+        elif finding and not (finding.due or finding.blocked):  # a gate that blocks is reported again
             yield BatchOutcome(batch, "unchanged")
+        elif tags is None or not has_run_since(instance, batch, start):
+            reason = {REASON_TAG: finding.due} if finding and finding.due else {}
+            yield _run(job, instance, resources.layout, batch, {**reason, **(tags or {})})
 
 
 class BatchesConfig(dg.Config):
@@ -127,20 +146,22 @@ class BatchesConfig(dg.Config):
     force: bool = Field(False, description="Run batches too in which nothing changed; nothing is paid twice.")
 
 
-@dg.op(name="batches", pool=LLM_POOL)
+@dg.op(name=LISTING_OP, pool=LLM_POOL)
 def _build_batches(
     context: dg.OpExecutionContext, config: BatchesConfig, resources: ResourcesParam
 ) -> dg.Output[None]:
     """Bring batches up to date one after the other, each as a run of its own in this process."""
     names = config.batches or corpus_of(resources.settings).find_batches().names
-    busy = running_batches(context.instance)
-    if going := [name for name in names if name in busy]:
-        context.log.info(f"left to the runs of them that go on: {first_names(going)}")
+    tags = {BUILT_BY_TAG: context.run_id}
+    if NIGHT_TAG in context.run_tags:
+        tags[NIGHT_TAG] = context.run_tags[NIGHT_TAG]
     outcomes = []
-    idle = [name for name in names if name not in busy]
-    for outcome in _outcomes(resources, idle, context.instance, force=config.force):
+    for outcome in _outcomes(resources, names, context.instance, tags=tags, force=config.force):
         context.log.info(": ".join(filter(None, [outcome.batch, outcome.outcome, outcome.error])))
         outcomes.append(outcome)
+    built = {outcome.batch for outcome in outcomes}
+    if elsewhere := [name for name in names if name not in built]:
+        context.log.info(f"left to other runs of them: {first_names(elsewhere)}")
     failed = [outcome.batch for outcome in outcomes if outcome.outcome == "failed"]
     if failed:
         message = f"{len(failed)} of {len(outcomes)} batches failed: {first_names(failed)}"
@@ -150,7 +171,7 @@ def _build_batches(
     return dg.Output(None, metadata=Counter(outcome.outcome for outcome in outcomes))
 
 
-build_batches = dg.GraphDefinition("build_batches", node_defs=[_build_batches]).to_job(
+build_batches = dg.GraphDefinition(BUILD_BATCHES, node_defs=[_build_batches]).to_job(
     description="Builds many batches in one process, which imports libraries and loads models once. Each is "
     "a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
 )
@@ -162,14 +183,24 @@ def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
     return logger
 
 
-def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, batch: str) -> BatchOutcome:
+def _run(
+    job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, batch: str, tags: Mapping[str, str]
+) -> BatchOutcome:
     result = job.execute_in_process(
         instance=instance,
         partition_key=batch,
         run_config={"loggers": {SILENT: {}}},
-        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), **NOT_RETRIED},
+        tags={
+            HOST_TAG: socket.gethostname(),
+            PROCESS_TAG: str(os.getpid()),
+            **NOT_RETRIED,
+            **UNANNOUNCED,
+            **tags,
+        },
         raise_on_error=False,
     )
+    if not result.success:
+        _report_unmade(result, instance, batch)
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
     gates = tuple(
@@ -180,6 +211,16 @@ def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, ba
     if result.success:
         return passed_outcome(batch, read_table(layout.table(VERDICTS.name, batch), VERDICTS), gates)
     return BatchOutcome(batch, "failed", _what_stopped(result), gates)
+
+
+def _report_unmade(result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance, batch: str) -> None:
+    """Record the assets that a run was to make and did not: by these the UI shows a partition as failed."""
+    made = {event.asset_key for event in result.get_asset_materialization_events()}
+    for key in sorted(result.job_def.asset_layer.executable_asset_keys - made):
+        planned = DagsterEvent.build_asset_materialization_planned_event(
+            result.job_def.name, "batch", AssetMaterializationPlannedData(key, partition=batch)
+        )
+        instance.report_dagster_event(planned, result.run_id, logging.DEBUG)
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:
@@ -224,8 +265,10 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     return f"{place}: {message}"
 
 
-def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObserver) -> list[BatchOutcome]:
-    """Bring batches up to date as partitions of the instance at DAGSTER_HOME.
+def run_on_instance(
+    settings: Settings, batches: Sequence[str], watch: StageObserver, *, force: bool = False
+) -> list[BatchOutcome]:
+    """Bring batches up to date as partitions of the instance at DAGSTER_HOME; all of them with `force`.
 
     Raises:
         SettingsError: DAGSTER_HOME does not name a folder.
@@ -237,4 +280,4 @@ def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObse
             "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
         )
     with dg.DagsterInstance.get() as instance:
-        return materialize_batches(settings, batches, instance, watch)
+        return materialize_batches(settings, batches, instance, watch, force=force)

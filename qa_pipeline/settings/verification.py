@@ -25,7 +25,9 @@ class PairModelSettings(Group):
     revision: str | None = None
     """Commit of the hub; a hub name needs it."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto uses bfloat16 where the processor supports it natively."""
+    """auto uses bfloat16 where the processor supports it natively, and float32 on a GPU."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """cuda computes on a GPU of NVIDIA; its scores are stored apart from those of a processor."""
     input_tokens: int | None = Field(None, ge=32)
     """Most tokens of an input; none uses the limit that the model declares."""
 

@@ -144,13 +144,13 @@ def read_held(rows: pl.DataFrame, verified: Verified) -> SignalValues:
         if of_row and all(statement_rows is None for statement_rows in of_row):
             held_by_row.append(None)
         elif claims is None:
-            held_by_row.append([_as_one([statement]) for statement in of_row[0] or ()])
+            held_by_row.append([as_one([statement]) for statement in of_row[0] or ()])
         else:
-            held_by_row.append([_as_one(statements or ()) for statements in of_row])
+            held_by_row.append([as_one(statements or ()) for statements in of_row])
     return _with_deciders(held_by_row)
 
 
-def _as_one(statements: Sequence[Row]) -> Row:
+def as_one(statements: Sequence[Row]) -> Row:
     """Return a claim of several statements: supported if all of them are, unknown if it has none."""
     verdicts = [statement["verdict"] for statement in statements]
     if not verdicts:
