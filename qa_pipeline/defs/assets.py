@@ -26,17 +26,20 @@ from qa_pipeline.curation.exports import LEDGER_FILES
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
+    CODE_VERSION,
     INPUT_VERSION,
-    LLM_POOL,
     ResourcesParam,
     Watch,
     as_input,
     content_version,
     document_batches,
+    freshness_of,
     logged,
+    pool_of,
 )
 from qa_pipeline.defs.checks import check_batch, check_name, spec_of
 from qa_pipeline.defs.corpus import corpus
+from qa_pipeline.defs.launch_settings import launch_fields, resources_of_run
 from qa_pipeline.defs.metadata import (
     canary_metadata,
     column_lineage,
@@ -46,6 +49,7 @@ from qa_pipeline.defs.metadata import (
     export_metadata,
     frame_metadata,
     funnel_metadata,
+    history_metadata,
     review_metadata,
     shard_metadata,
     summary_metadata,
@@ -64,7 +68,7 @@ from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
-from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.verification.canaries.outcomes import replied
 
 OWNERS = ["team:training-data"]
@@ -87,13 +91,18 @@ def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         specs=[_completed(spec, settings) for spec in (*map(_spec, STAGES.values()), _exports_spec())],
         check_specs=[spec_of(gate) for gate in GATES],
         partitions_def=document_batches,
-        pool=LLM_POOL,
+        pool=pool_of(settings),
+        config_schema=launch_fields(settings),
         can_subset=True,
     )
     def batch(
         context: dg.AssetExecutionContext, resources: ResourcesParam, watch: Watch
     ) -> Iterator[Made | dg.AssetCheckResult]:
-        yield from _BatchStep(context, resources, watch).results()
+        config = context.op_execution_context.op_config
+        chosen = resources_of_run(resources, config, context.instance, context.run.run_id)
+        # of a run under other settings the UI must not say that it was made under those of the code location
+        versions = None if chosen is resources else partial(code_version, settings=chosen.settings)
+        yield from _BatchStep(context, chosen, watch, versions).results()
 
     return [batch]
 
@@ -130,6 +139,8 @@ class _BatchStep:
     context: dg.AssetExecutionContext
     resources: Resources
     watch: StageObserver
+    code_version: Callable[[str], str] | None = None
+    """Of an asset, where it is another than that of the code location."""
     made: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str | None] = field(default_factory=dict)
     unusable: set[str] = field(default_factory=set)
@@ -175,18 +186,19 @@ class _BatchStep:
             self.versions[name] = version.value
             metadata["seconds"] = round(perf_counter() - start, 2)
             return dg.MaterializeResult(
-                asset_key=asset, data_version=version, metadata=metadata, tags=self._tags(needed)
+                asset_key=asset, data_version=version, metadata=metadata, tags=self._tags(name, needed)
             )
         return None
 
-    def _tags(self, needed: set[str]) -> dict[str, str]:
-        """Return the versions an asset was made from, as Dagster records those of other steps.
+    def _tags(self, name: str, needed: set[str]) -> dict[str, str]:
+        """Return the versions an asset was made from and by, as Dagster records those of other steps.
 
         Of assets of the same step it would take the latest version of any batch.
         """
         earlier = latest_versions(self.context.instance, needed - self.versions.keys(), self.batch)
         inputs = {name: as_input((self.versions | earlier)[name]) for name in needed}
-        return {f"{INPUT_VERSION}{name}": version for name, version in inputs.items() if version is not None}
+        tags = {f"{INPUT_VERSION}{name}": version for name, version in inputs.items() if version is not None}
+        return tags if self.code_version is None else tags | {CODE_VERSION: self.code_version(name)}
 
     def _make(self, stage: Stage) -> Output:
         layout, is_published = self.resources.layout, stage.name == TRAINING_EXAMPLES.name
@@ -205,6 +217,8 @@ class _BatchStep:
             write_bytes(path, content)
             return content_version(content), shard_metadata(output) | place
         more = _METADATA[stage.name](run, output) if stage.name in _METADATA else {}
+        if stage.name == VERDICTS.name:
+            more |= history_metadata(self.context.instance, self.batch, output)
         if "warning" in more:
             self.context.log.warning(more["warning"])
         write_table(path, output, STORED[stage.name])
@@ -275,7 +289,9 @@ def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
         "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
         **summary_metadata(verdicts),
         **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
-        **review_metadata(run.resources.settings.review.url, run.batch),
+        **review_metadata(
+            run.resources.settings.review.url, run.batch, verdicts, run["pairs"], run["claims"]
+        ),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
     }
 
@@ -308,4 +324,5 @@ def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
         metadata={**spec.metadata, **(described(table) if table else {})},
         owners=OWNERS,
         code_version=code_version(name, settings),
+        freshness_policy=freshness_of(settings) if name == VERDICTS.name else None,
     )

@@ -4,24 +4,24 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import dagster as dg
-from pydantic import Field
 
 from qa_pipeline.defs.assets import IN, build_assets
 from qa_pipeline.defs.base import (
     HOST_TAG,
-    LLM_POOL,
     NOT_RETRIED,
     PROCESS_TAG,
     ResourcesParam,
     fail_orphaned_runs,
+    pool_of,
     running_batches,
 )
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
+from qa_pipeline.defs.launch_settings import changes_in, launch_fields, resources_of_run, settings_tag
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
@@ -98,8 +98,9 @@ def _outcomes(
     watch: StageObserver = no_observer,
     *,
     force: bool,
+    tags: Mapping[str, str] | None = None,
 ) -> Iterator[BatchOutcome]:
-    """Yield the outcome of each batch as it is there."""
+    """Yield the outcome of each batch as it is there; `tags` are those of their runs."""
     settings = resources.settings
     collect_replies(resources)
     definitions = dg.Definitions.merge(
@@ -115,30 +116,42 @@ def _outcomes(
         if batch in unread:
             yield BatchOutcome(batch, "failed", error=unread[batch])
         elif force or findings[batch].due or findings[batch].blocked:  # a gate that blocks is reported again
-            yield _run(job, instance, resources.layout, batch)
+            yield _run(job, instance, resources.layout, batch, tags or {})
         else:
             yield BatchOutcome(batch, "unchanged")
 
 
-class BatchesConfig(dg.Config):
-    """Say which batches the job `build_batches` is to build."""
+def batches_job(settings: Settings) -> dg.JobDefinition:
+    """Return the job that builds many batches."""
+    fields = {
+        "batches": dg.Field(
+            [str], default_value=[], description="Names of batches; none stands for all of the corpus."
+        ),
+        "force": dg.Field(
+            bool,
+            default_value=False,
+            description="Run batches too in which nothing changed; nothing is paid twice.",
+        ),
+    }
+    step = dg.op(name="batches", pool=pool_of(settings), config_schema=fields | launch_fields(settings))
+    return dg.GraphDefinition("build_batches", node_defs=[step(_build_batches)]).to_job(
+        description="Builds many batches in one process, which imports libraries and loads models once. Each "
+        "is a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
+    )
 
-    batches: list[str] = Field([], description="Names of batches; none stands for all of the corpus.")
-    force: bool = Field(False, description="Run batches too in which nothing changed; nothing is paid twice.")
 
-
-@dg.op(name="batches", pool=LLM_POOL)
-def _build_batches(
-    context: dg.OpExecutionContext, config: BatchesConfig, resources: ResourcesParam
-) -> dg.Output[None]:
+def _build_batches(context: dg.OpExecutionContext, resources: ResourcesParam) -> dg.Output[None]:
     """Bring batches up to date one after the other, each as a run of its own in this process."""
-    names = config.batches or corpus_of(resources.settings).find_batches().names
+    config = context.op_config
+    tag = settings_tag(changes_in(config, resources.settings))
+    resources = resources_of_run(resources, config, context.instance, context.run_id)
+    names = config["batches"] or corpus_of(resources.settings).find_batches().names
     busy = running_batches(context.instance)
     if going := [name for name in names if name in busy]:
         context.log.info(f"left to the runs of them that go on: {first_names(going)}")
     outcomes = []
     idle = [name for name in names if name not in busy]
-    for outcome in _outcomes(resources, idle, context.instance, force=config.force):
+    for outcome in _outcomes(resources, idle, context.instance, force=config["force"], tags=tag):
         context.log.info(": ".join(filter(None, [outcome.batch, outcome.outcome, outcome.error])))
         outcomes.append(outcome)
     failed = [outcome.batch for outcome in outcomes if outcome.outcome == "failed"]
@@ -150,24 +163,20 @@ def _build_batches(
     return dg.Output(None, metadata=Counter(outcome.outcome for outcome in outcomes))
 
 
-build_batches = dg.GraphDefinition("build_batches", node_defs=[_build_batches]).to_job(
-    description="Builds many batches in one process, which imports libraries and loads models once. Each is "
-    "a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
-)
-
-
 def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
     logger = logging.Logger(SILENT)
     logger.addHandler(logging.NullHandler())
     return logger
 
 
-def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, batch: str) -> BatchOutcome:
+def _run(
+    job: dg.JobDefinition, instance: dg.DagsterInstance, layout: Layout, batch: str, tags: Mapping[str, str]
+) -> BatchOutcome:
     result = job.execute_in_process(
         instance=instance,
         partition_key=batch,
         run_config={"loggers": {SILENT: {}}},
-        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), **NOT_RETRIED},
+        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid()), **NOT_RETRIED, **tags},
         raise_on_error=False,
     )
     if any(_was_interrupted(event) for event in result.all_events):

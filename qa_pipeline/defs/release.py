@@ -13,7 +13,7 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import PARTITION, ResourcesParam, running_runs
+from qa_pipeline.defs.base import PARTITION, ResourcesParam, freshness_of, running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError, ReleaseError
@@ -63,6 +63,7 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
         pool=POOL,
         owners=OWNERS,
         code_version=code_version(RELEASE.to_user_string(), settings),
+        freshness_policy=freshness_of(settings),
         output_required=False,
     )
     def release(

@@ -196,7 +196,7 @@ def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches
 
 def test_the_step_that_may_ask_a_model_is_in_its_pool() -> None:
     (step,) = build_assets(load_settings())
-    assert step.op.pool == "llm"
+    assert step.op.pool == "llm-extractive"
 
 
 def test_a_run_is_one_step_that_records_each_asset_and_check_once(first_run: FirstRun) -> None:
