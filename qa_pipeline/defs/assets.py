@@ -23,6 +23,7 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.curation.exports import LEDGER_FILES
+from qa_pipeline.curation.gates.gate import GateSpec
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
@@ -37,7 +38,7 @@ from qa_pipeline.defs.base import (
     logged,
     pool_of,
 )
-from qa_pipeline.defs.checks import check_batch, check_name, spec_of
+from qa_pipeline.defs.checks import check_batch, check_name, left_unchecked, spec_of
 from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.launch_settings import launch_fields, resources_of_run
 from qa_pipeline.defs.metadata import (
@@ -145,6 +146,9 @@ class _BatchStep:
     versions: dict[str, str | None] = field(default_factory=dict)
     unusable: set[str] = field(default_factory=set)
     """Assets that were to be made and were not, or of which a blocking gate failed."""
+    blocked_by: str | None = None
+    """The first gate that failed."""
+    checked: set[GateSpec] = field(default_factory=set)
 
     @property
     def batch(self) -> str:
@@ -153,9 +157,15 @@ class _BatchStep:
 
     def results(self) -> Iterator[Made | dg.AssetCheckResult]:
         """Make and check what the run is to, in order; stop at nothing that can still be made."""
-        for stage in STAGES.values():
-            yield from self._asset(stage.name, {*stage.inputs, *stage.after}, partial(self._make, stage))
-        yield from self._asset(EXPORTS, {TRAINING_EXAMPLES.name}, self._export)
+        try:
+            for stage in STAGES.values():
+                yield from self._asset(stage.name, {*stage.inputs, *stage.after}, partial(self._make, stage))
+            yield from self._asset(EXPORTS, {TRAINING_EXAMPLES.name}, self._export)
+        except Exception:
+            yield from self._left_unchecked("the run of this batch failed before")
+            raise
+        if self.blocked_by:
+            yield from self._left_unchecked(f"{self.blocked_by} blocks this batch")
 
     def _asset(
         self, name: str, needed: set[str], make: Callable[[], Output]
@@ -167,16 +177,30 @@ class _BatchStep:
                 self.unusable.add(name)
                 return
             yield made
-        selected = {
-            key.name for key in self.context.selected_asset_check_keys if key.asset_key.path[-1] == name
-        }
-        for gate in (gate for gate in GATES if gate.asset == name and check_name(gate) in selected):
+        for gate in (gate for gate in self._selected_gates() if gate.asset == name):
             with _noted(f"{name} {gate.name}"):
                 frames = {table: self._read(table) for table in gate.reads}
                 result = check_batch(self.context, self.resources, gate, frames)
             if gate.blocking and not result.passed and result.severity == dg.AssetCheckSeverity.ERROR:
                 self.unusable.add(name)
+                self.blocked_by = self.blocked_by or f"{name} {gate.name}"
+            self.checked.add(gate)
             yield result
+
+    def _selected_gates(self) -> list[GateSpec]:
+        """Return the gates that the run is to check."""
+        selected = self.context.selected_asset_check_keys
+        return [
+            gate for gate in GATES if dg.AssetCheckKey(dg.AssetKey(gate.asset), check_name(gate)) in selected
+        ]
+
+    def _left_unchecked(self, reason: str) -> Iterator[dg.AssetCheckResult]:
+        """Return warnings of the gates whose table was not made.
+
+        Dagster shows checks that a failed run was to make, and did not, like those that did not hold: one bad
+        batch made every check of every asset red.
+        """
+        return (left_unchecked(gate, reason) for gate in self._selected_gates() if gate not in self.checked)
 
     def _timed(self, name: str, needed: set[str], make: Callable[[], Output]) -> Made | None:
         """Return the result of an asset; None while its replies are awaited."""
@@ -218,7 +242,7 @@ class _BatchStep:
             return content_version(content), shard_metadata(output) | place
         more = _METADATA[stage.name](run, output) if stage.name in _METADATA else {}
         if stage.name == VERDICTS.name:
-            more |= history_metadata(self.context.instance, self.batch, output)
+            more = history_metadata(self.context.instance, self.batch, output) | more
         if "warning" in more:
             self.context.log.warning(more["warning"])
         write_table(path, output, STORED[stage.name])
@@ -288,11 +312,11 @@ def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
     return {
         "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
         **summary_metadata(verdicts),
-        **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
         **review_metadata(
             run.resources.settings.review.url, run.batch, verdicts, run["pairs"], run["claims"]
         ),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
+        **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
     }
 
 

@@ -24,6 +24,8 @@ from qa_pipeline.pipeline.running import earlier_figures
 
 BLOCKED_TAG = "qa_pipeline/blocked_by"
 """On a run: the gates that stopped it."""
+NOT_CHECKED = "not checked"
+"""In the metadata of a check that was not made: why."""
 WHEN_BLOCKED = (
     "This batch is not published, and is not run again by itself until its files, decisions, "
     "prompts, settings or the code change. `qa-pipeline status` names it too."
@@ -96,4 +98,16 @@ def check_batch(
         severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
         description=gate.detail,
         metadata={name: value for name, value in metadata.items() if value is not None},
+    )
+
+
+def left_unchecked(spec: GateSpec, reason: str) -> dg.AssetCheckResult:
+    """Return the warning that a gate was not checked."""
+    return dg.AssetCheckResult(
+        asset_key=spec.asset,
+        check_name=check_name(spec),
+        passed=False,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"Not checked: {reason}.",
+        metadata={NOT_CHECKED: reason},
     )

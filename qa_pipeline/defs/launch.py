@@ -19,7 +19,7 @@ from qa_pipeline.defs.base import (
     pool_of,
     running_batches,
 )
-from qa_pipeline.defs.checks import WARNS
+from qa_pipeline.defs.checks import NOT_CHECKED, WARNS
 from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
 from qa_pipeline.defs.launch_settings import changes_in, launch_fields, resources_of_run, settings_tag
 from qa_pipeline.defs.schedules import AWAITED, build_batch
@@ -182,7 +182,9 @@ def _run(
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
     gates = tuple(
-        _message(evaluation) for evaluation in result.get_asset_check_evaluations() if not evaluation.passed
+        _message(evaluation)
+        for evaluation in result.get_asset_check_evaluations()
+        if not evaluation.passed and NOT_CHECKED not in evaluation.metadata
     )
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)

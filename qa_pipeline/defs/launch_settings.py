@@ -37,8 +37,13 @@ _TYPES: Mapping[Any, Any] = {
 
 
 def launch_fields(settings: Settings) -> dict[str, dg.Field]:
-    """Return the configuration of a run: a tree of `CHANGEABLE`, each with its description and value."""
-    return _fields(settings, [path.split(".") for path in CHANGEABLE])
+    """Return the configuration of a run: a tree of what can be changed, each with description and value."""
+    return _fields(settings, [path.split(".") for path in _changeable(settings)])
+
+
+def _changeable(settings: Settings) -> tuple[str, ...]:
+    """Return the paths of the settings; those of language models only where one is asked."""
+    return tuple(path for path in CHANGEABLE if settings.llm.hosted_models or not path.startswith("llm."))
 
 
 def _fields(group: BaseModel, places: Iterable[list[str]]) -> dict[str, dg.Field]:
@@ -61,7 +66,7 @@ def _fields(group: BaseModel, places: Iterable[list[str]]) -> dict[str, dg.Field
 
 def changes_in(config: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """Return what a run's configuration changes: values by path, where they differ from the settings."""
-    values = {path: _value(config, path.split(".")) for path in CHANGEABLE}
+    values = {path: _value(config, path.split(".")) for path in _changeable(settings)}
     return {path: value for path, value in values.items() if value != attrgetter(path)(settings)}
 
 

@@ -266,7 +266,7 @@ def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """Return the settings with other values, by path such as `llm.model`, checked like any.
 
     Raises:
-        SettingsError: naming each setting that cannot be so, or the model that nobody would be asked for.
+        SettingsError: naming each setting that cannot be so.
     """
     if not changes:
         return settings
@@ -275,23 +275,21 @@ def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
         *groups, name = path.split(".")
         reduce(getitem, groups, tree)[name] = value
     try:
-        changed = Settings(**tree)
+        return Settings(**tree)
     except ValidationError as error:
         raise SettingsError(explain(error, Settings)) from None
-    check_model(changed, changes.get("llm.model"))
-    return changed
 
 
 def check_model(settings: Settings, model: str | None) -> None:
-    """Refuse a model, named for one run, that no provider would be asked for.
+    """Refuse a model named on the command line that no provider would be asked for.
 
     Raises:
         SettingsError: the provider is none that is asked over the network.
     """
     if model is not None and not settings.llm.hosted_models:
         raise SettingsError(
-            f"the model {model} would not be asked: the provider is {settings.llm.provider}; "
-            f"set llm.provider (--provider) to {' or '.join(HOSTED)}"
+            f"--model {model} would not be asked: the provider is {settings.llm.provider}; "
+            f"add --provider {' or --provider '.join(HOSTED)}"
         )
 
 

@@ -319,7 +319,7 @@ def test_settings_are_given_on_the_command_line_and_options_win(workspace: Works
         (("--set", "out=elsewhere"), "--set out: give it as an argument of the command"),
         (
             ("--model", "gpt-5"),
-            "the model gpt-5 would not be asked: the provider is extractive; set",
+            "--model gpt-5 would not be asked: the provider is extractive; add",
         ),
     ],
 )
