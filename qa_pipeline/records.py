@@ -371,6 +371,13 @@ class ConflictReply(ReplyModel):
     handled: bool = Field(description="Does the answer name it, or leave the question open?")
 
 
+class GroundednessReply(ReplyModel):
+    """A rating of how far contexts ground an answer; reasoning comes first."""
+
+    reasoning: str = Field(description="Which statements are not grounded, or that there are none.")
+    groundedness: Score = Field(description="How far the contexts ground the answer, 0 to 1.")
+
+
 Role = Literal[
     "questions",
     "standalone",

@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.base import HOST_TAG, NOT_RETRIED, PROCESS_TAG
+from qa_pipeline.defs.batch_runs import HOST_TAG, NOT_RETRIED, PROCESS_TAG
 from qa_pipeline.errors import PermanentModelError
 from qa_pipeline_tests.defs.project import Project, instance_at
 

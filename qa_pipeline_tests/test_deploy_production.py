@@ -11,8 +11,8 @@ import yaml
 from dagster._config import process_config, resolve_to_config_type
 from dagster._core.instance.config import dagster_instance_config
 from dagster_k8s import K8sRunLauncher
-from dagster_ray import RayRunLauncher
 
+from qa_pipeline.defs.ray_run_launcher import WatchedRayRunLauncher
 from qa_pipeline.defs.run_launcher import WatchedRunLauncher
 from qa_pipeline_tests.defs.project import DAGSTER_YAML
 
@@ -57,7 +57,7 @@ def test_the_launchers_take_their_settings() -> None:
         "class": WatchedRunLauncher.__name__,
     }
     ray = {"ray": ray["config"]["ray"] | {"address": "http://10.0.0.5:8265"}}
-    assert problems(RayRunLauncher, ray) == []
+    assert problems(WatchedRayRunLauncher, ray) == []
     kubernetes = snake_case(VALUES["runLauncher"]["config"]["k8sRunLauncher"])
     chart = {"service_account_name": "dagster", "instance_config_map": "i", "postgres_password_secret": "p"}
     kubernetes |= chart | {"dagster_home": "/opt/dagster/dagster_home"}

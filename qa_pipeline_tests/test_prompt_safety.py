@@ -19,6 +19,7 @@ from qa_pipeline.evaluation.signals.asked import (
     back_questions_request,
     conflict_request,
     contradiction_request,
+    groundedness_request,
     relevance_request,
 )
 from qa_pipeline.generation.answers import draft_answers
@@ -285,6 +286,10 @@ STAGES |= {
     ),
     "conflict": Stage(
         evaluate_with(lambda row, shown: conflict_request(row, shown, LLMSettings())),
+        lambda attack: {"passages": attack.withheld, **answered(attack)},
+    ),
+    "groundedness": Stage(
+        evaluate_with(lambda row, shown: groundedness_request(row, shown, LLMSettings())),
         lambda attack: {"passages": attack.withheld, **answered(attack)},
     ),
 }

@@ -10,12 +10,13 @@ import polars as pl
 
 from qa_pipeline.api.frames import check_columns, rows_of
 from qa_pipeline.api.models import AnyModel, language_model
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
 from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out, usable_blocks
 from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
 from qa_pipeline.evaluation.reports.report import About, Document, dataset_name
 from qa_pipeline.evaluation.reports.report_folder import PAGE, dataset_sha256, write_report
-from qa_pipeline.evaluation.running import cut_by_rules, evaluate_into
+from qa_pipeline.evaluation.running import count_unsplit, cut_by, evaluate_into
 from qa_pipeline.evaluation.signals.base import Means, Undecided
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
@@ -68,6 +69,8 @@ def evaluate(
     metrics: Sequence[str] | Literal["all"] | None = None,
     model: AnyModel | None = None,
     undecided: Undecided = "similarity",
+    statements: Literal["rules", "model"] = "rules",
+    name: str | None = None,
     worst_by: str | None = None,
     workers: int = 1,
 ) -> Report:
@@ -80,24 +83,32 @@ def evaluate(
         metrics: names of metrics; None measures the eight of the summary.
         model: decides and judges what no local step does; see `verify`.
         undecided: verdict on a statement that nothing decides: by its likeness to the contexts, or unknown.
+        statements: who cuts answers into statements, rules or the model; an answer whose reply cannot be read
+            has none, and no value of the metrics that need them.
+        name: of the data set in the report; None names the files, or "data".
         worst_by: the metric whose worst rows the page shows.
         workers: processes that evaluate rows; one where there is a model.
 
     Raises:
-        InputError: the data holds no row that can be used, or there is no such metric.
+        InputError: the data holds no row that can be used, there is no such metric, or no model that cuts.
         ModelError: the model can answer no further request.
     """
     chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
     decider = language_model(model)
+    if statements == "model" and decider is None:
+        raise InputError("statements='model' needs the model that is to cut answers; give it as model=…")
     faults: Faults = {}
     with TemporaryDirectory() as work:
         folder = Path(work)
-        means = Means(Resources(cut_by_rules(load_settings(out=folder))), decider, decider, undecided)
+        resources = Resources(cut_by(load_settings(out=folder), statements))
+        splitter = None if statements == "rules" else decider
+        means = Means(resources, decider, decider, undecided, splitter)
         rows = store_rag_rows(folder / "data.parquet", _blocks(data, faults))
         counts = evaluate_into(folder, rows, chosen, means, workers=workers)
         settings = {"model": None if decider is None else decider.name, "undecided": undecided}
+        settings |= {"split_claims": statements, "unsplit": count_unsplit(rows, means) or None}
         lost = left_out(faults)
-        about = About(dataset_name(rows), dataset_sha256(rows), lost, settings)
+        about = About(dataset_name(rows, name), dataset_sha256(rows), lost, settings)
         document = write_report(folder, rows, chosen, counts, about, worst_by)
         scores, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
         page = (folder / PAGE).read_text("utf-8")

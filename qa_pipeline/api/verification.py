@@ -14,7 +14,7 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import check
-from qa_pipeline.evaluation.running import cut_by_rules
+from qa_pipeline.evaluation.running import cut_by
 from qa_pipeline.evaluation.signals.statement_tables import (
     Statement,
     StatementTables,
@@ -311,7 +311,7 @@ def _checked(row: Row) -> Row | Fault:
 @functools.cache
 def _resources() -> Resources:
     """Return the default settings with what is built from them; nothing is stored."""
-    return Resources(cut_by_rules(Settings()))
+    return Resources(cut_by(Settings()))
 
 
 @functools.cache

@@ -124,13 +124,16 @@ def run(
     dagster: Annotated[
         bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run batches too in which nothing changed; nothing is paid twice.")
+    ] = False,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Run batches of documents from files to training examples.
 
-    What an earlier run stored is used again: an unchanged batch asks no model and changes no byte, and a
-    run that was stopped goes on where it was.
+    A batch in which nothing changed is not run: neither files, settings, code and decisions, nor its tables.
+    What an earlier run stored is used again, and a run that was stopped goes on where it was.
     """
     from qa_pipeline.cli.console import show_outcomes, watching
     from qa_pipeline.curation.withdrawals import withdraw_missing
@@ -147,9 +150,8 @@ def run(
         batches = chosen_batches(batch, corpus_batches, settings.corpus)
         prepare_folder(settings.out)
         if not batch and single is None:
-            withdraw_missing(
-                Layout(settings.out), settings.corpus, {*corpus_batches.names, *corpus_batches.refused}
-            )
+            layout = Layout(settings.out, cache=settings.cache)
+            withdraw_missing(layout, settings.corpus, {*corpus_batches.names, *corpus_batches.refused})
         _tell_loose_files(corpus_batches, settings.corpus)
         with (
             locked(settings.out, shared=True),
@@ -158,9 +160,9 @@ def run(
             if dagster:
                 from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
 
-                outcomes = run_on_instance(settings, batches, watch)
+                outcomes = run_on_instance(settings, batches, watch, force=force)
             else:
-                outcomes = run_batches(Resources(settings), batches, watch)
+                outcomes = run_batches(Resources(settings), batches, watch, force=force)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [
                 BatchOutcome(name, "failed", error=why) for name, why in corpus_batches.refused.items()

@@ -25,6 +25,13 @@ class Scorer(StrEnum):
     model = "model"
 
 
+class Statements(StrEnum):
+    """The one who cuts answers into statements."""
+
+    rules = "rules"
+    model = "model"
+
+
 class Undecided(StrEnum):
     """The treatment of a statement that nobody decides."""
 
@@ -42,6 +49,10 @@ def run(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the data set in reports and comparisons. Default: those of its files."),
+    ] = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="Only this metric; repeatable. Default: all.")
     ] = None,
@@ -56,6 +67,13 @@ def run(
             "and the judge of the settings too, where nothing local decides."
         ),
     ] = Scorer.local,
+    statements: Annotated[
+        Statements | None,
+        typer.Option(
+            help="Cutting of answers into statements: by rules, or by the verifier of the settings, whatever "
+            "the scorer is. Default: rules; with --scorer model as verification.split_claims says."
+        ),
+    ] = None,
     undecided: Annotated[
         Undecided,
         typer.Option(
@@ -99,12 +117,14 @@ def run(
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.reports.report import About, dataset_name
     from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
-    from qa_pipeline.evaluation.running import evaluate_into
+    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
 
     with errors_as_exit_codes(resumable=True):
         metrics = chosen_metrics(metric or [])
         _check_worst_by(worst_by, metrics)
-        settings = _settings(data, change, named_settings(None, None, max_calls, max_cost), scorer)
+        settings = _settings(
+            data, change, named_settings(None, None, max_calls, max_cost), scorer, statements
+        )
         means = _means(settings, scorer, undecided)
         faults: Faults = {}
         with (
@@ -122,10 +142,10 @@ def run(
                 rows = answered.rows.lazy()
                 unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            about = About(
-                dataset_name(rows), dataset_sha256(stored_rows), left_out(faults), _settings_shown(means)
-            )
-            about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
+            dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
+            about = About(dataset, digest, left_out(faults), _settings_shown(means))
+            unsplit = count_unsplit(rows, means) or None
+            about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered, unsplit=unsplit)
             document = write_report(folder, rows, metrics, counts, about, worst_by)
         if as_json:
             print_document({"report": str(out), **document})
@@ -142,11 +162,15 @@ def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
 
 
 def _settings(
-    data: Path, change: list[str] | None, named_values: dict[str, Any], scorer: Scorer
+    data: Path,
+    change: list[str] | None,
+    named_values: dict[str, Any],
+    scorer: Scorer,
+    statements: Statements | None,
 ) -> "Settings":
-    """Return the settings of all sources; a model splits answers as verification.split_claims says."""
+    """Return the settings of all sources, with the cutting of answers that is asked for."""
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.running import evaluation_settings
+    from qa_pipeline.evaluation.running import cut_by, evaluation_settings
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 
@@ -154,11 +178,13 @@ def _settings(
     if "out" in tree:
         raise SettingsError("--set out: caches lie where --data says")
     settings = load_settings(**tree, out=data)
+    if statements is not None:
+        return cut_by(settings, statements.value)
     return settings if scorer is Scorer.model else evaluation_settings(settings)
 
 
 def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
-    """Return the means of signals; with a model, those that the settings name.
+    """Return the means of signals; where a model decides or cuts, those that the settings name.
 
     Raises:
         SettingsError: a model is wanted and none is named, or it cannot be used.
@@ -168,21 +194,25 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
     from qa_pipeline.evaluation.signals.base import Means
     from qa_pipeline.pipeline.resources import Resources
 
-    resources = Resources(settings)
-    if scorer is Scorer.local:
+    resources, cut_by = Resources(settings), settings.verification.split_claims
+    if scorer is Scorer.local and cut_by == "rules":
         return Means(resources, undecided=undecided.value)
-    verifier, judge = resources.reviewer("verifier"), resources.reviewer("judge")
-    if verifier is None and settings.verification.split_claims == "model":
+    verifier = resources.reviewer("verifier")
+    if verifier is None and cut_by == "model":
         raise SettingsError(
-            "verification.split_claims=model: no model verifies under these settings, and it is the one that "
-            "cuts answers; set llm.verifier.provider, or split_claims to auto or rules"
+            "the model that verifies is to cut answers into statements, and these settings name none; set "
+            "llm.verifier.provider to gemini or openai, or let the rules cut them (--statements rules)"
         )
+    splitter = None if cut_by == "rules" else verifier
+    if scorer is Scorer.local:
+        return Means(resources, undecided=undecided.value, splitter=splitter)
+    judge = resources.reviewer("judge")
     if verifier is None and judge is None:
         raise SettingsError(
             "no model verifies or judges under these settings; set llm.provider (or llm.verifier.provider, "
             "llm.judge.provider) to gemini or openai, or leave --scorer model out"
         )
-    return Means(resources, verifier, judge, undecided.value)
+    return Means(resources, verifier, judge, undecided.value, splitter)
 
 
 def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
@@ -207,7 +237,8 @@ def _settings_shown(means: "Means") -> dict[str, Any]:
         "verifier": None if means.verifier is None else means.verifier.name,
         "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
-        "split_claims": "rules" if means.verifier is None else settings.verification.split_claims,
+        "split_claims": "rules" if means.splitter is None else settings.verification.split_claims,
+        "splitter": None if means.splitter is None else means.splitter.name,
     }
 
 

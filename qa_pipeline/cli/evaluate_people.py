@@ -33,6 +33,15 @@ def annotators(
         Literal["majority", "dawid-skene"],
         typer.Option(help="More than half of the ratings, or the model of Dawid and Skene."),
     ] = "majority",
+    min_kappa: Annotated[
+        float,
+        typer.Option(
+            min=-1,
+            max=1,
+            help="Fleiss' kappa that must be exceeded before the consensus is used; else no "
+            "item gets a label. -1 uses any that is known.",
+        ),
+    ] = 0.6,
     out: Annotated[
         Path | None, typer.Option(help="File for the label of each item, .jsonl; null without consensus.")
     ] = None,
@@ -56,7 +65,9 @@ def annotators(
         order = _listed(categories)
         read = read_ratings(files, order)
         rows = of_criterion(read.items, criterion)
-        figures, agreed = annotation_figures(rows, consensus, gold=gold, order=order, resamples=resamples)
+        figures, agreed = annotation_figures(
+            rows, consensus, gold=gold, order=order, resamples=resamples, least_kappa=min_kappa
+        )
         if out is not None:
             write_bytes(out, agreed.write_ndjson().encode())
         if as_json:

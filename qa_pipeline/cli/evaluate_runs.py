@@ -1,5 +1,6 @@
 """`qa-pipeline eval compare`, `gate` and `sample-size`: what changed from one run to the next."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ from qa_pipeline.cli.arguments import Json
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
+    from qa_pipeline.evaluation.gates.changed_verdicts import Run
     from qa_pipeline.evaluation.gates.comparison_pages import Page
 
 BARE_THRESHOLD = "faithfulness"
@@ -19,41 +21,89 @@ Written = Annotated[Path | None, typer.Option(help="Folder to write the result t
 
 def compare(
     baseline: Annotated[Path, typer.Argument(help="Report folder of the run before.")],
-    current: Annotated[Path, typer.Argument(help="Report folder of the run to hold against it.")],
+    current: Annotated[list[Path], typer.Argument(help="Report folders of the runs to hold against it.")],
     unpaired: Annotated[
         bool, typer.Option(help="Compare runs over different rows, as independent samples.")
     ] = False,
     decide: Annotated[
         str | None,
         typer.Option(
-            metavar="METRIC", help="Say whether to deploy current, by this metric: p < 0.05 and d > 0.1."
+            metavar="METRIC",
+            help="Say whether to deploy the one run current, by this metric: p < 0.05 and d > 0.1.",
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="File to write a page to: metrics side by side, and the answers that changed."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print all metrics; else the eight that eval run prints.")
+    ] = False,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two evaluations row by row: differences with intervals, tests, and sizes of effect.
+    """Compare evaluations row by row: differences with intervals, tests, and sizes of effect.
 
     Rows about one document rise and fall together; intervals and p respect that. A metric of another
     version is left out and named; another data set is refused, unless the runs are compared --unpaired.
     """
-    from qa_pipeline.evaluation.gates.comparison import compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
-    from qa_pipeline.evaluation.reports.stored_report import read_report
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.evaluation.gates.comparison import compare_runs
+    from qa_pipeline.evaluation.gates.comparison_report import TEXTS, comparison_report
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
-        before, now = read_report(baseline), read_report(current)
-        compared = compare_unpaired(before, now) if unpaired else compare_paired(before, now)
+        runs = _runs([baseline, *current], () if html is None else TEXTS)
+        reports = [run.report for run in runs]
+        comparisons = compare_runs(reports[0], reports[1:], paired=not unpaired)
         if decide is not None:
-            compared["decision"] = _decision(compared, decide)
-        _tell(
-            "comparison",
-            "Two evaluations compared",
-            compared,
-            comparison_page(compared),
-            out,
-            as_json=as_json,
+            comparisons[0]["decision"] = _decision(comparisons, decide)
+        document, page = _compared(runs, comparisons)
+        if html is not None:
+            write_bytes(html, comparison_report(runs, comparisons).encode())
+        title = f"{_NUMBERS.get(len(runs), len(runs))} evaluations compared"
+        _tell("comparison", title, document, page, out, as_json=as_json, every=every)
+        if html is not None and not as_json:
+            print_line(f"Page: {html}")
+
+
+_NUMBERS = {2: "Two", 3: "Three", 4: "Four"}
+
+
+def _runs(folders: list[Path], texts: Sequence[str]) -> "list[Run]":
+    """Read runs; each has the last part of its path for a name, or all of it where two share that."""
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.evaluation.gates.changed_verdicts import Run
+    from qa_pipeline.evaluation.reports.stored_report import read_report, read_statements
+
+    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice} is given twice; name each run once")
+    last_parts = [folder.resolve().name for folder in folders]
+    return [
+        Run(
+            name if last_parts.count(name) == 1 else str(folder),
+            read_report(folder, texts),
+            read_statements(folder),
         )
+        for folder, name in zip(folders, last_parts, strict=True)
+    ]
+
+
+def _compared(runs: "list[Run]", comparisons: list[dict[str, Any]]) -> "tuple[dict[str, Any], Page]":
+    """Return the document and the page of compared runs, with the counts of changed verdicts."""
+    from qa_pipeline.evaluation.gates.changed_verdicts import changes_of_runs
+    from qa_pipeline.evaluation.gates.comparison_pages import changes_table, comparison_page, runs_page
+
+    names = [run.name for run in runs]
+    changes = changes_of_runs(runs) if comparisons[0]["paired"] else None
+    if len(comparisons) == 1:
+        document = {**comparisons[0], "changed_verdicts": changes}
+        page = comparison_page(document)
+    else:
+        document = {"runs": names, "comparisons": comparisons, "changed_verdicts": changes}
+        page = runs_page(names, comparisons)
+    return document, [*page, *changes_table(changes or [])]
 
 
 def gate(
@@ -152,10 +202,13 @@ def sample_size(
         print_line(f"more than {MOST_ROWS}" if needed is None else str(needed))
 
 
-def _decision(compared: dict[str, Any], metric: str) -> dict[str, Any]:
+def _decision(comparisons: list[dict[str, Any]], metric: str) -> dict[str, Any]:
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.gates.comparison import ab_decision
 
+    if len(comparisons) > 1:
+        raise InputError("--decide is of one run against the one before; name two runs")
+    compared = comparisons[0]
     if metric not in compared["metrics"]:
         raise InputError(f"--decide {metric}: not compared; there are {', '.join(compared['metrics'])}")
     return {"metric": metric, **ab_decision(compared["metrics"][metric])}
@@ -189,9 +242,19 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
 
 
 def _tell(
-    name: str, title: str, document: dict[str, Any], page: "Page", out: Path | None, *, as_json: bool
+    name: str,
+    title: str,
+    document: dict[str, Any],
+    page: "Page",
+    out: Path | None,
+    *,
+    as_json: bool,
+    every: bool = True,
 ) -> None:
-    """Print a result as tables or JSON, and write it as NAME.json and NAME.md, where a folder is named."""
+    """Print a result as tables or JSON, and write it as NAME.json and NAME.md, where a folder is named.
+
+    Without `every`, a folded table is only named.
+    """
     import json
 
     from qa_pipeline.cli.console import print_document, print_line, show_table
@@ -209,5 +272,7 @@ def _tell(
     for part in page:
         if isinstance(part, str):
             print_line(part)
+        elif part.folded and not every:
+            print_line(f"{part.title}: --all prints them")
         else:
             show_table(part.title, part.columns, part.rows)

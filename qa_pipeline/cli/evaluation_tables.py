@@ -141,6 +141,12 @@ def show_annotators(figures: Document, left_out: pl.DataFrame) -> None:
     print_line(
         f"Consensus ({agreed['method']}): {agreed['labelled']:,} items have a label; set aside: {aside}"
     )
+    if not agreed["is_used"]:
+        print_line(
+            f"The consensus is not used: Fleiss' kappa is not above {agreed['least_kappa']:g}, or unknown. "
+            "Agree on what the categories mean and rate again, or choose another --min-kappa",
+            "yellow",
+        )
     if agreed["converged"] is False:
         print_line(f"The model has not converged after {agreed['steps']} steps", "yellow")
 

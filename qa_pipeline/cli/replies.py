@@ -67,14 +67,19 @@ def prune(
 ) -> None:
     """Delete stored replies; a run that needs one of them asks and pays again. The journal of calls stays."""
     from qa_pipeline.llm.store.maintenance import Choice, prunable
-    from qa_pipeline.llm.store.maintenance import prune as delete
+    from qa_pipeline.llm.store.maintenance import prune as pruned_replies
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage.files import delete
+    from qa_pipeline.storage.layout import Layout
 
     with _opened(out) as database:
         choice = Choice(_seconds(older_than), model, failures)
         pruned = prunable(database, choice)
         _show(pruned)
         if yes:
-            _say(f"{delete(database, choice):,} replies are deleted")
+            _say(f"{pruned_replies(database, choice):,} replies are deleted")
+            if failures:  # unchanged batches have failed rows, which the next run asks for again
+                delete(Layout(out, cache=load_settings(out=out).cache).finished_folder)
         else:
             _say(f"{sum(share.rows for share in pruned):,} replies would be deleted; add --yes to do it")
 

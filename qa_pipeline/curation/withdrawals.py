@@ -129,6 +129,7 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
         before = tombstone_of(layout, batch)
         if files or (before and before.reason != "batch_gone"):
             _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)}, files)
+            layout.finished(batch).unlink(missing_ok=True)
             removed.append(batch)
     return removed
 

@@ -10,8 +10,12 @@ blocking gate of that failed, and what a run leaves out is read from the last on
 
 Each asset has a hash of its content as data version, so equal content is recognised as nothing new. Those
 that ask a model may be left out, while their replies are awaited.
+
+The step yields materializations and evaluations themselves, not results that Dagster makes them of: from each
+result it also makes an event of an output, with all metadata once more, which no person reads.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,16 +32,21 @@ from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
     CODE_VERSION,
+    DATA_VERSION,
+    INPUT_EVENT,
     INPUT_VERSION,
+    OWN_VERSION,
     ResourcesParam,
     Watch,
     as_input,
     content_version,
     document_batches,
     freshness_of,
+    latest_record,
     logged,
     pool_of,
 )
+from qa_pipeline.defs.batch_runs import UNANNOUNCED
 from qa_pipeline.defs.checks import check_batch, check_name, left_unchecked, spec_of
 from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.launch_settings import launch_fields, resources_of_run
@@ -58,12 +67,11 @@ from qa_pipeline.defs.metadata import (
     verdict_preview,
 )
 from qa_pipeline.defs.schedules import unless_pending
-from qa_pipeline.defs.staleness import latest_versions
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.retrieval.shard import dump_shard, load_shard_for
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
@@ -79,31 +87,34 @@ IN = "in "
 _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
 """Gates that look at training examples, and can pass only after those have been made again."""
 
-Made = dg.MaterializeResult[Any]
 Output = tuple[dg.DataVersion, dict[str, Any]]
 """The version of an asset that was just stored, and what the UI shows of it."""
 
 
-def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
-    """Return all assets with their checks, as the one step that makes those of a run."""
+def build_assets(settings: Settings, *, in_pool: bool = True) -> list[dg.AssetsDefinition]:
+    """Return all assets with their checks, as the one step that makes those of a run.
+
+    Args:
+        settings: the whole tree.
+        in_pool: whether runs of the step count against the pool of its model; not where another run does.
+    """
 
     @dg.multi_asset(
         name="batch",
         specs=[_completed(spec, settings) for spec in (*map(_spec, STAGES.values()), _exports_spec())],
         check_specs=[spec_of(gate) for gate in GATES],
         partitions_def=document_batches,
-        pool=pool_of(settings),
+        pool=pool_of(settings) if in_pool else None,
         config_schema=launch_fields(settings),
         can_subset=True,
     )
     def batch(
         context: dg.AssetExecutionContext, resources: ResourcesParam, watch: Watch
-    ) -> Iterator[Made | dg.AssetCheckResult]:
+    ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         config = context.op_execution_context.op_config
         chosen = resources_of_run(resources, config, context.instance, context.run.run_id)
         # of a run under other settings the UI must not say that it was made under those of the code location
-        versions = None if chosen is resources else partial(code_version, settings=chosen.settings)
-        yield from _BatchStep(context, chosen, watch, versions).results()
+        yield from _BatchStep(context, chosen, watch, chosen is not resources).results()
 
     return [batch]
 
@@ -140,10 +151,11 @@ class _BatchStep:
     context: dg.AssetExecutionContext
     resources: Resources
     watch: StageObserver
-    code_version: Callable[[str], str] | None = None
-    """Of an asset, where it is another than that of the code location."""
+    is_changed: bool = False
+    """Whether the run has settings of its own."""
     made: dict[str, Any] = field(default_factory=dict)
-    versions: dict[str, str | None] = field(default_factory=dict)
+    records: dict[str, dg.EventLogRecord | None] = field(default_factory=dict)
+    """The latest materialization of assets."""
     unusable: set[str] = field(default_factory=set)
     """Assets that were to be made and were not, or of which a blocking gate failed."""
     blocked_by: str | None = None
@@ -155,8 +167,9 @@ class _BatchStep:
         """Return the name of the batch."""
         return str(self.context.partition_key)
 
-    def results(self) -> Iterator[Made | dg.AssetCheckResult]:
+    def results(self) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         """Make and check what the run is to, in order; stop at nothing that can still be made."""
+        self.context.log.addFilter(_is_no_complaint)
         try:
             for stage in STAGES.values():
                 yield from self._asset(stage.name, {*stage.inputs, *stage.after}, partial(self._make, stage))
@@ -169,7 +182,7 @@ class _BatchStep:
 
     def _asset(
         self, name: str, needed: set[str], make: Callable[[], Output]
-    ) -> Iterator[Made | dg.AssetCheckResult]:
+    ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         """Make one asset and check it, as far as it is selected and what it needs can be used."""
         if dg.AssetKey(name) in self.context.selected_asset_keys:
             made = None if needed & self.unusable else self._timed(name, needed, make)
@@ -177,15 +190,16 @@ class _BatchStep:
                 self.unusable.add(name)
                 return
             yield made
+            self.records.pop(name, None)
         for gate in (gate for gate in self._selected_gates() if gate.asset == name):
             with _noted(f"{name} {gate.name}"):
                 frames = {table: self._read(table) for table in gate.reads}
-                result = check_batch(self.context, self.resources, gate, frames)
-            if gate.blocking and not result.passed and result.severity == dg.AssetCheckSeverity.ERROR:
+                evaluation = check_batch(self.context, self.resources, gate, frames, self._record(name))
+            if gate.blocking and not evaluation.passed and evaluation.severity == dg.AssetCheckSeverity.ERROR:
                 self.unusable.add(name)
                 self.blocked_by = self.blocked_by or f"{name} {gate.name}"
             self.checked.add(gate)
-            yield result
+            yield evaluation
 
     def _selected_gates(self) -> list[GateSpec]:
         """Return the gates that the run is to check."""
@@ -194,35 +208,64 @@ class _BatchStep:
             gate for gate in GATES if dg.AssetCheckKey(dg.AssetKey(gate.asset), check_name(gate)) in selected
         ]
 
-    def _left_unchecked(self, reason: str) -> Iterator[dg.AssetCheckResult]:
-        """Return warnings of the gates whose table was not made.
+    def _left_unchecked(self, reason: str) -> Iterator[dg.AssetCheckEvaluation]:
+        """Yield warnings of the gates whose table was not made, in a run that announced them.
 
         Dagster shows checks that a failed run was to make, and did not, like those that did not hold: one bad
         batch made every check of every asset red.
         """
-        return (left_unchecked(gate, reason) for gate in self._selected_gates() if gate not in self.checked)
+        if not UNANNOUNCED.items() <= self.context.run.tags.items():
+            for gate in self._selected_gates():
+                if gate not in self.checked:
+                    yield left_unchecked(gate, self.batch, reason)
 
-    def _timed(self, name: str, needed: set[str], make: Callable[[], Output]) -> Made | None:
-        """Return the result of an asset; None while its replies are awaited."""
+    def _timed(
+        self, name: str, needed: set[str], make: Callable[[], Output]
+    ) -> dg.AssetMaterialization | None:
+        """Return the event of an asset that was made; None while its replies are awaited."""
         asset, start = dg.AssetKey(name), perf_counter()
         with unless_pending(self.context, asset), _noted(name):
+            made_from = self._made_from(name, needed)  # before: what is reported meanwhile may not be read
             version, metadata = make()
-            self.versions[name] = version.value
             metadata["seconds"] = round(perf_counter() - start, 2)
-            return dg.MaterializeResult(
-                asset_key=asset, data_version=version, metadata=metadata, tags=self._tags(name, needed)
+            code = self._code_version(name)
+            return dg.AssetMaterialization(
+                asset,
+                partition=self.batch,
+                metadata=metadata,
+                tags={DATA_VERSION: version.value, CODE_VERSION: code, **OWN_VERSION, **made_from},
             )
         return None
 
-    def _tags(self, name: str, needed: set[str]) -> dict[str, str]:
-        """Return the versions an asset was made from and by, as Dagster records those of other steps.
+    def _code_version(self, name: str) -> str:
+        """Return the version of the code, prompts and settings by which an asset is made."""
+        if self.is_changed:
+            return code_version(name, self.resources.settings)
+        return str(self.context.assets_def.get_asset_spec(dg.AssetKey(name)).code_version)
+
+    def _made_from(self, name: str, needed: set[str]) -> dict[str, str]:
+        """Return the versions that an asset is made from, as Dagster records those of other steps.
 
         Of assets of the same step it would take the latest version of any batch.
         """
-        earlier = latest_versions(self.context.instance, needed - self.versions.keys(), self.batch)
-        inputs = {name: as_input((self.versions | earlier)[name]) for name in needed}
-        tags = {f"{INPUT_VERSION}{name}": version for name, version in inputs.items() if version is not None}
-        return tags if self.code_version is None else tags | {CODE_VERSION: self.code_version(name)}
+        reads_corpus = name in STAGES and STAGES[name].reads_corpus
+        tags = {}
+        for made_from in (*sorted(needed), *([corpus.key.to_user_string()] if reads_corpus else [])):
+            record = self._record(made_from)
+            event = record.asset_materialization if record else None
+            version = as_input((event.tags or {}).get(DATA_VERSION)) if event else None
+            if record is not None and version is not None:
+                tags |= {
+                    f"{INPUT_VERSION}{made_from}": version,
+                    f"{INPUT_EVENT}{made_from}": str(record.storage_id),
+                }
+        return tags
+
+    def _record(self, name: str) -> dg.EventLogRecord | None:
+        """Return the latest materialization of an asset of the batch, which is fetched once."""
+        if name not in self.records:
+            self.records[name] = latest_record(self.context.instance, dg.AssetKey(name), self.batch)
+        return self.records[name]
 
     def _make(self, stage: Stage) -> Output:
         layout, is_published = self.resources.layout, stage.name == TRAINING_EXAMPLES.name
@@ -279,6 +322,11 @@ class _BatchStep:
             heard(done, total)
 
         return notify
+
+
+def _is_no_complaint(record: logging.LogRecord) -> bool:
+    """Return whether a line of the log is none of Dagster's about outputs that were not yielded."""
+    return "did not yield or return expected outputs" not in record.getMessage()
 
 
 @contextmanager

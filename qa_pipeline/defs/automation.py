@@ -1,19 +1,20 @@
-"""The sensor that starts a run for each new or changed batch.
+"""The sensor that starts runs of new and changed batches.
 
 It is an ordinary sensor and no `AutomationCondition`, because those see only what changes after their first
 tick: batches registered or edited before the sensor was turned on were never run (Dagster 1.13.27). Here the
 cursor is the last report of `corpus` that was looked at, and without a cursor all of them are looked at.
 
-Nothing is bought twice: the key of a run is its batch and the report that gave the reason, and Dagster starts
-a key only once. So a batch that failed is not run again before its files change or the nightly schedule runs.
+Nothing is requested twice: the cursor is past what was requested, and the key of a run is its batches and the
+reports that gave the reason, and Dagster starts a key only once. So a batch that failed is not run again
+before its files change or the nightly schedule runs.
 """
 
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.defs.base import NIGHT_PRIORITY, PARTITIONS_NAME, TICK_SECONDS, latest_ids, running_batches
+from qa_pipeline.defs.base import PARTITIONS_NAME, TICK_SECONDS, latest_ids
+from qa_pipeline.defs.batch_runs import job_requested, run_requests, running_batches
 from qa_pipeline.defs.corpus import CORPUS
-from qa_pipeline.defs.schedules import REASON_TAG, build_batch
 from qa_pipeline.defs.staleness import Steps, remembered_work
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.pipeline.resources import Resources, waiting_batches
@@ -26,16 +27,16 @@ class Looked(BaseModel):
     again: list[str] = []
 
 
-def automation_sensor(steps: Steps) -> dg.SensorDefinition:
-    """Return a sensor that requests one run for each report of new content that leaves work to do."""
+def automation_sensor(steps: Steps, batches_per_run: int) -> dg.SensorDefinition:
+    """Return a sensor that requests a batch once for each report of new content that leaves work to do."""
 
     @dg.sensor(
-        job=build_batch,
+        job_name=job_requested(batches_per_run),
         name="automation_sensor",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.STOPPED,
-        description="Starts one run for each new or changed batch, also for those that were so before it was "
-        "turned on. Off until turned on: runs may cost money.",
+        description="Starts runs of new and changed batches, each batch once, also of those that were so "
+        "before it was turned on. Off until turned on: runs may cost money.",
     )
     def automation(
         context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
@@ -54,16 +55,9 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
         work = remembered_work(
             instance, resources, steps, going, most=amounts.max_examined, seconds=TICK_SECONDS
         )
-        due = dict(list(work.due.items())[: amounts.max_requests])
+        due = dict(list(work.due.items())[: amounts.max_requests * batches_per_run])
         numbers = latest_ids(instance, CORPUS, due) if due else {}
-        requests = [
-            dg.RunRequest(
-                run_key=f"{batch} {numbers.get(batch, 0)}",
-                partition_key=batch,
-                tags={REASON_TAG: reason, **NIGHT_PRIORITY},
-            )
-            for batch, reason in due.items()
-        ]
+        requests = run_requests(due, batches_per_run, lambda batch: f"{batch} {numbers.get(batch, 0)}")
         later = work.unexamined | work.due.keys() - due.keys()
         again = sorted({*batches} - {*going} | later)
         if work.blocked:

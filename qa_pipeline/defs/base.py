@@ -1,8 +1,6 @@
 """Versions, resources, partitions, progress and records, shared by assets, checks, schedules and sensors."""
 
-import os
 import re
-import socket
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -84,6 +82,8 @@ def logged(log: dg.DagsterLogManager, what: str) -> ProgressCallback:
 DATA_VERSION = "dagster/data_version"
 CODE_VERSION = "dagster/code_version"
 INPUT_VERSION = "dagster/input_data_version/"
+INPUT_EVENT = "dagster/input_event_pointer/"
+OWN_VERSION = {"dagster/data_version_is_user_provided": "true"}
 PARTITION = "dagster/partition"
 
 BATCHES_A_QUERY = 500
@@ -92,13 +92,6 @@ BATCHES_A_QUERY = 500
 TICK_SECONDS = 8.0
 """Seconds after which a tick begins nothing further: Dagster ends it after 60, and a large corpus takes some
 to list before."""
-
-HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
-"""On a run of the command line: where it runs."""
-NOT_RETRIED = {"dagster/max_retries": "0"}
-"""On a run that the daemon could not launch again."""
-NIGHT_PRIORITY = {"dagster/priority": "-10"}
-"""On a run that nobody waits for: those that people launch, at 0, leave the queue first."""
 
 
 def parts_of(sequence: Sequence[Item]) -> Iterator[Sequence[Item]]:
@@ -145,47 +138,3 @@ def as_input(version: str | None) -> str | None:
     For partitioned inputs it records a hash of the versions of all partitions read; here that is always one.
     """
     return None if version is None else hash_text(version)
-
-
-def running_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
-    """Return the runs that are queued, starting or in progress."""
-    unended = dg.RunsFilter(
-        statuses=[
-            dg.DagsterRunStatus.QUEUED,
-            dg.DagsterRunStatus.NOT_STARTED,
-            dg.DagsterRunStatus.STARTING,
-            dg.DagsterRunStatus.STARTED,
-            dg.DagsterRunStatus.CANCELING,
-        ]
-    )
-    return list(instance.get_runs(unended))
-
-
-def running_batches(instance: dg.DagsterInstance) -> set[str]:
-    """Return the batches with a run that is queued, starting or in progress."""
-    return {run.tags[PARTITION] for run in running_runs(instance) if PARTITION in run.tags}
-
-
-def fail_orphaned_runs(instance: dg.DagsterInstance) -> None:
-    """Mark runs as failed that a process on this machine began and did not live to end.
-
-    Nothing else would: Dagster watches only runs it launched itself, and a run that seems in progress keeps
-    the automation from ever requesting its batch again.
-    """
-    going = dg.RunsFilter(
-        statuses=[dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED],
-        tags={HOST_TAG: socket.gethostname()},
-    )
-    for run in instance.get_runs(going):
-        if not _alive(int(run.tags[PROCESS_TAG])):
-            instance.report_run_failed(run, "The process that ran it is gone.")
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

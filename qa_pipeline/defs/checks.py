@@ -14,6 +14,9 @@ from typing import Any
 
 import dagster as dg
 import polars as pl
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
 
 from qa_pipeline.curation.gates.gate import NO_EARLIER, GateSpec
 from qa_pipeline.curation.withdrawals import note_gate
@@ -70,8 +73,17 @@ def check_batch(
     resources: Resources,
     spec: GateSpec,
     frames: Mapping[str, pl.DataFrame],
-) -> dg.AssetCheckResult:
-    """Check a gate over the tables of the batch; one that blocks also withdraws the batch."""
+    made: dg.EventLogRecord | None,
+) -> dg.AssetCheckEvaluation:
+    """Check a gate over the tables of the batch; one that blocks also withdraws the batch.
+
+    Args:
+        context: that of the step.
+        resources: the settings and the output folder.
+        spec: the gate.
+        frames: the tables that it reads.
+        made: the materialization of its asset that is checked.
+    """
     batch = context.partition_key
     earlier = earlier_figures(resources.layout, batch) if spec.earlier else NO_EARLIER
     gate = spec.check(frames, resources.settings.quality, earlier)
@@ -91,9 +103,15 @@ def check_batch(
         "what now": WHEN_BLOCKED if gate.blocking and not gate.passed else None,
         "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()) or "none",
     }
-    return dg.AssetCheckResult(
-        asset_key=spec.asset,
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(spec.asset),
         check_name=check_name(spec),
+        partition=batch,
+        blocking=spec.blocking,
+        target_materialization_data=made
+        and AssetCheckEvaluationTargetMaterializationData(
+            run_id=made.run_id, storage_id=made.storage_id, timestamp=made.timestamp
+        ),
         passed=gate.passed,
         severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
         description=gate.detail,
@@ -101,11 +119,13 @@ def check_batch(
     )
 
 
-def left_unchecked(spec: GateSpec, reason: str) -> dg.AssetCheckResult:
+def left_unchecked(spec: GateSpec, batch: str, reason: str) -> dg.AssetCheckEvaluation:
     """Return the warning that a gate was not checked."""
-    return dg.AssetCheckResult(
-        asset_key=spec.asset,
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(spec.asset),
         check_name=check_name(spec),
+        partition=batch,
+        blocking=spec.blocking,
         passed=False,
         severity=dg.AssetCheckSeverity.WARN,
         description=f"Not checked: {reason}.",

@@ -27,8 +27,8 @@ from qa_pipeline.defs.base import (
     latest_ids,
     latest_tags_by_batch,
     parts_of,
-    running_batches,
 )
+from qa_pipeline.defs.batch_runs import running_batches
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError

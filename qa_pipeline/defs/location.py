@@ -26,14 +26,15 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     """
     resources = resources or Resources(settings)
     steps = steps_of(build_assets(settings))
+    per_run = settings.automation.batches_per_run
     over_batches = dg.Definitions(
         assets=[build_release(settings)],
         asset_checks=release_checks,
         jobs=[batches_job(settings), publish_job, purge_runs],
-        schedules=[nightly_schedule(steps), nightly_release, weekly_purge],
+        schedules=[nightly_schedule(steps, per_run), nightly_release, weekly_purge],
         sensors=[
             corpus_sensor,
-            automation_sensor(steps),
+            automation_sensor(steps, per_run),
             provider_jobs_sensor(settings),
             alerts_sensor(settings.monitoring.alerts),
         ],

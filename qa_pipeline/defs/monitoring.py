@@ -13,13 +13,13 @@ import polars as pl
 from qa_pipeline.defs.assets import OWNERS
 from qa_pipeline.defs.base import ResourcesParam, partitioned_check
 from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import frame_hash
 

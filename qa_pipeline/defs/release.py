@@ -13,11 +13,12 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import PARTITION, ResourcesParam, freshness_of, running_runs
+from qa_pipeline.defs.base import ResourcesParam, freshness_of
+from qa_pipeline.defs.batch_runs import builds_batches, running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError, ReleaseError
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
@@ -206,7 +207,7 @@ def nightly_release(
     context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
 ) -> dg.RunRequest | dg.SkipReason:
     """Ask for a release, or say why not."""
-    going = [run for run in running_runs(context.instance) if PARTITION in run.tags or _publishes(run)]
+    going = [run for run in running_runs(context.instance) if builds_batches(run) or _publishes(run)]
     if going:
         return dg.SkipReason(f"{len(going)} runs have not ended; a release is made when all batches rest")
     layout = resources.layout

@@ -7,12 +7,15 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.defs.base import (
-    NIGHT_PRIORITY,
-    PARTITION,
-    PARTITIONS_NAME,
-    TICK_SECONDS,
+from qa_pipeline.defs.base import PARTITIONS_NAME, TICK_SECONDS
+from qa_pipeline.defs.batch_runs import (
+    BUILD_BATCH,
+    NIGHT_TAG,
+    batches_of,
+    batches_of_night,
     fail_orphaned_runs,
+    job_requested,
+    run_requests,
     running_batches,
 )
 from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
@@ -21,28 +24,25 @@ from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingE
 from qa_pipeline.pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
 
-REASON_TAG = "qa_pipeline/reason"
-NIGHT_TAG = "qa_pipeline/night"
-"""On a run that the schedule `nightly` requested: the date of the night."""
 NIGHTLY = "nightly"
 
 build_batch = dg.define_asset_job(
-    "build_batch",
+    BUILD_BATCH,
     selection=dg.AssetSelection.all() - dg.AssetSelection.groups("publishing", "monitoring"),
     description="Builds everything of one batch, from its files to its training examples.",
 )
 
 
-def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
+def nightly_schedule(steps: Steps, batches_per_run: int) -> dg.ScheduleDefinition:
     """Return a schedule that runs the batches with work left and no others."""
 
     @dg.schedule(
-        job=build_batch,
+        job_name=job_requested(batches_per_run),
         name=NIGHTLY,
         cron_schedule="*/5 2-4 * * *",
         default_status=dg.DefaultScheduleStatus.STOPPED,
-        description="Each night one run of every batch that is new, changed or left unfinished; a batch that "
-        "a gate blocked waits until something changes. A tick requests some (automation.max_requests), the "
+        description="Builds every batch once a night that is new, changed or left unfinished; a batch that a "
+        "gate blocked waits until something changes. A tick requests some (automation.max_requests), the "
         "next one goes on.",
     )
     def nightly(
@@ -55,16 +55,15 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
             work = work_tonight(context.instance, resources, steps, night)
         except (CorpusError, PermanentModelError, ReplyStoreError) as error:
             return dg.SkipReason(str(error))
-        # Dagster asks for a key a run, and never starts a key twice: with the night in it, a tick that is
-        # evaluated again requests nothing twice, and a batch that failed is requested the next night.
-        requests = [
-            dg.RunRequest(
-                run_key=f"{batch} {night}",
-                partition_key=batch,
-                tags={REASON_TAG: reason, NIGHT_TAG: night, **NIGHT_PRIORITY},
-            )
-            for batch, reason in list(work.due.items())[: resources.settings.automation.max_requests]
-        ]
+        # Dagster asks for a key a run, and starts none twice in a tick: one that is evaluated again requests
+        # nothing twice.
+        most = resources.settings.automation.max_requests * batches_per_run
+        requests = run_requests(
+            dict(list(work.due.items())[:most]),
+            batches_per_run,
+            lambda batch: f"{batch} {night}",
+            {NIGHT_TAG: night},
+        )
         if work.blocked:
             context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
@@ -84,7 +83,7 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
     settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
     replies of batch jobs is left to wait: a run would come no further. So is one whose run has not ended, and
-    one that was requested this night. They come in a circle that begins after the last run that was
+    one that a run was begun of this night. They come in a circle that begins after the last run that was
     requested: the runs themselves are the cursor, so a tick that dies loses nothing, and no batch starves.
 
     Raises:
@@ -98,13 +97,12 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     last = next(
         iter(instance.get_runs(dg.RunsFilter(tags={"dagster/schedule_name": NIGHTLY}), limit=1)), None
     )
-    after = last.tags.get(PARTITION, "") if last else ""
+    after = (["", *batches_of(last)] if last else [""])[-1]
     circle = sorted(batches.names, key=lambda name: (name <= after, name))
     limit = resources.settings.automation.max_examined
     # half of the time each: a night that only read would request nothing
     unreported = report_changed_batches(instance, resources.layout, place, circle, limit, TICK_SECONDS / 2)
-    requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
-    busy = waiting_batches(resources) | running_batches(instance) | requested
+    busy = waiting_batches(resources) | running_batches(instance) | batches_of_night(instance, night)
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
     work = remembered_work(instance, resources, steps, idle, most=limit, seconds=TICK_SECONDS / 2)
     work.unexamined |= unreported

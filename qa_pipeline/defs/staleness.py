@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
-import polars as pl
-import polars.selectors as cs
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.defs.base import (
@@ -31,15 +28,12 @@ from qa_pipeline.defs.base import (
     latest_tags_by_batch,
 )
 from qa_pipeline.defs.corpus import CORPUS
-from qa_pipeline.defs.versions import code_version
-from qa_pipeline.errors import TableError, TransientModelError
+from qa_pipeline.pipeline.freshness import added_pairs, lost_file, new_decisions, unanswered
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import Version, version_of, versions_in, write_bytes
 from qa_pipeline.storage.hashes import hash_json, hash_text
-from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import DECISIONS, PAIRS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.text.rendering import first_names
 
@@ -266,10 +260,10 @@ class _Facts:
         names = {step.key.to_user_string() for step in steps}
         return (
             self._outdated(batch, steps, compare_code=compare_code)
-            or _lost_file(self._layout, batch, names)
-            or (_new_decisions(self._layout, batch) if DECISIONS.name in names else None)
-            or (_added_pairs(self._layout, batch) if PAIRS.name in names else None)
-            or _unanswered(self._layout, batch, names)
+            or lost_file(self._layout, batch, names)
+            or (new_decisions(self._layout, batch) if DECISIONS.name in names else None)
+            or (added_pairs(self._layout, batch) if PAIRS.name in names else None)
+            or unanswered(self._layout, batch, names)
         )
 
     def _outdated(self, batch: str, steps: Steps, *, compare_code: bool) -> str | None:
@@ -285,53 +279,3 @@ class _Facts:
             if compare_code and tags.get(CODE_VERSION) != step.code_version:
                 return f"{name} was made with other settings, prompts or code"
         return None
-
-
-def _lost_file(layout: Layout, batch: str, names: Collection[str]) -> str | None:
-    files = [layout.table(name, batch) for name in STORED if name in names]
-    if "index" in names:
-        files.append(layout.index(batch))
-    return next((f"{file} is gone" for file in files if not file.is_file()), None)
-
-
-def _added_pairs(layout: Layout, batch: str) -> str | None:
-    """Return how many pairs people added in the review app since."""
-    path = layout.added_pairs(batch)
-    if not path.is_file():
-        return None
-    try:
-        made = read_table(layout.table(PAIRS.name, batch), PAIRS)["source_id"]
-    except TableError as error:
-        return str(error)
-    ids = [json.loads(line)["id"] for line in path.read_bytes().splitlines()]
-    new = len(set(ids) - set(made.drop_nulls()))
-    return f"pairs added since its last run: {new}" if new else None
-
-
-def _new_decisions(layout: Layout, batch: str) -> str | None:
-    """Return what people decided since; the file itself is compared, for nobody reports it."""
-    try:
-        decided = read_table(layout.table(DECISIONS.name, batch), DECISIONS)
-        recorded = read_decisions(layout.decisions(batch))
-    except TableError as error:
-        return str(error)
-    new = recorded.join(decided, on="decision_id", how="anti").height
-    return f"decisions recorded since its last run: {new}" if new else None
-
-
-def _unanswered(layout: Layout, batch: str, names: Collection[str]) -> str | None:
-    """Return why rows are worth another run: the model could not be reached; None for other failures.
-
-    Every stage that asks a model counts, whichever column of its table tells the reason.
-    """
-    asking = [stage.name for stage in STAGES.values() if stage.asks_a_model and stage.name in names]
-    for table in (STORED[name] for name in asking):
-        try:
-            rows = read_table(layout.table(table.name, batch), table)
-        except TableError as error:
-            return str(error)
-        unreached = cs.matches("^(.*_)?reason$") == TransientModelError.reason
-        count = rows.filter(pl.any_horizontal(unreached)).height
-        if count:
-            return f"{count} rows of {table.name} wait for a model that could not be reached"
-    return None

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -49,15 +49,15 @@ def evaluation_settings(settings: Settings) -> Settings:
     if settings.verification.split_claims == "model":
         raise SettingsError(
             "verification.split_claims=model: here the rules cut answers into claims, so that every metric "
-            "sees the same; set it to auto or rules, or have the model cut with eval run --scorer model"
+            "sees the same; set it to auto or rules, or have the model cut with eval run --statements model"
         )
-    return cut_by_rules(settings)
+    return cut_by(settings)
 
 
-def cut_by_rules(settings: Settings) -> Settings:
-    """Return the settings with claims cut by the rules, whatever the pipeline does."""
-    alone = settings.verification.model_copy(update={"split_claims": "rules"})
-    return settings.model_copy(update={"verification": alone})
+def cut_by(settings: Settings, who: Literal["auto", "model", "rules"] = "rules") -> Settings:
+    """Return the settings with claims cut by the rules, or by a model, whatever the pipeline does."""
+    verification = settings.verification.model_copy(update={"split_claims": who})
+    return settings.model_copy(update={"verification": verification})
 
 
 @dataclass
@@ -159,6 +159,19 @@ def evaluate_into(
     return counts
 
 
+def count_unsplit(rows: pl.LazyFrame, means: Means) -> dict[str, int]:
+    """Return how many rows have no statements since the reply of the splitter failed, by reason."""
+    if not means.unsplit:
+        return {}
+    reasons = pl.DataFrame(
+        [(query, answer, reason) for (query, answer), reason in means.unsplit.items()],
+        {"query": pl.String(), "answer": pl.String(), "reason": pl.String()},
+        orient="row",
+    )
+    counted = rows.join(reasons.lazy(), on=["query", "answer"]).group_by("reason").len().sort("reason")
+    return dict(counted.collect().iter_rows())
+
+
 def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Yield the rows in blocks, in order; a scan of a Parquet file reads only what each block needs."""
     start = 0
@@ -175,7 +188,7 @@ def _done(
     blocks: Iterator[pl.DataFrame], metrics: Sequence[Metric], means: Means, workers: int
 ) -> Iterator[_Done]:
     """Yield the evaluated blocks in order; no more of them are in work than the workers need."""
-    if workers < 2 or means.verifier is not None or means.judge is not None:
+    if workers < 2 or any((means.verifier, means.judge, means.splitter)):
         yield from (_evaluated(block, metrics, means) for block in blocks)
         return
     start = (means.resources.settings, means.undecided, [metric.name for metric in metrics])

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import Numbers, Rows, compute_by_length, quiet_transformers
+from qa_pipeline.models.devices import GPU_TOKENS, Numbers, Rows, compute_by_length, quiet_transformers
 
 BATCH_TOKENS = 4096
-"""Most tokens of a batch: a core is busy with them, and their activations stay small."""
+"""Most tokens of a batch on a processor: a core is busy with them, and their activations stay small."""
 ClassifierKind = Literal["texts", "tokens"]
 
 
 def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str], SettingsError]) -> Any:
-    """Load a classifier of texts or of their tokens onto the CPU: safetensors, no code of its own, no hub.
+    """Load a classifier of texts or of their tokens: from safetensors, without code of its own or hub.
 
     Args:
         folder: its files.
@@ -69,24 +69,26 @@ def compute_logits(model: Any, inputs: Sequence[Input], workers: ThreadPoolExecu
     Args:
         model: of `load_classifier`, with weights in float32 or bfloat16.
         inputs: computed in batches of one length, so that no input changes the logits of another.
-        workers: of `single_threaded_workers`.
+        workers: of `workers_on` the model's device.
     """
     import torch
 
     from qa_pipeline.models.torch_blocks import RowBlocks
 
-    typed, in_bfloat16 = takes_types(model), model.dtype == torch.bfloat16
+    typed, device = takes_types(model), model.device
+    on_gpu = device.type == "cuda"
+    most_tokens = GPU_TOKENS if on_gpu else BATCH_TOKENS
 
     def compute(rows: Rows) -> Numbers:
-        batch = {"input_ids": torch.tensor([inputs[row].ids for row in rows])}
+        batch = {"input_ids": torch.tensor([inputs[row].ids for row in rows], device=device)}
         if typed:
-            batch["token_type_ids"] = torch.tensor([inputs[row].types for row in rows])
-        with torch.inference_mode(), RowBlocks() if in_bfloat16 else nullcontext():
-            logits: Numbers = model(**batch).logits.float().numpy()
+            batch["token_type_ids"] = torch.tensor([inputs[row].types for row in rows], device=device)
+        with torch.inference_mode(), nullcontext() if on_gpu else RowBlocks():
+            logits: Numbers = model(**batch).logits.float().cpu().numpy()
         return logits
 
     lengths = [len(pair.ids) for pair in inputs]
-    return compute_by_length(lengths, lambda length: BATCH_TOKENS // length, compute, workers)
+    return compute_by_length(lengths, lambda length: most_tokens // length, compute, workers)
 
 
 def takes_types(model: Any) -> bool:

@@ -1,8 +1,9 @@
 """Texts to vectors with a sentence-transformers model, fast and without neighbours leaking in.
 
-Batches hold texts of exactly one token count (`cpu.compute_by_length`). With torch each batch is computed by
-one thread, and where the processor multiplies bfloat16 natively the weights are of that; `torch_blocks.py`
-keeps the many lengths from filling the memory there. Together 35.3 texts/s where plain `encode` has 19.6.
+Batches hold texts of exactly one token count (`devices.compute_by_length`). With torch each batch is computed
+by one thread in blocks of rows (`torch_blocks.py`), and where the processor multiplies bfloat16 natively the
+weights are of that. Together 35.3 texts/s where plain `encode` has 19.6.
+A GPU gets batches of many more tokens, one after another.
 Another backend gets the same batches, one after another, and uses the cores as it likes.
 """
 
@@ -18,12 +19,16 @@ import numpy as np
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.cpu import (
+from qa_pipeline.models.devices import (
+    GPU_TOKENS,
+    Device,
     Rows,
+    check_device,
     choose_precision,
     compute_by_length,
+    device_of,
     quiet_transformers,
-    single_threaded_workers,
+    workers_on,
 )
 from qa_pipeline.models.embedding_files import FileTokenCounter, ModelFiles, find_model, token_counter
 from qa_pipeline.settings.generation import EmbeddingSettings
@@ -39,14 +44,14 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder(FileTokenCounter):
-    """A sentence-transformers model on the CPU; the weights are loaded at the first text.
+    """A sentence-transformers model; the weights are loaded at the first text.
 
     Args:
         window: most tokens it reads.
         tokenizer: its tokenizer, without truncation or padding.
         files: the model's folder; names its backend.
-        precision: float32 or bfloat16 with torch, else the name of the backend.
-        batch_size: most texts computed at once.
+        precision: arithmetic of torch, with its device, else the name of the backend.
+        batch_size: most texts computed at once on a processor.
     """
 
     files: ModelFiles
@@ -81,24 +86,31 @@ class SentenceEncoder(FileTokenCounter):
         inputs = self._tokenize(list(places))
         lengths = [len(row) for row in inputs["input_ids"]]
         vectors = compute_by_length(
-            lengths, lambda _: self.batch_size, lambda rows: self._encode_batch(inputs, rows), self._workers
+            lengths, self._most_texts, lambda rows: self._encode_batch(inputs, rows), self._workers
         )
         return self._unit_length(np.stack(vectors))[[places[text] for text in texts]]
+
+    def _most_texts(self, length: int) -> int:
+        return GPU_TOKENS // length if device_of(self.precision) == "cuda" else self.batch_size
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
         import torch
 
         from qa_pipeline.models.torch_blocks import RowBlocks
 
-        with torch.inference_mode(), RowBlocks() if self.precision == "bfloat16" else nullcontext():
-            batch = {name: torch.tensor([values[row] for row in rows]) for name, values in inputs.items()}
-            vectors: Vectors = self._loaded(batch)["sentence_embedding"].float().numpy()
+        device = device_of(self.precision)
+        with torch.inference_mode(), nullcontext() if device == "cuda" else RowBlocks():
+            batch = {
+                name: torch.tensor([values[row] for row in rows], device=device)
+                for name, values in inputs.items()
+            }
+            vectors: Vectors = self._loaded(batch)["sentence_embedding"].float().cpu().numpy()
         return vectors
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
         """Return a pool of one thread a core, each with batches of its own; backends have own threads."""
-        return single_threaded_workers() if self.files.backend == "torch" else ThreadPoolExecutor(1)
+        return workers_on(self.precision) if self.files.backend == "torch" else ThreadPoolExecutor(1)
 
     def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
         """Return token ids and masks of each text, cut to the window, with the model's prompt."""
@@ -110,10 +122,11 @@ class SentenceEncoder(FileTokenCounter):
     @cached_property
     def _loaded(self) -> "SentenceTransformer":
         self.files.check()
-        model = load_quietly(self.files)
+        check_device(self.precision, "embedding.device")
+        model = load_quietly(self.files, device_of(self.precision))
         if self.files.backend != "torch":
             return model
-        if self.precision == "bfloat16":
+        if self.precision.endswith("bfloat16"):
             import torch
 
             model[0].to(torch.bfloat16)
@@ -147,13 +160,13 @@ def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
     files = find_model(settings)
     files.check()
     files.check_revision(settings.revision, "embedding")
-    precision = choose_precision(settings.precision) if backend == "torch" else backend
+    precision = choose_precision(settings.precision, settings.device) if backend == "torch" else backend
     counter = token_counter(files)
     return SentenceEncoder(counter.window, counter.tokenizer, files, precision)
 
 
-def load_quietly(files: ModelFiles) -> "SentenceTransformer":
-    """Load a model onto the CPU: from safetensors, without code of its own, hub or progress bar.
+def load_quietly(files: ModelFiles, device: Device = "cpu") -> "SentenceTransformer":
+    """Load a model: from safetensors, without code of its own, hub or progress bar.
 
     Raises:
         SettingsError: another backend than torch cannot load or export it.
@@ -164,7 +177,7 @@ def load_quietly(files: ModelFiles) -> "SentenceTransformer":
         with quiet_transformers():
             return SentenceTransformer(
                 str(files.folder),
-                device="cpu",
+                device=device,
                 backend=files.backend,
                 trust_remote_code=False,
                 local_files_only=True,

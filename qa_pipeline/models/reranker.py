@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.classifier import Input, compute_logits, load_classifier
-from qa_pipeline.models.cpu import Numbers, single_threaded_workers
+from qa_pipeline.models.devices import Device, Numbers, check_device, workers_on
 from qa_pipeline.models.files import ModelFolder, find_folder
 from qa_pipeline.settings.generation import RetrievalSettings
 
@@ -22,6 +22,8 @@ WAYS_OUT = "Or leave retrieval.reranker out: passages then stay as words and vec
 @dataclass(frozen=True)
 class Reranker(ModelFolder):
     """A model of one logit: the larger, the better a passage answers; its weights load at the first pair."""
+
+    device: Device = "cpu"
 
     kind: ClassVar[str] = "reranker"
 
@@ -35,7 +37,7 @@ class Reranker(ModelFolder):
             return np.zeros(0, dtype=np.float32)
         encodings = self._tokenizer.encode_batch(list(pairs))
         inputs = [Input(tuple(encoding.ids), tuple(encoding.type_ids)) for encoding in encodings]
-        with single_threaded_workers() as workers:
+        with workers_on(self.device) as workers:
             scores = np.concatenate(compute_logits(self._model, inputs, workers))
         if not np.isfinite(scores).all():
             raise self._refused("it gives scores that are not numbers")
@@ -52,10 +54,11 @@ class Reranker(ModelFolder):
 
     @cached_property
     def _model(self) -> Any:
+        check_device(self.device, "retrieval.reranker_device")
         model = load_classifier(self.folder, "texts", self._refused)
         if model.config.num_labels != 1:
             raise self._refused(f"it has {model.config.num_labels} classes; a reranker has one")
-        return model
+        return model.to(self.device)
 
     def _refused(self, what: str) -> SettingsError:
         return SettingsError(f"retrieval.reranker {self.name}: {what}. {WAYS_OUT}")
@@ -72,7 +75,7 @@ def load_reranker(settings: RetrievalSettings) -> Reranker | None:
     fields = ("reranker", "reranker_revision")
     pinned = settings.reranker_revision
     place = find_folder(settings.reranker, pinned, setting="retrieval", ways_out=WAYS_OUT, fields=fields)
-    reranker = Reranker(*place)
+    reranker = Reranker(*place, device=settings.reranker_device)
     if not any(reranker.folder.glob("*.safetensors")):
         raise SettingsError(f"retrieval.reranker {reranker.name}: it has no safetensors. {WAYS_OUT}")
     reranker.check_revision(pinned, "retrieval", fields[1])

@@ -57,11 +57,11 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
         InputError: there is no such metric.
     """
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics  # heavy, and only scoring needs them
-    from qa_pipeline.evaluation.running import cut_by_rules, evaluate
+    from qa_pipeline.evaluation.running import cut_by, evaluate
     from qa_pipeline.evaluation.signals.base import Means
 
     metrics = chosen_metrics(settings.monitoring.metrics)
-    means = Means(Resources(cut_by_rules(settings), embedder=embedder))
+    means = Means(Resources(cut_by(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
         frame, values = evaluate(rows, metrics, means)

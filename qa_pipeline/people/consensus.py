@@ -12,6 +12,8 @@ from qa_pipeline.people.annotations import GOLD, Panel, agreement, annotators, p
 from qa_pipeline.statistics import Floats
 
 Method = Literal["majority", "dawid-skene"]
+LEAST_KAPPA = 0.6
+"""Fleiss' kappa above which agreement is called substantial (Landis and Koch 1977), and consensus is used."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ def annotation_figures(
     gold: str = GOLD,
     order: Sequence[str] = (),
     resamples: int = 1000,
+    least_kappa: float = LEAST_KAPPA,
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return all figures of one criterion's ratings, about items and annotators.
 
@@ -132,11 +135,14 @@ def annotation_figures(
         gold: the annotator whose ratings are known to be right; no annotator is compared with it but by them.
         order: categories from low to high.
         resamples: of the intervals.
+        least_kappa: Fleiss' kappa that has to be exceeded before a consensus is used: below it, and where
+            kappa is unknown, no item gets a label (`low_agreement`).
 
     Returns:
         A document of `items`, `ratings`, `categories`, `agreement`, frames `annotators` and `pairs`, and
-        `consensus`: the method, items with a label, those without by reason, steps and convergence of the
-        model, and how often each annotator says what of each label; and the `consensus` itself.
+        `consensus`: the method, the kappa asked for and whether it was exceeded, items with a label, those
+        without by reason, steps and convergence of the model, and how often each annotator says what of each
+        label; and the `consensus` itself.
 
     Raises:
         InputError: there are only gold ratings, or what `panel` refuses.
@@ -146,7 +152,13 @@ def annotation_figures(
         raise InputError(f"all ratings are of {gold!r}, which is gold; there is no annotator to compare")
     rated = panel(people, order)
     fitted = dawid_skene(rated) if method == "dawid-skene" else None
+    agreements = agreement(rated, resamples)
+    kappa = next(row["value"] for row in agreements if row["name"] == "fleiss_kappa")
+    is_used = kappa is not None and kappa > least_kappa
     agreed = consensus(rated, fitted)
+    if not is_used:
+        withheld = pl.when(pl.col("label").is_not_null()).then(pl.lit("low_agreement")).otherwise("reason")
+        agreed = agreed.with_columns(reason=withheld).with_columns(label=pl.lit(None, pl.String()))
     confusion = (
         people.join(agreed.select("item", "label").drop_nulls(), on="item")
         .group_by("annotator", "label", "rating")
@@ -158,11 +170,13 @@ def annotation_figures(
         "items": len(rated.items),
         "ratings": people.height,
         "categories": rated.categories,
-        "agreement": agreement(rated, resamples),
+        "agreement": agreements,
         "annotators": annotators(rated, rows.filter(pl.col("annotator") == gold)),
         "pairs": pairs(rated),
         "consensus": {
             "method": method,
+            "least_kappa": least_kappa,
+            "is_used": is_used,
             "labelled": agreed["label"].count(),
             "set_aside": dict(agreed["reason"].drop_nulls().value_counts().sort("reason").rows()),
             "steps": None if fitted is None else len(fitted.objectives),

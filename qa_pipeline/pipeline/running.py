@@ -3,8 +3,9 @@
 Each table is kept as soon as it is whole. Schedules and retries are those of `qa_pipeline.defs`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,18 +16,18 @@ from qa_pipeline.curation.gates.gate import EarlierFigures
 from qa_pipeline.curation.gates.gates import batch_gates, batch_yield, pair_counts, unjudged_pairs
 from qa_pipeline.curation.withdrawals import note_origin, withdraw_failed
 from qa_pipeline.errors import (
-    CorpusError,
     PermanentModelError,
     QAPipelineError,
     RepliesPendingError,
     TableError,
 )
+from qa_pipeline.pipeline.freshness import batch_basis, note_finished, read_finished
 from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish, run_stage
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.shard import dump_shard
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import Version, versions_in, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, write_table
 from qa_pipeline.storage.table_schema import Table
@@ -83,17 +84,27 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
 
 
 def run_batches(
-    resources: Resources, batches: Sequence[str], watch: StageObserver = no_observer
+    resources: Resources,
+    batches: Sequence[str],
+    watch: StageObserver = no_observer,
+    *,
+    force: bool = False,
 ) -> list[BatchOutcome]:
-    """Run batches one after the other; one that fails takes no other down.
+    """Bring batches up to date one after the other; one that fails takes no other down.
 
     Replies that have come in batch jobs meanwhile are stored first.
+
+    Args:
+        resources: settings and models.
+        batches: batches of the corpus.
+        watch: called for every stage that starts.
+        force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
     collect_replies(resources)
-    return [_run_alone(resources, batch, watch) for batch in batches]
+    return [_run_alone(resources, batch, watch, force=force) for batch in batches]
 
 
 def validate_pairs(
@@ -119,13 +130,25 @@ def _run_or_wait(
         return BatchOutcome(batch, "pending", error=str(error))
 
 
-def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchOutcome:
+def _run_alone(resources: Resources, batch: str, watch: StageObserver, *, force: bool) -> BatchOutcome:
     try:
-        return _run_or_wait(resources, batch, watch)
+        return _run_where_due(resources, batch, watch, force=force)
     except PermanentModelError:
         raise
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", error=str(error))
+
+
+def _run_where_due(resources: Resources, batch: str, watch: StageObserver, *, force: bool) -> BatchOutcome:
+    basis = batch_basis(resources, batch)  # before the run: what changes during it counts as changed
+    finished = None if force else read_finished(resources.layout, batch, basis)
+    if finished is not None:
+        note_origin(resources.layout, batch, resources.settings.corpus)
+        return BatchOutcome(batch, "unchanged", finished.error, finished.failed_gates)
+    outcome = _run_or_wait(resources, batch, watch)
+    if outcome.passed:
+        note_finished(resources, batch, basis, error=outcome.error, failed_gates=outcome.failed_gates)
+    return outcome
 
 
 def run_batch(
@@ -234,13 +257,15 @@ def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
     A batch whose tables cannot be read counts for nothing here: it fails in its own run and in `status`,
     and must not take this one down.
     """
-    ledgers = dict(_tables_before(layout, batch, VERDICTS))
-    chunks = dict(_tables_before(layout, batch, CHUNKS))
-    yields = [batch_yield(ledgers[other], chunks[other]) for other in ledgers if other in chunks]
+    ledgers, canaries = (_files_before(layout, batch, table) for table in (VERDICTS, CANARIES))
+    chunks = _files_before(layout, batch, CHUNKS)
+    yields = [_yield_of(ledgers[other], chunks[other]) for other in ledgers if other in chunks]
+    swaps = [_swaps_of(file) for file in canaries.values()]
+    pairs = [_pairs_of(file) for file in ledgers.values()]
     return EarlierFigures(
         yields=tuple(value for value in yields if value is not None),
-        canaries=tuple(swap_counts(earlier) for _, earlier in _tables_before(layout, batch, CANARIES)),
-        pairs=tuple(pair_counts(earlier) for earlier in ledgers.values()),
+        canaries=tuple(value for value in swaps if value is not None),
+        pairs=tuple(value for value in pairs if value is not None),
     )
 
 
@@ -254,12 +279,41 @@ def figures_of(tables: Mapping[str, pl.DataFrame]) -> EarlierFigures:
     )
 
 
-def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[tuple[str, pl.DataFrame]]:
-    before = [path.stem for path in layout.tables(table.name) if path.stem < batch]
-    for other in before[-LOOK_BACK:]:
-        try:
-            frame = read_earlier(layout.table(table.name, other), table)
-        except (TableError, CorpusError):  # the latter: a foreign file whose name is no batch
-            continue
-        if frame is not None:
-            yield other, frame
+File = tuple[Path, Version]
+
+
+def _files_before(layout: Layout, batch: str, table: Table) -> dict[str, File]:
+    """Return the files of a table of the nearest batches before one, by batch, from one listing."""
+    folder = layout.table(table.name, batch).parent
+    versions = versions_in(folder, ".parquet")
+    before = sorted(name for name in versions if name < batch)[-LOOK_BACK:]
+    return {name: (folder / f"{name}.parquet", versions[name]) for name in before}
+
+
+# Of each file once in a process: twenty batches have sixty tables, which each of their neighbours would read.
+_FIGURES_REMEMBERED = 1000
+
+
+@lru_cache(_FIGURES_REMEMBERED)
+def _yield_of(ledger: File, chunks: File) -> float | None:
+    verdicts, cut = _read(ledger, VERDICTS), _read(chunks, CHUNKS)
+    return None if verdicts is None or cut is None else batch_yield(verdicts, cut)
+
+
+@lru_cache(_FIGURES_REMEMBERED)
+def _swaps_of(canaries: File) -> tuple[int, int] | None:
+    frame = _read(canaries, CANARIES)
+    return None if frame is None else swap_counts(frame)
+
+
+@lru_cache(_FIGURES_REMEMBERED)
+def _pairs_of(ledger: File) -> tuple[int, int] | None:
+    frame = _read(ledger, VERDICTS)
+    return None if frame is None else pair_counts(frame)
+
+
+def _read(file: File, table: Table) -> pl.DataFrame | None:
+    try:
+        return read_earlier(file[0], table)
+    except TableError:
+        return None

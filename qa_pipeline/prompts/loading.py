@@ -40,6 +40,7 @@ PromptName = Literal[
     "relevant_sentences",
     "back_questions",
     "conflict",
+    "groundedness",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
 PartName = Literal[

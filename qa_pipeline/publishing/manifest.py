@@ -21,6 +21,8 @@ from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.parquet import row_groups, scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
+PUBLISHING = "publishing.json"
+"""Names the release that is about to take its place, so that a publisher who is killed can be finished."""
 TOMBSTONE = "tombstone.json"
 """In place of the data of a release that was yanked."""
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
@@ -232,16 +234,7 @@ def latest_release(releases: Path) -> Path | None:
     Raises:
         ReleaseError: the pointer is damaged.
     """
-    path = releases / LATEST
-    if not path.is_file():
-        return None
-    try:
-        version = json.loads(path.read_bytes())["version"]
-        return releases / str(int(version))
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ReleaseError(
-            f'{path} is damaged; write {{"version": N}} into it, of the newest release'
-        ) from error
+    return _pointed_to(releases / LATEST)
 
 
 def point_to(releases: Path, version: int) -> None:
@@ -250,7 +243,44 @@ def point_to(releases: Path, version: int) -> None:
     Raises:
         StorageError: the pointer cannot be written.
     """
-    write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
+    _point(releases / LATEST, version)
+
+
+@contextmanager
+def published(releases: Path, version: int) -> Iterator[None]:
+    """Mark the release that the block puts in its place as the latest; if killed, the next `alone` does it.
+
+    Raises:
+        StorageError: a pointer cannot be written.
+    """
+    _point(releases / PUBLISHING, version)
+    yield
+    _finish_publishing(releases)
+
+
+def _finish_publishing(releases: Path) -> None:
+    """Mark the release that was about to be published as the latest, if it is in its place."""
+    folder = _pointed_to(releases / PUBLISHING)
+    if folder is not None:
+        if (folder / MANIFEST).is_file():
+            point_to(releases, int(folder.name))
+        delete(releases / PUBLISHING)
+
+
+def _pointed_to(path: Path) -> Path | None:
+    if not path.is_file():
+        return None
+    try:
+        version = json.loads(path.read_bytes())["version"]
+        return path.parent / str(int(version))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise ReleaseError(
+            f'{path} is damaged; write {{"version": N}} into it, of the newest release'
+        ) from error
+
+
+def _point(path: Path, version: int) -> None:
+    write_bytes(path, f"{json.dumps({'version': version})}\n".encode())
 
 
 def yank_reason(folder: Path) -> str | None:
@@ -315,22 +345,28 @@ def release_folder(path: Path) -> Path:
     """Return the release at a path, which is the latest where it is a folder of releases.
 
     Raises:
-        ReleaseError: the pointer to the latest is damaged, or all releases are yanked.
+        ReleaseError: the pointer to the latest is damaged, all releases are yanked, or the publisher of the
+            first one was killed before it pointed to it.
     """
     latest = latest_release(path)
-    if latest is None and (yanked := release_folders(path)):
-        raise ReleaseError(f"{path} has no latest release; the newest, {yanked[-1].name}, is yanked")
+    if latest is None and (folders := release_folders(path)):
+        why = "is yanked"
+        if yank_reason(folders[-1]) is None:
+            why = "is whole, and its command ended before it was the latest: run release again"
+        raise ReleaseError(f"{path} has no latest release; the newest, {folders[-1].name}, {why}")
     return latest or path
 
 
 @contextmanager
 def alone(releases: Path) -> Iterator[None]:
-    """Be the only one who changes the releases; what a killed publisher left behind is removed.
+    """Be the only one who changes the releases, once what a killed publisher left is finished or removed.
 
     Raises:
+        ReleaseError: the note of a publisher is damaged.
         StorageError: somebody else changes them.
     """
     with locked(releases, across_hosts=True):
+        _finish_publishing(releases)
         unfinished = [*releases.glob(".*.tmp")]
         if store_of(releases):  # where a release takes its place file by file, its manifest last
             numbered = (folder for folder in releases.iterdir() if folder.name.isdecimal())

@@ -48,7 +48,7 @@ from qa_pipeline.publishing.manifest import (
     File,
     Manifest,
     alone,
-    point_to,
+    published,
     row_groups_of,
     write_manifest,
 )
@@ -165,8 +165,8 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
             f"({len(problems)} problems); run the batch of that row again"
         )
     sign(folder)
-    publish_folder(folder, releases / str(version), MANIFEST)
-    point_to(releases, version)
+    with published(releases, version):
+        publish_folder(folder, releases / str(version), MANIFEST)
     return Release(releases / str(version), manifest, made=True)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Embedder, Vectors
+from qa_pipeline.models.devices import TorchPrecision
 from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.retrieval.ann import (
@@ -226,7 +227,7 @@ def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.Da
 
 MAGIC = b"qa-pipeline shard 2 sha256:"
 _LITTLE_ENDIAN = np.dtype("<f4")
-_INTERCHANGEABLE = frozenset({"float32", "bfloat16"})
+_INTERCHANGEABLE = frozenset(get_args(TorchPrecision))
 """Precisions whose vectors differ by less than 1e-3 in cosine and may search each other."""
 
 

@@ -10,6 +10,8 @@ class AutomationSettings(Group):
 
     max_requests: int = Field(100, ge=1)
     """Runs requested in one tick; the next tick goes on."""
+    batches_per_run: int = Field(10, ge=1)
+    """Batches that a requested run builds one after the other in its process; with 1 each has its own."""
     max_examined: int = Field(250, ge=1)
     """New or changed batches read and examined in one tick, which begins none after 8 s."""
     overdue_hours: float | None = Field(None, ge=1, allow_inf_nan=False)

@@ -25,14 +25,21 @@ class EmbeddingSettings(Group):
     backend: Literal["torch", "onnx", "openvino"] = "torch"
     """Backend of sentence-transformers; all but torch need further packages."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Precision of torch; auto uses bfloat16 where the processor supports it natively."""
+    """Precision of torch; auto uses bfloat16 where the processor has it natively, and float32 on a GPU."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """cuda computes on a GPU of NVIDIA; its vectors are stored apart from those of a processor."""
 
     @model_validator(mode="after")
-    def _precision_is_of_torch(self) -> "EmbeddingSettings":
+    def _precision_and_device_are_of_torch(self) -> "EmbeddingSettings":
         if self.backend != "torch" and self.precision != "auto":
             raise ValueError(
                 f"embedding.precision is {self.precision}, but the backend {self.backend} has its own; "
                 f"leave precision at auto, or set embedding.backend to torch"
+            )
+        if self.backend != "torch" and self.device != "cpu":
+            raise ValueError(
+                f"embedding.device is {self.device}, which the backend {self.backend} does not use here; "
+                f"leave device at cpu, or set embedding.backend to torch"
             )
         return self
 
@@ -58,6 +65,8 @@ class RetrievalSettings(Group):
     languages of the batch."""
     reranker_revision: str | None = None
     """Commit of the hub; a hub name needs it."""
+    reranker_device: Literal["cpu", "cuda"] = "cpu"
+    """cuda computes on a GPU of NVIDIA."""
     rerank_depth: int = Field(20, gt=0)
     """Passages of the fused ranking that are ranked again."""
 

@@ -25,7 +25,9 @@ class PairModelSettings(Group):
     revision: str | None = None
     """Commit of the hub; a hub name needs it."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto uses bfloat16 where the processor supports it natively."""
+    """auto uses bfloat16 where the processor supports it natively, and float32 on a GPU."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """cuda computes on a GPU of NVIDIA; its scores are stored apart from those of a processor."""
     input_tokens: int | None = Field(None, ge=32)
     """Most tokens of an input; none uses the limit that the model declares."""
 
@@ -73,8 +75,8 @@ class VerificationSettings(Group):
     split_claims: Literal["auto", "model", "rules"] = "auto"
     """Method of splitting answers into claims. rules: by sentence, list item and table row. model: the
     verifier splits every answer further. auto: it does so only for joined clauses, pronouns and table rows
-    that are not quoted word for word from the cited passages. Evaluations heed it with --scorer model;
-    without one, and over answers in production, the rules split."""
+    that are not quoted word for word from the cited passages. Evaluations heed it with --scorer model,
+    unless --statements says otherwise; without one, and over answers in production, the rules split."""
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
     probe_passages: bool = True

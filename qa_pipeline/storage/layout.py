@@ -171,17 +171,24 @@ class Layout:
         """Return the file of how batches looked when they were last read; made anew when deleted."""
         return self._memory("listings")
 
-    def _memory(self, name: str) -> Path:
+    def _memory(self, name: str, suffix: str = ".json") -> Path:
         if self.cache is None:
-            return self.out / "cache" / f"{name}.json"
-        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}.json"  # of several output folders
+            return self.out / "cache" / f"{name}{suffix}"
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
 
     @property
     def corpus_index(self) -> Path:
         """Return the folder of the index over all batches; made anew when deleted."""
-        if self.cache is None:
-            return self.out / "cache" / "corpus-index"
-        return self.cache / f"corpus-index-{hash_text(str(self.out))[:16]}"  # of several output folders
+        return self._memory("corpus-index", "")
+
+    @property
+    def finished_folder(self) -> Path:
+        """Return the folder of how batches were when they were last run, a file a batch."""
+        return self._memory("finished", "")
+
+    def finished(self, batch: str) -> Path:
+        """Return the file of how a batch was when it was last run; it is run again when deleted."""
+        return self._of_batch(self.finished_folder, batch, ".json")
 
     @property
     def vectors(self) -> Path:

@@ -50,7 +50,7 @@ _CAUSES = {
     "InvalidAccessKeyId": "the credentials are not accepted",
     "InvalidToken": "the credentials are not accepted",
     "SignatureDoesNotMatch": "the credentials are not accepted",
-    "RequestTimeTooSkewed": "the clock of this machine is wrong",
+    "RequestTimeTooSkewed": "the clock of this machine is wrong, set it",
 }
 _OF_ANY_LENGTH = frozenset({"put_file", "get_file"})
 _PUTS = frozenset({"pipe_file", "put_file"})

@@ -67,11 +67,12 @@ def split_by_model(
     llm: LLMSettings,
     *,
     notify: ProgressCallback = no_progress,
+    failures: dict[str, str] | None = None,
 ) -> dict[str, list[Claim]]:
     """Return the claims that a model split from answers, by pair; other pairs' claims are those of the rules.
 
     Equal questions are asked once. A reply that failed, and a sentence whose statements are not taken, leave
-    the claims of the rules with the reason.
+    the claims of the rules with the reason; the reasons of failed replies also come into `failures`, by pair.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -98,6 +99,8 @@ def split_by_model(
     by_key = dict(zip(requests, replies, strict=True))
     for row, claims, request in pending:
         reply = by_key[request.key]
+        if failures is not None and isinstance(reply, ModelError):
+            failures[row["pair_id"]] = reply.reason
         claims_by_pair[row["pair_id"]] = (
             _unsplit(claims, reply.reason)
             if isinstance(reply, ModelError)

@@ -74,3 +74,16 @@ def test_data_without_rows_is_refused(data: object, message: str) -> None:
 def test_an_unknown_metric_is_refused() -> None:
     with pytest.raises(InputError, match="there is no metric faithfulnes"):
         evaluate(ROWS, metrics=["faithfulnes"])
+
+
+def test_a_model_that_is_to_cut_answers_must_be_given() -> None:
+    with pytest.raises(InputError, match="needs the model"):
+        evaluate(ROWS, metrics=OFFLINE, statements="model")
+
+
+def test_answers_whose_cut_cannot_be_read_are_counted_and_the_report_says_so() -> None:
+    report = evaluate(ROWS, metrics=OFFLINE, statements="model", model=lambda prompt: "no JSON at all")
+    assert report.document["settings"]["unsplit"] == {"not_json": 2}
+    assert report.scores["faithfulness"].to_list() == [None, None]
+    assert report.scores["exact_match"].null_count() == 0
+    assert "failed: 2 answers (not json 2)" in report.to_html()

@@ -67,6 +67,16 @@ def test_a_data_set_becomes_a_report(folder: Path) -> None:
     assert rows["id"].to_list() == [one["id"] for one in ROWS]
 
 
+def test_a_data_set_has_the_name_it_is_given(folder: Path) -> None:
+    named = ("--name", "Boilers\nof spring", "--metric", "faithfulness", "--json")
+    ran = run(folder, written(folder, *ROWS), *named)
+    assert json.loads(ran.stdout)["dataset"] == "Boilers of spring"
+    assert "Boilers of spring" in (folder / "report" / "report.html").read_text(encoding="utf-8")
+    ran = run(folder, written(folder, *ROWS), "--replace", "--name", " ")
+    assert ran.code == BAD_INPUT
+    assert "is blank" in ran.stderr
+
+
 def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(folder: Path) -> None:
     corpus = Path(__file__).parents[2] / "data" / "corpora"
     assert invoke("run", corpus, "--out", folder / "out", "--accept-unjudged").code == OK
@@ -241,10 +251,37 @@ def test_the_model_cuts_answers_where_the_settings_say_so_and_is_paid_once(
     assert json.loads((folder / "report" / "report.json").read_text())["settings"]["split_claims"] == "model"
 
 
+def test_the_model_cuts_answers_on_request_and_the_rules_still_decide(
+    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = written(folder, row(0, answer="The Kestrel heats water; it was built in 1998."))
+    options = (*hosted[2:], "--statements", "model", "--metric", "faithfulness", "--max-calls", "50")
+    with ChatServer() as server:
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        ran = run(folder, data, *options, "--json")
+        assert ran.code == OK, ran.stderr
+        assert server.stats.answered == 1
+    settings = json.loads(ran.stdout)["settings"]
+    assert (settings["split_claims"], settings["verifier"]) == ("model", None)
+    assert "m" in settings["splitter"]
+    told = pl.read_parquet(folder / "report" / "statements.parquet")
+    answer = "The Kestrel heats water; it was built in 1998."
+    assert told.height == 2
+    spans = told.select("start", "end").rows()
+    assert all(answer[start:end].strip() for start, end in spans)
+    assert "llm" not in told["decided_by"].to_list()
+
+
+def test_a_model_that_is_to_cut_answers_must_be_named(folder: Path) -> None:
+    ran = run(folder, written(folder, *ROWS), "--statements", "model")
+    assert ran.code == BAD_INPUT
+    assert "set llm.verifier.provider" in ran.stderr
+
+
 def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path) -> None:
     ran = run(folder, written(folder, *ROWS), "--set", "verification.split_claims=model")
     assert ran.code == BAD_INPUT
-    assert "eval run --scorer model" in ran.stderr
+    assert "eval run --statements model" in ran.stderr
     assert not (folder / "report").exists()
 
 

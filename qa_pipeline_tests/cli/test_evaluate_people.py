@@ -77,6 +77,21 @@ def test_ratings_go_in_and_agreement_consensus_and_annotators_come_out(ratings: 
     assert len(lines(out)) == 30
 
 
+def test_a_consensus_of_annotators_who_do_not_agree_is_not_used_and_said_so(tmp_path: Path) -> None:
+    said = [(place, who, place % modulus) for place in range(24) for who, modulus in (("a", 2), ("b", 3))]
+    ratings = write_lines(
+        tmp_path / "ratings.jsonl",
+        [{"id": f"r{place}", "annotator": who, "rating": str(rating)} for place, who, rating in said],
+    )
+    out = tmp_path / "labels.jsonl"
+    shown = invoke("eval", "annotators", ratings, "--out", out, "--resamples", "0")
+    assert "The consensus is not used" in shown.stdout
+    assert "0 items have a label" in shown.stdout
+    assert {row["label"] for row in lines(out)} == {None}
+    invoke("eval", "annotators", ratings, "--out", out, "--resamples", "0", "--min-kappa", "-1")
+    assert {row["label"] for row in lines(out)} == {None, "0", "1"}
+
+
 def test_the_same_ratings_give_the_same_bytes(ratings: Path, tmp_path: Path) -> None:
     outs = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
     how = ("--consensus", "dawid-skene", "--json")

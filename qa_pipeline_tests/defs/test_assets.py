@@ -13,6 +13,7 @@ import pytest
 from qa_pipeline.curation.gates.gate import Gate, law
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.base import latest_record
 from qa_pipeline.defs.checks import BLOCKED_TAG, NOT_CHECKED, WARNS, WHEN_BLOCKED
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun
@@ -209,10 +210,22 @@ def test_the_step_that_may_ask_a_model_is_in_its_pool() -> None:
 def test_a_run_is_one_step_that_records_each_asset_and_check_once(first_run: FirstRun) -> None:
     kinds = Counter(event.event_type_value for event in first_run.result.all_events)
     assert (kinds["STEP_START"], kinds["LOADED_INPUT"], kinds["HANDLED_OUTPUT"]) == (1, 0, 0)
+    assert kinds["STEP_OUTPUT"] == 0
     assert kinds["ASSET_MATERIALIZATION"] == len(STAGES) + 1
     assert kinds["ASSET_CHECK_EVALUATION"] == len(GATES)
     batches = {evaluation.partition for evaluation in first_run.result.get_asset_check_evaluations()}
     assert batches == {"b1"}
+    logs = first_run.project.instance.all_logs(first_run.result.run_id)
+    assert [entry.message for entry in logs if entry.dagster_event is None] == []
+
+
+def test_a_check_points_at_the_materialization_of_its_batch_that_it_checked(first_run: FirstRun) -> None:
+    for evaluation in first_run.result.get_asset_check_evaluations():
+        checked = evaluation.target_materialization_data
+        record = latest_record(first_run.project.instance, evaluation.asset_key, "b1")
+        assert checked is not None
+        assert record is not None
+        assert (checked.run_id, checked.timestamp) == (record.run_id, record.timestamp)
 
 
 def test_checks_say_by_name_and_description_whether_they_block() -> None:

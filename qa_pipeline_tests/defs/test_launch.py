@@ -1,9 +1,7 @@
 """Batches from a command line: only those with work left run, and one that fails takes no other down."""
 
 import json
-import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +11,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
+from qa_pipeline.curation.gates.gates import GATES
+from qa_pipeline.defs.batch_runs import BUILT_BY_TAG, NIGHT_TAG
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
 from qa_pipeline.errors import (
     BudgetExhaustedError,
@@ -251,18 +250,6 @@ def test_a_killed_run_is_marked_as_failed_and_its_batch_completed_by_the_next(tm
         assert states == [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
 
 
-def test_runs_of_living_processes_are_left_alone(project: Project) -> None:
-    run = project.instance.create_run_for_job(
-        project.definitions.resolve_job_def("build_batch"),
-        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
-        status=dg.DagsterRunStatus.STARTED,
-    )
-    fail_orphaned_runs(project.instance)
-    after = project.instance.get_run_by_id(run.run_id)
-    assert after is not None
-    assert after.status == dg.DagsterRunStatus.STARTED
-
-
 def test_without_an_instance_folder_the_command_line_says_what_to_set(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,3 +320,54 @@ def test_a_job_over_many_batches_leaves_one_alone_of_which_a_run_goes_on(finishe
     assert build_many(finished, "b1", force=True).success
     runs = [made.run_id for made in finished.instance.get_runs() if made.job_name == job.name]
     assert (len(runs), runs[0]) == (2, run.run_id)
+
+
+def test_a_job_over_many_batches_leaves_one_alone_that_another_run_built_while_it_waited(
+    project: Project,
+) -> None:
+    project.write("b2")
+    project.model.when_first_asked = lambda: project.build("b2") and None
+    assert build_many(project).success
+    runs = [run for run in project.instance.get_runs() if run.tags.get("dagster/partition") == "b2"]
+    assert [BUILT_BY_TAG in run.tags for run in runs] == [False]
+
+
+def test_runs_of_batches_name_the_run_and_the_night_that_built_them_and_count_against_no_pool(
+    project: Project,
+) -> None:
+    result = project.definitions.resolve_job_def("build_batches").execute_in_process(
+        instance=project.instance, tags={NIGHT_TAG: "2026-11-22"}
+    )
+    (run,) = [run for run in project.instance.get_runs() if run.job_name == "build_batch"]
+    assert (run.tags[BUILT_BY_TAG], run.tags[NIGHT_TAG]) == (result.run_id, "2026-11-22")
+    assert run.tags["qa_pipeline/reason"] == "documents has not been made yet"
+    # the run that built it holds the place in the pool, and two of one process would halve what goes on
+    assert run.run_op_concurrency is None
+    builder = project.instance.get_run_by_id(result.run_id)
+    assert builder is not None
+    assert builder.run_op_concurrency is not None
+    assert builder.run_op_concurrency.all_pools == {"llm"}
+
+
+def test_a_run_of_a_batch_records_little_more_than_one_event_for_each_asset_and_check(
+    finished: Project,
+) -> None:
+    (run,) = [run for run in finished.instance.get_runs() if run.job_name == "build_batch"]
+    events = [entry.dagster_event_type for entry in finished.instance.all_logs(run.run_id)]
+    results = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+    assert sum(kind in results for kind in events) == len(STAGES) + 1 + len(GATES)
+    assert len([kind for kind in events if kind not in results]) <= 10
+
+
+def test_what_a_run_was_to_make_and_did_not_is_shown_as_failed(project: Project) -> None:
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    assert strict.launch("b1")["b1"].outcome == "failed"
+    events = strict.instance.event_log_storage
+    failed = [
+        name
+        for name in (*STAGES, "exports")
+        if events.get_latest_asset_partition_materialization_attempts_without_materializations(
+            dg.AssetKey(name)
+        )
+    ]
+    assert failed == ["training_examples", "exports"]

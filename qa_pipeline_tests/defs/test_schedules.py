@@ -38,7 +38,7 @@ def test_other_settings_are_no_reason_to_run_the_whole_corpus_at_night(finished:
 
 
 def test_the_schedule_asks_for_a_run_a_batch_or_tells_why_it_asks_for_none(tmp_path: Path) -> None:
-    project = Project(tmp_path)
+    project = Project(tmp_path, automation={"batches_per_run": 1})
     schedule = project.definitions.resolve_schedule_def("nightly")
     assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
     assert "corpus" in str(tick(project).skip_message)
@@ -58,37 +58,102 @@ def tick(project: Project, night: datetime = TONIGHT) -> Any:
 def requested(project: Project, night: datetime = TONIGHT) -> dict[str, str]:
     """The run key of each batch that one tick requests."""
     requests = tick(project, night).run_requests or []
-    keys = {str(request.partition_key): str(request.run_key) for request in requests}
-    assert len(keys) == len(requests)
+    keys = {batch: str(request.run_key) for request in requests for batch in batches_in(request)}
+    assert sum(len(batches_in(request)) for request in requests) == len(keys)
     return keys
 
 
-def start(project: Project, most: int) -> list[str]:
-    """Start and fail the first runs that a tick requests, as a daemon does that is then killed."""
+def batches_in(request: dg.RunRequest) -> list[str]:
+    """The batches that a run is to build."""
+    if request.partition_key is not None:
+        return [request.partition_key]
+    batches: list[str] = request.run_config["ops"]["batches"]["config"]["batches"]
+    return batches
+
+
+def start(project: Project, most: int = 500, begun: int = 500) -> list[str]:
+    """Start and fail the first runs that a tick requests, as a daemon does that is then killed.
+
+    Of those that list batches, runs of the first `begun` are begun.
+    """
     requests = (tick(project).run_requests or [])[:most]
-    job = project.definitions.resolve_job_def("build_batch")
+    one, many = (project.definitions.resolve_job_def(name) for name in ("build_batch", "build_batches"))
+    failed = dg.DagsterRunStatus.FAILURE
     for request in requests:
-        tags = {**request.tags, "dagster/partition": str(request.partition_key)}
-        project.instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.FAILURE)
-    return [str(request.partition_key) for request in requests]
+        batches = batches_in(request)
+        if request.partition_key is None:
+            project.instance.create_run_for_job(
+                many, run_config=request.run_config, tags=request.tags, status=failed
+            )
+            batches = batches[:begun]
+        for batch in batches:
+            tags = {**request.tags, "dagster/partition": batch}
+            project.instance.create_run_for_job(one, tags=tags, status=failed)
+    return [batch for request in requests for batch in batches_in(request)]
 
 
 @pytest.mark.parametrize(
-    ("due", "most"), [(0, 2), (1, 2), (2, 2), (5, 2), pytest.param(500, 200, marks=pytest.mark.slow)]
+    ("due", "most", "each"),
+    [
+        *((due, 2, each) for due in (0, 1, 2, 5) for each in (1, 2)),
+        pytest.param(500, 200, 1, marks=pytest.mark.slow),
+        pytest.param(500, 20, 10, marks=pytest.mark.slow),
+    ],
 )
-def test_ticks_request_each_due_batch_once_and_so_many_at_a_time(tmp_path: Path, due: int, most: int) -> None:
+def test_ticks_request_each_due_batch_once_and_so_many_at_a_time(
+    tmp_path: Path, due: int, most: int, each: int
+) -> None:
     (tmp_path / "corpus").mkdir()
-    project = Project(tmp_path, automation={"max_requests": most, "max_examined": most * 3 // 2})
+    settings = {"max_requests": most, "batches_per_run": each, "max_examined": most * each * 3 // 2}
+    project = Project(tmp_path, automation=settings)
     names = [f"b{number:03}" for number in range(due)]
     for name in names:
         project.write(name, "The valve is made of brass.")
-    ticks = [start(project, most=500) for _ in range(-(-due // most) + 1)]
-    assert max(len(asked) for asked in ticks) <= most
+    ticks = [start(project) for _ in range(-(-due // (most * each)) + 1)]
+    assert max(len(asked) for asked in ticks) <= most * each
     assert [name for asked in ticks for name in asked] == names
 
 
+def test_a_run_is_asked_for_several_batches_and_no_more_of_them_than_needed(tmp_path: Path) -> None:
+    project = Project(tmp_path, automation={"batches_per_run": 3})
+    for name in ("b1", "b2", "b3", "b4"):
+        project.write(name)
+    requests = tick(project).run_requests
+    assert [batches_in(request) for request in requests] == [["b1", "b2"], ["b3", "b4"]]
+    reasons = [request.tags["qa_pipeline/reason"] for request in requests]
+    assert reasons[0] == "b1, b2: documents has not been made yet"
+    assert {request.tags["dagster/priority"] for request in requests} == {"-10"}
+
+
+def test_batches_whose_turn_did_not_come_before_the_process_was_killed_are_requested_by_the_next_tick(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    names = ["b1", "b2", "b3"]
+    for name in names:
+        project.write(name)
+    assert start(project, begun=1) == names
+    assert start(project, begun=0) == ["b2", "b3"]
+    assert start(project, begun=0) == ["b2", "b3"]
+    # two processes were killed before they began any: enough for a night
+    assert start(project) == []
+    assert set(requested(project, TONIGHT + timedelta(days=1))) == {*names}
+
+
+def test_batches_that_wait_for_their_turn_in_a_run_are_not_requested_beside_it(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    for name in ("b1", "b2", "b3"):
+        project.write(name)
+    project.instance.create_run_for_job(
+        project.definitions.resolve_job_def("build_batches"),
+        run_config={"ops": {"batches": {"config": {"batches": ["b1", "b2"]}}}},
+        status=dg.DagsterRunStatus.NOT_STARTED,
+    )
+    assert set(requested(project)) == {"b3"}
+
+
 def test_a_tick_that_dies_midway_loses_no_batch_and_batches_that_fail_starve_none(tmp_path: Path) -> None:
-    project = Project(tmp_path, automation={"max_requests": 2})
+    project = Project(tmp_path, automation={"max_requests": 2, "batches_per_run": 1})
     for name in ("b1", "b2", "b3", "b4"):
         project.write(name)
     assert list(requested(project)) == ["b1", "b2"]

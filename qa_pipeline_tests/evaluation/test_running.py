@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel
+from qa_pipeline_tests.verdict_replies import deciding
 
 EIFFEL = {
     "query": "What is the Eiffel Tower?",
@@ -36,6 +39,79 @@ def read(folder: Path, *rows: dict[str, Any]) -> pl.DataFrame:
 def test_two_of_three_statements_about_the_eiffel_tower_are_faithful(tmp_path: Path) -> None:
     _, values = evaluate(read(tmp_path, EIFFEL), chosen_metrics(["faithfulness"]), means_at(tmp_path))
     assert values["faithfulness"].to_list() == [pytest.approx(2 / 3)]
+
+
+SEEDS = Path("docs/examples/suites/seed_examples.jsonl")
+SEED_METRICS = ("faithfulness", "citation_precision", "citation_completeness", "context_recall")
+FALSE = (
+    "The tower is 500 metres tall.",
+    "Green tea cures diabetes.",
+    "Storms have become twice as frequent everywhere.",
+    "Chlorophyll absorbs mainly red and blue light.",
+)
+"""The statements of the seed examples that their passages do not bear out."""
+
+
+def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
+    rows = read_rag_rows([SEEDS]).items
+    _, values = evaluate(rows, chosen_metrics(SEED_METRICS), means)
+    rounded = values.select(pl.all().round(2))
+    return dict(zip(rows["id"], rounded.iter_rows(named=True), strict=True))
+
+
+def test_the_seed_examples_of_the_specification_come_out_as_counted_with_a_model(tmp_path: Path) -> None:
+    verifier = ScriptedModel(
+        deciding(lambda claim: "reject" if any(false in claim for false in FALSE) else "accept")
+    )
+    resources = Resources(evaluation_settings(Settings(out=tmp_path)), embedder=HashEmbedder())
+    figures = seed_figures(Means(resources, verifier))
+    assert figures["eiffel-tower"]["faithfulness"] == 0.67
+    assert figures["green-tea"]["faithfulness"] == 0.8
+    assert figures["climate-citations"]["citation_precision"] == 0.67
+    assert figures["photosynthesis"]["context_recall"] == 0.75
+    assert figures["smith-jones"]["citation_precision"] == 0.67
+    assert figures["smith-jones"]["citation_completeness"] == 1.0
+
+
+def test_what_the_offline_default_gives_for_the_seed_examples_is_what_the_page_says(tmp_path: Path) -> None:
+    figures = seed_figures(Means(Resources(evaluation_settings(Settings(out=tmp_path)))))
+    page = Path("docs/metrics.md").read_text("utf-8")
+    said = re.findall(r"^\| `([\w-]+)` \| (\w+) \| [^|]+ \| ([\d.]+) \|", page, re.MULTILINE)
+    assert len(said) == 6
+    assert {row for row, _, _ in said} == {*figures}
+    assert all(figures[row][metric] == float(value) for row, metric, value in said)
+
+
+SUITES = Path("docs/examples/suites")
+
+
+@pytest.mark.parametrize("suite", ["legal", "medical"])
+def test_each_suite_has_ten_labelled_rows_in_each_of_three_languages(suite: str) -> None:
+    read_rows = read_rag_rows([SUITES / f"{suite}.jsonl"])
+    assert read_rows.left_out.is_empty()
+    counts = read_rows.items.group_by("language", "category").len().sort("language", "category")
+    labels = [("not_supported", 3), ("supported", 4), ("unanswerable", 3)]
+    assert counts.rows() == [(language, *label) for language in ("de", "en", "sv") for label in labels]
+    is_unanswerable = read_rows.items["category"] == "unanswerable"
+    assert (read_rows.items["must_refuse"] == is_unanswerable).all()
+    assert (read_rows.items["reference"].is_null() == is_unanswerable).all()
+
+
+def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path) -> None:
+    page = Path("docs/evaluation.md").read_text("utf-8")
+    lines = re.findall(r"^\| (\w+), (\w+) \| (\d.+) \|$", page, re.MULTILINE)
+    assert len(lines) == 3
+    means = Means(Resources(evaluation_settings(Settings(out=tmp_path))))
+    for suite, metric, cells in lines:
+        rows = read_rag_rows([SUITES / f"{suite}.jsonl"]).items
+        _, values = evaluate(rows, chosen_metrics([metric]), means)
+        is_one = (values[metric] == 1).fill_null(value=False)
+        is_right = is_one == (rows["category"] == "supported")
+        counts = [
+            f"{is_right.filter(rows['category'] == kind).sum()} of {(rows['category'] == kind).sum()}"
+            for kind in ("supported", "not_supported", "unanswerable")
+        ]
+        assert cells == " | ".join(counts)
 
 
 def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: Path) -> None:

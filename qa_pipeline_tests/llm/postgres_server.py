@@ -62,9 +62,9 @@ class Server:
         log = self._folder / "log"
         self._run("pg_ctl", "-D", self._data, "-l", log, "-o", options, "-w", "start")
 
-    def stop(self) -> None:
-        """Cut every connection off, as a restart for maintenance does."""
-        self._run("pg_ctl", "-D", self._data, "-m", "fast", "-w", "stop")
+    def stop(self, mode: str = "fast") -> None:
+        """Cut every connection off, as a restart for maintenance does; `immediate` as a crash does."""
+        self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "stop")
 
     def remove(self) -> None:
         """Stop it for good."""

@@ -149,6 +149,26 @@ def test_another_backend_computes_batches_of_one_length_too_and_is_never_taken_f
     assert (asked, other.precision) == (["onnx"], "onnx")
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_short_texts_of_one_length_have_one_vector_alone_and_together(precision: str) -> None:
+    encoder = load_embedder(EmbeddingSettings.model_validate({"precision": precision}))
+    texts = [f"{verb} {noun}" for verb in ("open", "close", "read") for noun in ("it", "doors", "this file")]
+    alone = np.vstack([encoder.encode([text]) for text in texts])
+    assert encoder.encode(texts).tobytes() == alone.tobytes()
+
+
+def test_a_gpu_that_is_not_there_is_missed_at_the_first_text_and_not_before(tmp_path: Path) -> None:
+    encoder = load_embedder(EmbeddingSettings(device="cuda"))
+    assert (encoder.precision, encoder.dimension) == ("cuda float32", 384)
+    with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch .* sees no CUDA device"):
+        encoder.encode(["Is there a GPU?"])
+
+
+def test_a_device_of_torch_contradicts_another_backend() -> None:
+    with pytest.raises(ValueError, match=r"embedding\.device is cuda, which the backend onnx"):
+        EmbeddingSettings(backend="onnx", device="cuda")
+
+
 def test_a_precision_of_torch_contradicts_another_backend() -> None:
     with pytest.raises(ValueError, match=r"embedding\.precision is float32, but the backend onnx"):
         EmbeddingSettings(backend="onnx", precision="float32")

@@ -84,3 +84,8 @@ def test_a_hub_name_needs_its_commit() -> None:
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no safetensors"):
         load(tmp_path)
+
+
+def test_a_reranker_on_a_gpu_that_is_not_there_is_refused(folder: Path) -> None:
+    with pytest.raises(SettingsError, match=r"retrieval\.reranker_device is cuda, but torch"):
+        load(folder, reranker_device="cuda").score(PAIRS[:1])

@@ -129,11 +129,37 @@ def test_gold_ratings_are_compared_with_and_no_part_of_agreement_or_consensus() 
 def test_figures_say_how_often_each_annotator_says_what_of_each_label() -> None:
     texts = ["112", "112", "211"]
     said = [(f"u{place}", f"a{n}", sign) for n, text in enumerate(texts) for place, sign in enumerate(text)]
-    figures, _ = annotation_figures(rows(*said), "dawid-skene", resamples=0)
+    figures, _ = annotation_figures(rows(*said), "dawid-skene", resamples=0, least_kappa=-1)
     assert figures["consensus"]["converged"] is True
     assert figures["consensus"]["confusion"].filter(annotator="a2").rows() == [
         ("a2", "1", "1", 1), ("a2", "1", "2", 1), ("a2", "2", "1", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("texts", "least", "reasons"),
+    [
+        (["1122", "1122", "1122"], 0.6, [None] * 4),
+        (["1122", "1122", "1221"], 0.6, ["low_agreement"] * 4),  # kappa 1/3
+        (["1122", "1122", "1221"], 0.3, [None] * 4),
+        (["1111", "1111", "1111"], 0.6, ["low_agreement"] * 4),  # kappa is unknown
+        (["1.22", "1122", "2.11"], 0.6, ["low_agreement", "one_rating", "low_agreement", "low_agreement"]),
+    ],
+)
+def test_a_consensus_is_used_only_above_the_kappa_asked_for(
+    texts: list[str], least: float, reasons: list[str | None]
+) -> None:
+    said = [
+        (f"u{place}", f"a{n}", sign)
+        for n, text in enumerate(texts)
+        for place, sign in enumerate(text)
+        if sign != "."
+    ]
+    figures, agreed = annotation_figures(rows(*sorted(said)), resamples=0, least_kappa=least)
+    assert agreed["reason"].to_list() == reasons
+    assert figures["consensus"]["is_used"] is (reasons[0] is None)
+    assert figures["consensus"]["labelled"] == reasons.count(None)
+    assert agreed["label"].null_count() == 4 - reasons.count(None)
 
 
 def test_one_item_and_one_annotator_have_ratings_and_nothing_else() -> None:

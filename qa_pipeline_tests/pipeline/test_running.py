@@ -111,10 +111,11 @@ def settings_for(tmp_path: Path, **more: Any) -> Settings:
 def run(
     settings: Settings, batches: list[str], model: CountingRules | None = None
 ) -> tuple[list[BatchOutcome], CountingRules]:
+    """Run every stage, also of a batch in which nothing changed."""
     rules = model or CountingRules()
     stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
     resources = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
-    return run_batches(resources, batches), rules
+    return run_batches(resources, batches, force=True), rules
 
 
 def table(settings: Settings, name: str, batch: str) -> pl.DataFrame:

@@ -30,6 +30,7 @@ from qa_pipeline.records import (
     ConflictReply,
     ContextReply,
     DraftPair,
+    GroundednessReply,
     GuardReply,
     JudgeReply,
     PairsReply,
@@ -64,6 +65,7 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "relevant_sentences": {"question", "reference", "sentences"},
     "back_questions": {"answer"},
     "conflict": {"passages", "question", "answer"},
+    "groundedness": {"passages", "question", "answer"},
 }
 PART_PLACEHOLDERS: dict[PartName, set[str]] = {
     "persona": {"persona"},
@@ -88,6 +90,7 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "relevant_sentences": RelevanceReply,
     "back_questions": BackQuestionsReply,
     "conflict": ConflictReply,
+    "groundedness": GroundednessReply,
 }
 NASTY = [
     "{* if user *} Hej {name} {* end *}",

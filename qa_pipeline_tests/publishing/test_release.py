@@ -12,7 +12,8 @@ from datasets import load_dataset
 import qa_pipeline
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
-from qa_pipeline.errors import ReleaseError
+from qa_pipeline.errors import ReleaseError, StorageError
+from qa_pipeline.publishing import manifest
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest, release_folder
 from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage.files import locked
@@ -300,6 +301,33 @@ def test_two_do_not_publish_at_once_and_what_a_killed_one_left_is_removed(
     assert invoke("release", "--out", copy, *other).code == OK
     assert not left.parent.exists()
     assert read_manifest(copy / "releases" / "2").previous == 1
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_release_that_was_killed_before_it_was_the_latest_is_so_after_the_next_command(
+    published: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_first: bool
+) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    releases = copy / "releases"
+    told = ("release", "--out", copy, "--set", "release.min_grounding=0.5")
+    if is_first:
+        shutil.rmtree(releases)
+
+    def ends(*_: object) -> None:
+        raise StorageError("the power is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(manifest, "point_to", ends)
+        assert invoke(*told).code == BAD_INPUT
+    before = {path: path.read_bytes() for path in releases.rglob("*.parquet")}
+    ran = invoke("verify", releases)
+    assert "yanked" not in ran.stdout + ran.stderr
+    assert (ran.code, "run release again" in ran.stderr) == ((BAD_INPUT, True) if is_first else (OK, False))
+    assert invoke(*told).code == OK
+    assert latest_release(releases) == releases / ("1" if is_first else "2")
+    assert invoke("verify", releases).code == OK
+    assert {path: path.read_bytes() for path in releases.rglob("*.parquet")} == before
+    assert not (releases / manifest.PUBLISHING).exists()
 
 
 def test_splits_that_cannot_be_used_are_refused(published: Workspace) -> None:

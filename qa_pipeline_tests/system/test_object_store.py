@@ -4,26 +4,26 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import botocore.auth
 import fsspec
 import polars as pl
 import pytest
 
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.defs import assets
+from qa_pipeline.pipeline.stages import Stage, StageRun
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import object_stores
 from qa_pipeline.storage.files import delete
 from qa_pipeline_tests.end_to_end import Ran, invoke, new_workspace
-from qa_pipeline_tests.support.object_store import BUCKET, access, seaweedfs
+from qa_pipeline_tests.support.object_store import BUCKET, Proxy, access, seaweedfs
 
 pytestmark = pytest.mark.slow
 
@@ -117,70 +117,15 @@ def run_small(out: str) -> Ran:
     return invoke("run", CORPORA, "--batch", SMALL, "--out", out, "--accept-unjudged")
 
 
-class _Unreliable(BaseHTTPRequestHandler):
-    """Passes requests on, but for some that it answers with 503, and some that it keeps waiting."""
-
-    protocol_version = "HTTP/1.1"
-    target = ""
-    lots = random.Random(1)
-    refused = 0
-
-    def _pass_on(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        lot = self.lots.random()
-        if lot < 0.15:
-            type(self).refused += 1
-            self._answer(503, {}, b"<Error><Code>SlowDown</Code></Error>")
-            return
-        if lot > 0.95:
-            time.sleep(0.3)
-        request = urllib.request.Request(
-            self.target + self.path, body or None, dict(self.headers), method=self.command
-        )
-        try:
-            with urllib.request.urlopen(request) as answer:
-                self._answer(answer.status, dict(answer.headers), answer.read())
-        except urllib.error.HTTPError as error:
-            self._answer(error.code, dict(error.headers), error.read())
-
-    def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.send_response(status)
-        length = headers.pop("Content-Length", str(len(body)))
-        for name, value in headers.items():
-            if name.lower() not in ("transfer-encoding", "connection", "date", "server"):
-                self.send_header(name, value)
-        self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass_on  # noqa: N815 - names of http.server
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def unreliable(url: str) -> Iterator[str]:
-    _Unreliable.target, _Unreliable.refused = url, 0
-    proxy = ThreadingHTTPServer(("127.0.0.1", 0), _Unreliable)
-    threading.Thread(target=proxy.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{proxy.server_port}"
-    finally:
-        proxy.shutdown()
-        proxy.server_close()
-
-
 def test_a_store_that_answers_503_and_slowly_gives_the_same_tables(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run_small(f"s3://{BUCKET}/steady").code == OK
-    with unreliable(server) as url:
-        reach(monkeypatch, url)
+    with Proxy(server, refuses=0.15, delays=0.05) as proxy:
+        reach(monkeypatch, proxy.url)
         monkeypatch.setattr(object_stores, "FIRST_WAIT", 0.02)
         assert run_small(f"s3://{BUCKET}/shaky").code == OK
-        assert _Unreliable.refused > 10
+        assert proxy.refused > 10
     reach(monkeypatch, server)
     shaky, steady = (contents(output_folder(f"s3://{BUCKET}/{name}")) for name in ("shaky", "steady"))
     assert shaky == steady
@@ -205,6 +150,43 @@ def test_what_is_not_allowed_is_named_before_any_work(
     assert "planted" not in ran.stderr
     reach(monkeypatch, server)
     assert contents(output_folder(f"s3://{BUCKET}/refused")) == {}
+
+
+def test_credentials_that_expire_in_the_middle_are_named_and_the_next_run_ends_the_work(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_small(f"s3://{BUCKET}/lasting").code == OK
+    run_stage = assets.run_stage
+
+    def expire_at_claims(stage: Stage, run: StageRun) -> Any:
+        proxy.refuses = float(stage.name == "claims")
+        return run_stage(stage, run)
+
+    with Proxy(server) as proxy, monkeypatch.context() as patched:
+        proxy.refusal = 400, "ExpiredToken"
+        reach(patched, proxy.url)
+        patched.setattr(assets, "run_stage", expire_at_claims)
+        ran = run_small(f"s3://{BUCKET}/expired")
+    assert ran.code == FAILED
+    assert "the credentials have expired" in ran.stdout
+    reach(monkeypatch, server)
+    expired, lasting = (output_folder(f"s3://{BUCKET}/{name}") for name in ("expired", "lasting"))
+    assert {"documents", "pairs"} <= {path.name for path in (expired / "tables").iterdir()}
+    assert not (expired / "tables" / "claims").exists()
+    assert run_small(str(expired)).code == OK
+    assert contents(expired) == contents(lasting)
+
+
+@pytest.mark.parametrize("hours", [-1, 48])
+def test_a_clock_that_is_wrong_is_named_before_any_work(
+    server: str, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    now = botocore.auth.get_current_datetime
+    wrong = lambda *options: now(*options) + timedelta(hours=hours)  # noqa: E731
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", wrong)
+    ran = run_small(f"s3://{BUCKET}/late")
+    assert ran.code == BAD_INPUT
+    assert "the clock of this machine is wrong" in ran.stderr
 
 
 def test_an_address_where_no_store_answers_is_named_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.metrics.registry import SUMMARY
 from qa_pipeline.evaluation.reports.deciders import describe_deciders
-from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport
+from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport, dataset_labels
 from qa_pipeline.evaluation.reports.summaries import group_sums, is_yes_no
 from qa_pipeline.statistics import (
     SIGNIFICANCE,
@@ -69,10 +70,10 @@ def compare_paired(
         InputError: the data sets differ, no row is in both, or no metric can be compared.
     """
     if baseline.dataset_sha256 != current.dataset_sha256:
+        now, before = dataset_labels([(run.dataset, run.dataset_sha256) for run in (current, baseline)])
         raise InputError(
-            f"{current.place} is of the data set {current.dataset} ({current.dataset_sha256[:12]}) and "
-            f"{baseline.place} of {baseline.dataset} ({baseline.dataset_sha256[:12]}); evaluate both on one "
-            "data set, or compare them as independent samples (--unpaired)"
+            f"{current.place} is of the data set {now} and {baseline.place} of {before}; evaluate both on "
+            "one data set, or compare them as independent samples (--unpaired)"
         )
     names, excluded = _comparable(baseline, current)
     both = baseline.rows.join(current.rows.drop("group"), on="id", suffix=_NOW, maintain_order="left")
@@ -128,6 +129,33 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
         "excluded": excluded,
         "metrics": _decided(metrics, [names]),
     }
+
+
+def compare_runs(
+    baseline: StoredReport, runs: Sequence[StoredReport], *, paired: bool = True
+) -> list[Document]:
+    """Return the comparison of each of several runs with one, in their order.
+
+    `p_holm` and `better` are adjusted over all runs, so that more runs make no more false differences: over
+    the metrics of the summary, and apart from them over all others, so that these hide nothing.
+
+    Raises:
+        InputError: as of `compare_paired` and `compare_unpaired`.
+    """
+    comparisons = [
+        compare_paired(baseline, run, critical=SUMMARY) if paired else compare_unpaired(baseline, run)
+        for run in runs
+    ]
+    tests = [(place, name) for place, compared in enumerate(comparisons) for name in compared["metrics"]]
+    families = [
+        [f"{place} {name}" for place, name in tests if (name in SUMMARY) == kind] for kind in (True, False)
+    ]
+    of_all = {f"{place} {name}": comparisons[place]["metrics"][name] for place, name in tests}
+    adjusted = _decided(of_all, families)
+    return [
+        {**compared, "metrics": {name: adjusted[f"{place} {name}"] for name in compared["metrics"]}}
+        for place, compared in enumerate(comparisons)
+    ]
 
 
 def ab_decision(compared: Document) -> Document:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+from qa_pipeline.evaluation.metrics.registry import SUMMARY
+from qa_pipeline.evaluation.reports.stored_report import dataset_labels
 from qa_pipeline.text.rendering import render_markdown
 
 Document = Mapping[str, Any]
@@ -39,34 +41,82 @@ Page = Sequence[Table | str]
 
 def comparison_page(compared: Document) -> Page:
     """Return the page of a comparison of two evaluations, with the `decision` where there is one."""
+    columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
     rows = [
         [
             name,
             *(metric[column] for column in ("baseline", "current")),
-            _interval(metric["difference"], metric["low"], metric["high"]),
+            _interval(metric),
             *(metric[column] for column in ("p", "p_holm", "cohens_d")),
-            {None: "–", True: "current", False: "baseline"}[metric["better"]],
+            _better(metric, "baseline", "current"),
             metric["decided_by"],
         ]
         for name, metric in compared["metrics"].items()
     ]
-    columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
     decision = compared.get("decision")
     decided = [f"{decision['decision']}: {decision['why']} ({decision['metric']})"] if decision else []
     return [
         _runs(compared, ("baseline", "current")),
-        _counted(compared),
-        Table("Metrics", columns, rows),
+        f"{_of_rows(compared)} {_SAYS_PAIRED if compared['paired'] else _SAYS_UNPAIRED}",
+        *_metric_tables(columns, rows),
         *decided,
         *cautions(compared),
     ]
+
+
+def runs_page(names: Sequence[str], comparisons: Sequence[Document]) -> Page:
+    """Return the page of several runs held against one: a line for each metric and run.
+
+    Args:
+        names: of the runs, the baseline first.
+        comparisons: of each further run, by `compare_runs`.
+    """
+    first = comparisons[0]
+    sides = [first["baseline"], *(compared["current"] for compared in comparisons)]
+    compared_runs = list(zip(names[1:], comparisons, strict=True))
+    columns = ("metric", "run", "baseline", "current", "difference", "p_holm", "better")
+    rows = [
+        [
+            name,
+            run,
+            *(compared["metrics"][name][column] for column in ("baseline", "current")),
+            _interval(compared["metrics"][name]),
+            compared["metrics"][name]["p_holm"],
+            _better(compared["metrics"][name], names[0], run),
+        ]
+        for name in dict.fromkeys(name for compared in comparisons for name in compared["metrics"])
+        for run, compared in compared_runs
+        if name in compared["metrics"]
+    ]
+    return [
+        _table_of_runs(names, sides),
+        f"Each run against {names[0]}. {_SAYS_PAIRED if first['paired'] else _SAYS_UNPAIRED}",
+        *_metric_tables(columns, rows),
+        *(f"{run}: {_of_rows(compared)}" for run, compared in compared_runs),
+        *(f"{run}: {caution}" for run, compared in compared_runs for caution in cautions(compared)),
+    ]
+
+
+def _metric_tables(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Table]:
+    """Return the metrics of the summary, and the others, folded where there are any of the summary."""
+    first, others = ([row for row in rows if (row[0] in SUMMARY) == kind] for kind in (True, False))
+    if not first or not others:
+        return [Table("Metrics", columns, rows)]
+    return [Table("Metrics", columns, first), Table("Other metrics", columns, others, folded=True)]
+
+
+def changes_table(changes: Sequence[Document]) -> list[Table]:
+    """Return how many answers went from one verdict to another in each run; nothing where none did."""
+    columns = ("run", "before", "now", "change", "rows")
+    rows = [[change[column] for column in columns] for change in changes]
+    return [Table("Answers whose verdict changed", columns, rows)] if rows else []
 
 
 def gate_page(checked: Document) -> Page:
     """Return the page of a gate: failures first, then what is within noise."""
     page = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
     if golden := checked["golden"]:
-        columns = ("name", "version", "rows", "sha256")
+        columns = ("name", "version", "rows")
         page.append(Table("Golden set", columns, [[golden[name] for name in columns]]))
     for outcomes in (("failed", "undecided", "within_noise"), ("passed",)):
         checks = [
@@ -117,18 +167,17 @@ def cautions(compared: Document) -> list[str]:
     return excluded + otherwise
 
 
-def _counted(compared: Document) -> str:
-    """Say how many rows were compared, and what the columns are."""
+_ADJUSTED = "p_holm adjusted over the runs and the metrics of its table (Holm), d by the pooled deviation."
+_SAYS_PAIRED = f"Intervals (95 %) and p by document, {_ADJUSTED}"
+_SAYS_UNPAIRED = f"p of Welch's t test, {_ADJUSTED}"
+
+
+def _of_rows(compared: Document) -> str:
+    """Say how many rows were compared."""
     rows = compared["rows"]
-    if not compared["paired"]:
-        return (
-            f"{rows['baseline']:,} rows against {rows['current']:,} others, as independent samples: p of "
-            "Welch's t test, p_holm adjusted over metrics (Holm), d by the pooled deviation."
-        )
-    return (
-        f"{_in_both(rows)} Intervals (95 %) and p by document, p_holm adjusted over metrics (Holm), d by the "
-        "pooled deviation."
-    )
+    if compared["paired"]:
+        return _in_both(rows)
+    return f"{rows['baseline']:,} rows against {rows['current']:,} others, as independent samples."
 
 
 def _in_both(rows: Mapping[str, int]) -> str:
@@ -138,19 +187,26 @@ def _in_both(rows: Mapping[str, int]) -> str:
     )
 
 
-def _interval(value: float | None, low: float | None, high: float | None) -> str:
+def _interval(metric: Document) -> str:
     """A difference and its interval, as far as they are known."""
+    value, low, high = (metric[name] for name in ("difference", "low", "high"))
     if value is None:
         return "–"
     return f"{value:+.3f}" if low is None or high is None else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
+def _better(metric: Document, baseline: str, current: str) -> str:
+    return {None: "–", True: current, False: baseline}[metric["better"]]
+
+
 def _runs(compared: Document, names: Sequence[str]) -> Table:
-    rows = [
-        [name, compared[name]["place"], compared[name]["dataset"], compared[name]["dataset_sha256"][:12]]
-        for name in names
-    ]
-    return Table("Runs", ("run", "place", "data set", "sha256"), rows)
+    return _table_of_runs(names, [compared[name] for name in names])
+
+
+def _table_of_runs(names: Sequence[str], sides: Sequence[Document]) -> Table:
+    labels = dataset_labels([(side["dataset"], side["dataset_sha256"]) for side in sides])
+    rows = [[name, side["place"], label] for name, side, label in zip(names, sides, labels, strict=True)]
+    return Table("Runs", ("run", "place", "data set"), rows)
 
 
 def _printable(text: str) -> str:

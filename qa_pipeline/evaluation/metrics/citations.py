@@ -10,9 +10,12 @@ from qa_pipeline.evaluation.metrics.base import (
     field,
     share,
 )
+from qa_pipeline.evaluation.metrics.evidence import weakest_step
 from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
+from qa_pipeline.text.references import normalise_path
 
 _CITED, _SUPPORT = pl.col("cited"), pl.col("citation_support")
+_SECTIONS = pl.col("cited_sections")
 _SCORES = field(_SUPPORT, "score")
 _BY = field(_SUPPORT, "decided_by")
 _ALCE = "Gao et al. 2023, ALCE, arXiv:2305.14627"
@@ -45,6 +48,27 @@ def _completeness() -> pl.Expr:
 def _fabricated() -> pl.Expr:
     exists, quoted = pl.element().struct.field("exists"), pl.element().struct.field("quote_found")
     return _CITED.list.eval((~exists) | ~quoted.fill_null(value=True)).list.sum()
+
+
+def _as_annotated(frame: pl.DataFrame) -> pl.Series:
+    """Return 1 where the documents cited are those that were annotated, no more and no fewer, else 0.
+
+    Null where the document of a citation is not known, or none is annotated.
+    """
+    values = []
+    for cited, relevant in frame.select(field(_CITED, "document"), "relevant_documents").iter_rows():
+        if cited is None or not relevant or None in cited:
+            values.append(None)
+        else:
+            values.append(float({*map(normalise_path, cited)} == {*map(normalise_path, relevant)}))
+    return pl.Series(values, dtype=pl.Float64())
+
+
+def _law_quality() -> pl.Expr:
+    """Return the least of support, existence and support of sections, and the weakest step where known."""
+    parts = [share(field(_SECTIONS, "exists")), share(field(_SECTIONS, "supported")), faithfulness()]
+    is_measured = pl.all_horizontal(part.is_not_null() for part in parts)
+    return pl.when(is_measured).then(pl.min_horizontal(*parts, weakest_step()))
 
 
 def _source_coverage(frame: pl.DataFrame) -> pl.Series:
@@ -122,5 +146,34 @@ METRICS = (
         range=(0.0, None),
         direction="lower",
         decided_by=pl.col("cited_by"),
+    ),
+    Metric(
+        "annotated_citation_accuracy",
+        ("cited", "relevant_documents"),
+        _as_annotated,
+        "GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: accuracy of the citations chosen, "
+        "held against annotated ones; all of a row or none",
+        decided_by=pl.col("cited_by"),
+    ),
+    Metric(
+        "section_existence",
+        ("cited_sections",),
+        share(field(_SECTIONS, "exists")),
+        f"{_SPECIFIED}: sections named that a context has / sections named",
+        decided_by=pl.col("cited_sections_by"),
+    ),
+    Metric(
+        "section_support",
+        ("cited_sections",),
+        share(field(_SECTIONS, "supported")),
+        f"{_SPECIFIED}: sections named whose words prove the statement / sections named",
+        decided_by=pl.col("cited_sections_by"),
+    ),
+    Metric(
+        "law_quality",
+        ("cited_sections", "statements"),
+        _law_quality(),
+        f"{_SPECIFIED}: the least of faithfulness, section_existence, section_support and weakest_step",
+        decided_by=DECIDED,
     ),
 )

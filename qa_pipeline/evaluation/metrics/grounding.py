@@ -9,6 +9,7 @@ _IS_DECIDED = pl.element().struct.field("verdict") != "undecided"
 DECIDED = field(pl.col("statements"), "decided_by")
 """The deciders of the statements of an answer."""
 _SCORED = field(pl.col("statements"), "scored_by")
+_SPECIFIED = "specification of this project (docs/metrics.md)"
 _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
@@ -94,5 +95,12 @@ METRICS = (
         direction="lower",
         decided_by=pl.col("contradictions_by"),
         version=STATEMENTS_VERSION,
+    ),
+    Metric(
+        "llm_groundedness",
+        ("groundedness",),
+        pl.col("groundedness"),
+        f"{_SPECIFIED}: a model's rating of the answer against its contexts, as it gave it",
+        decided_by=pl.col("groundedness_by"),
     ),
 )  # fmt: skip

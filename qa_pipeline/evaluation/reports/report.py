@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
@@ -19,7 +20,7 @@ from qa_pipeline.evaluation.reports.deciders import (
 )
 from qa_pipeline.evaluation.reports.summaries import PARTS, rounded, summarise
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown
+from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown, shorten
 
 Document = dict[str, Any]
 FORMAT = 1
@@ -51,8 +52,16 @@ class About:
     settings: dict[str, Any]
 
 
-def dataset_name(rows: pl.LazyFrame) -> str:
-    """Return the names of the data sets that rows are of, as far as they are short and few."""
+def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
+    """Return the name of a data set: one line, cut; without one those of the rows, as far as they are few.
+
+    Raises:
+        InputError: the name is blank.
+    """
+    if name is not None:
+        if not (line := shorten(name, _LONGEST_NAME)):
+            raise InputError("the name of the data set is blank; give it a name, or none")
+        return line
     names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
     names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
     return first_names(names, _MOST_NAMES)
@@ -129,6 +138,7 @@ def what_to_know(document: Document) -> list[str]:
         *_few(document),
         *_left_out(document),
         *_unanswered(document),
+        *_unsplit(document),
         *_half_unknown(document),
         *_by_likeness(document),
         *_no_better_than_length(document, metric_agreement()),
@@ -152,8 +162,19 @@ def _left_out(document: Document) -> Iterator[str]:
 
 def _unanswered(document: Document) -> Iterator[str]:
     if reasons := document["settings"].get("unanswered"):
-        why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
-        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({why})."
+        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({_by_reason(reasons)})."
+
+
+def _unsplit(document: Document) -> Iterator[str]:
+    if reasons := document["settings"].get("unsplit"):
+        yield (
+            f"Without statements, since the model that should cut them failed: "
+            f"{plural(sum(reasons.values()), 'answer')} ({_by_reason(reasons)})."
+        )
+
+
+def _by_reason(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
 
 
 def _half_unknown(document: Document) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
+import os
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +25,7 @@ from qa_pipeline.evaluation.reports.report import (
 from qa_pipeline.evaluation.reports.report_page import report_page
 from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.evaluation.running import Counts, blocks_of
-from qa_pipeline.storage.files import prepare_folder, write_bytes
+from qa_pipeline.storage.files import delete, locked, prepare_folder, write_bytes
 
 REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
 _INPUT_COLUMNS = ("id", "query", "reference", "relevant_documents", "true_claims")
@@ -53,33 +53,44 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
 def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a new folder beside `place` that takes its name where the block ends well, and else is deleted.
 
+    A command that is killed leaves it, and in one moment of replacing the old report without its name: the
+    next one for this place gives that back, and deletes what is left.
+
     Args:
         place: of the report; there may be nothing, or an empty folder.
         replace: whether a report that is there is replaced.
 
     Raises:
         InputError: something is there that is no report, or a report that is not to be replaced.
-        StorageError: it cannot be written; what was there is as it was.
+        StorageError: it cannot be written, or another command makes it; what was there is as it was.
     """
-    _check_place(place, replace=replace)
     prepare_folder(place.parent)
-    new, old = (place.parent / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
-    try:
-        new.mkdir()
-        yield new
-        _check_place(place, replace=replace)
-        if place.is_dir():
-            place.rename(old)
-        new.rename(place)
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {place}: {error.strerror or error}; free space or rights, then run again"
-        ) from error
-    finally:
-        if old.is_dir() and not place.exists():
-            old.rename(place)
-        for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)
+    hashed = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:32]
+    new, old = (place.parent / f".{hashed}-{name}.tmp" for name in ("new", "old"))
+    with locked(new):
+        _restore(old, place)
+        try:
+            _check_place(place, replace=replace)
+            for left in new.iterdir():
+                delete(left)
+            yield new
+            _check_place(place, replace=replace)
+            if place.is_dir():
+                place.rename(old)
+            new.rename(place)
+        except OSError as error:
+            raise StorageError(
+                f"cannot write {place}: {error.strerror or error}; free space or rights, then run again"
+            ) from error
+        finally:
+            _restore(old, place)
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _restore(old: Path, place: Path) -> None:
+    if old.is_dir() and not place.exists():
+        old.rename(place)
 
 
 def _check_place(place: Path, *, replace: bool) -> None:

@@ -1,17 +1,19 @@
-"""The report of an evaluation as one HTML page that needs nothing else: a browser, or paper, is enough.
+"""The report of an evaluation as one HTML page that needs nothing else: a browser, or paper, is enough."""
 
-Texts of a data set are hostile: they are in no script, style, address or attribute but `lang`, and parts of
-the data are numbers to the script.
-"""
-
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
 from qa_pipeline.evaluation.metrics.meanings import MARKS
 from qa_pipeline.evaluation.reports.deciders import describe_deciders
+from qa_pipeline.evaluation.reports.marked_answers import (
+    MOST_STATEMENTS,
+    Choices,
+    Row,
+    cut,
+    language_tag,
+    marked,
+)
 from qa_pipeline.evaluation.reports.report import (
     WORST,
     Document,
@@ -27,11 +29,8 @@ MOST_ROWS = 120
 """Rows in the page: the worst of all, then the worst of each category, difficulty, language and verdict."""
 _MOST_PARTS = 12
 """Parts of the data in a picture, the largest, as in the report."""
-_MOST_STATEMENTS, _MOST_CONTEXTS = 40, 5
-"""Statements and contexts of a row in the page, which holds all of its rows and must open fast."""
-_LONGEST = {"query": 1500, "answer": 6000, "reference": 1500, "context": 1200, "quote": 600, "name": 80}
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-Row = dict[str, Any]
+_MOST_CONTEXTS = 5
+"""Contexts of a row in the page, which holds all of its rows and must open fast."""
 
 
 def report_page(
@@ -96,7 +95,7 @@ def _parts(document: Document, rows: pl.DataFrame, column: str, name: str) -> Ro
     quantiles = rows.group_by(column).agg(pl.col(name).quantile(q, "linear").alias(str(q)) for q in shares)
     quartiles = {part: values for part, *values in quantiles.iter_rows()}
     lines = [
-        {"name": _cut(part, "name"), "of": metric, "quartiles": quartiles.get(part)}
+        {"name": cut(part, "name"), "of": metric, "quartiles": quartiles.get(part)}
         for part, metric in measured.items()
         if part in largest
     ]
@@ -132,48 +131,31 @@ def _cards(
         "id", as_dict=True
     )
     inputs_by_row = {row["id"]: row for row in _inputs_of(rows_of_cards, data).iter_rows(named=True)}
-    choices: dict[str, dict[str, int]] = {column: {} for column in (*PARTS, "verdict")}
+    choices = Choices((*PARTS, "verdict"))
     cards = []
     for row in rows_of_cards.iter_rows(named=True):
         statements_of_row = (
             statements_by_row[(row["id"],)].rows(named=True) if (row["id"],) in statements_by_row else []
         )
         values = {column: [row[column] or ""] for column in PARTS} | {"verdict": row["verdict"] or []}
-        numbers = {
-            column: " ".join(
-                str(choices[column].setdefault(value, len(choices[column]))) for value in values_of_column
-            )
-            for column, values_of_column in values.items()
-        }
         cards.append(
             {
                 **{key: row[key] for key in (*PARTS, "id", "group")},
-                "choices": numbers,
+                "choices": choices.of_card(values),
                 "value": None if name is None else row[name],
-                "query": _cut(row["query"], "query"),
-                "answer": list(_marked(row["answer"], statements_of_row)),
-                "language": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
+                "query": cut(row["query"], "query"),
+                "answer": list(marked(row["answer"], statements_of_row)),
+                "language": language_tag(row["language"]),
                 "statements": [
-                    {**statement, "quote": _cut(statement["quote"], "quote")}
-                    for statement in statements_of_row[:_MOST_STATEMENTS]
+                    {**statement, "number": number, "quote": cut(statement["quote"], "quote")}
+                    for number, statement in enumerate(statements_of_row[:MOST_STATEMENTS], start=1)
                 ],
-                "more": max(0, len(statements_of_row) - _MOST_STATEMENTS),
+                "more": max(0, len(statements_of_row) - MOST_STATEMENTS),
                 "values": {metric: row[metric] for metric in metrics if row[metric] is not None},
                 **_passages(inputs_by_row[row["id"]]),
             }
         )
-    offered = [
-        {
-            "column": column,
-            "values": [
-                (number, _cut(value, "name") or "(none)")
-                for value, number in sorted(values_of_column.items())
-            ],
-        }
-        for column, values_of_column in choices.items()
-        if len(values_of_column) > 1
-    ]
-    return cards, offered
+    return cards, choices.offered()
 
 
 def _inputs_of(rows_of_cards: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
@@ -184,30 +166,7 @@ def _inputs_of(rows_of_cards: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
 def _passages(row: Row) -> Row:
     contexts = row["contexts"] or []
     first = [
-        {"document": context["document"], "text": _cut(context["text"], "context")}
+        {"document": context["document"], "text": cut(context["text"], "context")}
         for context in contexts[:_MOST_CONTEXTS]
     ]
-    return {"reference": _cut(row["reference"], "reference"), "contexts": first, "passages": len(contexts)}
-
-
-def _cut(text: str | None, kind: str) -> str | None:
-    longest = _LONGEST[kind]
-    return text if text is None or len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _marked(answer: str | None, statements: Sequence[Row]) -> Iterator[Row]:
-    """Yield the answer in pieces: statements with their verdict and number, and the text between them.
-
-    A statement that begins within another, or whose place is not in the answer, is only in the list beside.
-    """
-    text, at = _cut(answer, "answer") or "", 0
-    numbered = [(statement["start"], statement["end"], place) for place, statement in enumerate(statements)]
-    for start, end, place in sorted(span for span in numbered if None not in span):
-        if place >= _MOST_STATEMENTS or not at <= start < end <= len(text):
-            continue
-        if start > at:
-            yield {"text": text[at:start], "verdict": None, "number": None}
-        yield {"text": text[start:end], "verdict": statements[place]["verdict"], "number": place + 1}
-        at = end
-    if at < len(text):
-        yield {"text": text[at:], "verdict": None, "number": None}
+    return {"reference": cut(row["reference"], "reference"), "contexts": first, "passages": len(contexts)}

@@ -1,26 +1,25 @@
 """A report folder read back: what `report.json` says of its metrics, and the scores of `rows.parquet`."""
 
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, ValidationError
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.reports.summaries import check_ranges, known_scores
+from qa_pipeline.evaluation.running import STATEMENTS as STATEMENT_COLUMNS
 
-REPORT, ROWS = "report.json", "rows.parquet"
+REPORT, ROWS, STATEMENTS = "report.json", "rows.parquet", "statements.parquet"
 _REMEDY = "write it anew with `qa-pipeline eval run`"
 
 
 class MetricFacts(BaseModel):
-    """The facts of a metric beside its figures.
-
-    These are the code it was computed by, what is better, and how many decisions each step took.
-    """
+    """The facts of a metric: its version, what is better, its deciders, and its mean with an interval."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -28,6 +27,10 @@ class MetricFacts(BaseModel):
     direction: Literal["higher", "lower"]
     range: tuple[float, float | None]
     decided_by: dict[str, int] = Field(default_factory=dict, max_length=1000)
+    mean: FiniteFloat | None = None
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    known: int = 0
 
 
 class _Document(BaseModel):
@@ -90,6 +93,31 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
     return StoredReport(
         folder, document.dataset, document.dataset_sha256, document.metrics, rows, document.settings
     )
+
+
+def read_statements(folder: Path) -> pl.DataFrame:
+    """Read the statements of a report folder (`running.STATEMENTS`).
+
+    Raises:
+        InputError: the file is missing or damaged, or lacks a column.
+    """
+    place = folder / STATEMENTS
+    try:
+        rows = pl.read_parquet(io.BytesIO(_content(place)))
+        return rows.select(pl.col(name).cast(of_type) for name, of_type in STATEMENT_COLUMNS.items())
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{place}: no statements that can be read; {_REMEDY}") from error
+
+
+def dataset_labels(datasets: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the name of each data set, with the start of its hash where another one has the same name.
+
+    Args:
+        datasets: name and SHA-256 of each.
+    """
+    distinct = {*datasets}
+    shared = Counter(name for name, _ in distinct)
+    return [f"{name} ({digest[:8]})" if shared[name] > 1 else name for name, digest in datasets]
 
 
 def _rows(content: bytes, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) -> pl.DataFrame:

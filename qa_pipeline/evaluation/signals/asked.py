@@ -28,6 +28,7 @@ from qa_pipeline.records import (
     CompareReply,
     ConflictReply,
     ContextReply,
+    GroundednessReply,
     Passage,
     RelevanceReply,
 )
@@ -36,8 +37,8 @@ from qa_pipeline.text.injection import hold_injections, is_injection, redact_inj
 
 T = TypeVar("T")
 MOST_CONTEXTS = 20
-"""Contexts that are compared with one another in one request; with more of them it is unknown, since their
-pairs grow with the square."""
+"""Contexts that stand in one request; with more of them a figure that needs all at once is unknown, since
+their pairs grow with the square."""
 
 
 def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:
@@ -135,6 +136,24 @@ def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) ->
     return conflicts_of_rows
 
 
+def ask_groundedness(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[float | None]:
+    """Return how far the contexts ground each answer, 0 to 1; None with too many of them to be shown.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    requests = [
+        (place, groundedness_request(row, passages, llm))
+        for place, row in enumerate(rows.iter_rows(named=True))
+        if len(passages := _passages(row)) <= MOST_CONTEXTS
+    ]
+    ratings: list[float | None] = [None] * rows.height
+    replies = _replies([request for _, request in requests], model, llm)
+    for (place, _), reply in zip(requests, replies, strict=True):
+        ratings[place] = None if reply is None else reply.groundedness
+    return ratings
+
+
 def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[int] | None]:
     """Return the group of same meaning of each sample; None where one comparison is unsure or failed.
 
@@ -212,6 +231,14 @@ def conflict_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) ->
     """Return the request that asks whether contexts contradict one another and the answer deals with it."""
     texts = {"question": row["query"], "answer": row["answer"]}
     return _request(row, "conflict", ConflictReply, texts, passages, llm)
+
+
+def groundedness_request(
+    row: Row, passages: Sequence[Passage], llm: LLMSettings
+) -> Request[GroundednessReply]:
+    """Return the request that asks how far contexts ground the answer of their row."""
+    texts = {"question": row["query"], "answer": row["answer"]}
+    return _request(row, "groundedness", GroundednessReply, texts, passages, llm)
 
 
 def _request(

@@ -6,7 +6,7 @@ a language model. A row without the texts it takes has neither, and neither has 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -35,12 +35,17 @@ class Means:
         judge: reads answers and contexts where a signal asks for judgement; None without a model.
         undecided: verdict on a statement that nothing decides and no verifier is asked about: by
             its likeness to contexts (or the cross-encoder, where there is one), or unknown.
+        splitter: cuts answers into statements, as `verification.split_claims` says; None leaves it to rules.
+        unsplit: gets the reason by question and answer where the splitter should cut every answer and its
+            reply failed; such an answer has no statements.
     """
 
     resources: Resources
     verifier: LanguageModel | None = None
     judge: LanguageModel | None = None
     undecided: Undecided = "similarity"
+    splitter: LanguageModel | None = None
+    unsplit: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
     @property
     def alike(self) -> float:

@@ -114,8 +114,9 @@ def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], o
     elif reference is None:
         contexts, exists = list(range(len(texts))), citation.quote is not None
     else:
-        contexts = _naming(reference, documents)
-        exists = bool(contexts or _naming(reference, others))
+        contexts, elsewhere = _naming(reference, documents), _naming(reference, others)
+        exists = bool(contexts or elsewhere)
+        reference = others[elsewhere[0]] if elsewhere else reference
     quote_found = None
     if citation.quote and citation.quote.strip():
         readable = [at for at in contexts if texts[at] is not None]

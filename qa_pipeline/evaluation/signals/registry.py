@@ -14,6 +14,11 @@ from qa_pipeline.evaluation.signals.citations import (
     find_citation_support,
     find_cited,
 )
+from qa_pipeline.evaluation.signals.sections import (
+    CITED_SECTION,
+    read_cited_sections,
+    state_cited_sections,
+)
 from qa_pipeline.evaluation.signals.statement_tables import Statement
 from qa_pipeline.evaluation.signals.statements import (
     BEST_OF_PASSAGES,
@@ -33,6 +38,7 @@ from qa_pipeline.evaluation.signals.texts import (
     RELEVANCE,
     find_conflicts,
     find_contradictions,
+    find_groundedness,
     find_meanings,
     find_reference_similarity,
     find_refusals,
@@ -54,6 +60,10 @@ SIGNALS: Mapping[str, Signal | StatementSignal] = {
         pl.List(BEST_OF_PASSAGES), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
     ),
     "contradictions": Signal(pl.List(CONTRADICTION), ("contexts", "statements"), find_contradictions),
+    "groundedness": Signal(pl.Float64(), ("contexts", "statements"), find_groundedness),
+    "cited_sections": StatementSignal(
+        pl.List(CITED_SECTION), ("answer", "contexts", "refused"), state_cited_sections, read_cited_sections
+    ),
     "cited": Signal(pl.List(CITED), ("answer", "contexts"), find_cited),
     "citation_support": Signal(pl.List(CITATION_SUPPORT), ("cited", "statements"), find_citation_support),
     "relevant_sentences": Signal(pl.List(_FLAGS), ("contexts",), find_relevant_sentences),

@@ -144,13 +144,13 @@ def read_held(rows: pl.DataFrame, verified: Verified) -> SignalValues:
         if of_row and all(statement_rows is None for statement_rows in of_row):
             held_by_row.append(None)
         elif claims is None:
-            held_by_row.append([_as_one([statement]) for statement in of_row[0] or ()])
+            held_by_row.append([as_one([statement]) for statement in of_row[0] or ()])
         else:
-            held_by_row.append([_as_one(statements or ()) for statements in of_row])
+            held_by_row.append([as_one(statements or ()) for statements in of_row])
     return _with_deciders(held_by_row)
 
 
-def _as_one(statements: Sequence[Row]) -> Row:
+def as_one(statements: Sequence[Row]) -> Row:
     """Return a claim of several statements: supported if all of them are, unknown if it has none."""
     verdicts = [statement["verdict"] for statement in statements]
     if not verdicts:
@@ -194,7 +194,10 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
         if statement.claim.strip() and any(passage.strip() for passage in statement.passages)
     ]
     tables = statement_tables(texts)
-    claims, verdicts = _decided(tables, means)
+    claims, verdicts, failures = _decided(tables, means)
+    for statement, pair_id in zip(texts, tables.pair_ids, strict=True):
+        if pair_id in failures:
+            means.unsplit[statement.question, statement.claim] = failures[pair_id]
     by_pair: dict[str, list[Row]] = {}
     decided = claims.join(
         verdicts.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
@@ -204,7 +207,7 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
     rows_by_statement = {
         statement: by_pair[pair_id]
         for statement, pair_id in zip(texts, tables.pair_ids, strict=True)
-        if pair_id in by_pair
+        if pair_id in by_pair and pair_id not in failures
     }
     scored = {
         statement: rows
@@ -266,15 +269,22 @@ _TAKEN = (
 )
 
 
-def _decided(tables: StatementTables, means: Means) -> tuple[pl.DataFrame, pl.DataFrame]:
-    settings, verifier = means.resources.settings, means.verifier
+def _decided(tables: StatementTables, means: Means) -> tuple[pl.DataFrame, pl.DataFrame, Mapping[str, str]]:
+    """Return claims, verdicts on them, and the reasons by pair where a model should have cut and failed."""
+    settings, splitter = means.resources.settings, means.splitter
+    failures: dict[str, str] = {}
     finer = (
         None
-        if verifier is None
-        else split_by_model(tables.pairs, tables.chunks, verifier, settings.verification, settings.llm)
+        if splitter is None
+        else split_by_model(
+            tables.pairs, tables.chunks, splitter, settings.verification, settings.llm, failures=failures
+        )
     )
     # whether an answer is to the question is another metric's concern
-    return decide_statements(tables, means.resources, verifier, model_claims=finer, to_the_question=False)
+    decided = decide_statements(
+        tables, means.resources, means.verifier, model_claims=finer, to_the_question=False
+    )
+    return *decided, failures if settings.verification.split_claims == "model" else {}
 
 
 class _Scorer:

@@ -61,6 +61,14 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
     return local, [[ALIGNMENT]] * rows.height
 
 
+def find_groundedness(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return the judge's rating of how far the contexts ground each answer; None without a judge."""
+    if means.judge is None:
+        return [None] * rows.height, [None] * rows.height
+    ratings = asked.ask_groundedness(rows, means.judge, means.resources.settings.llm)
+    return ratings, [None if rating is None else [MODEL] for rating in ratings]
+
+
 def find_relevances(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Return the similarity of the question to the questions each answer answers (`RELEVANCE`)."""
     committed: list[bool | None]

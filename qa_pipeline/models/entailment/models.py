@@ -15,7 +15,7 @@ import numpy as np
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.classifier import ClassifierKind, Input, compute_logits, load_classifier
-from qa_pipeline.models.cpu import TorchPrecision, choose_precision, single_threaded_workers
+from qa_pipeline.models.devices import TorchPrecision, check_device, choose_precision, device_of, workers_on
 from qa_pipeline.models.entailment.files import (
     CROSS_ENCODERS,
     Labels,
@@ -39,12 +39,13 @@ SETTING = "verification.entailment"
 
 @dataclass(eq=False)
 class Network:
-    """A transformers model on the CPU behind a store of its logits; weights are loaded at the first input.
+    """A transformers model behind a store of its logits; weights are loaded at the first input.
 
     Args:
         files: the model.
         kind: what it classifies.
-        precision: arithmetic of the weights.
+        precision: arithmetic of the weights, with its device.
+        setting: the name of its group of settings.
         store: logits computed before; equal inputs have equal logits in all processes.
     """
 
@@ -52,6 +53,7 @@ class Network:
     kind: ClassifierKind
     precision: TorchPrecision
     store: VectorCache
+    setting: str = SETTING
 
     @property
     def name(self) -> str:
@@ -90,12 +92,16 @@ class Network:
         """Return the model itself, ready to run."""
         import torch
 
+        check_device(self.precision, f"{self.setting}.device")
         model = load_classifier(self.files.folder, self.kind, self.files.refused)
-        return model.to(torch.bfloat16) if self.precision == "bfloat16" else model
+        return model.to(
+            device_of(self.precision),
+            torch.bfloat16 if self.precision.endswith("bfloat16") else torch.float32,
+        )
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
-        return single_threaded_workers()
+        return workers_on(self.precision)
 
 
 def _key(pair: Input) -> str:
@@ -156,4 +162,5 @@ def load_network(
     files = find_pair_model(settings.model or "", settings.revision, setting)
     template = settings.template if kind == "texts" else None
     reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), template, setting)
-    return settings, Network(files, kind, choose_precision(settings.precision), store), reader
+    precision = choose_precision(settings.precision, settings.device)
+    return settings, Network(files, kind, precision, store, setting), reader

@@ -4,7 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from qa_pipeline.people.review.panel import LEAST_KAPPA, LEAST_PAIRS
+from qa_pipeline.people.consensus import LEAST_KAPPA
+from qa_pipeline.people.review.panel import LEAST_PAIRS
 from qa_pipeline.people.review.queue import Filters
 from qa_pipeline.people.review.responses import page, review_of
 

@@ -1,7 +1,5 @@
 """The pages on which people ask: a question, a document to ask, a file of questions or pairs."""
 
-import asyncio
-import copy
 from collections.abc import Mapping
 
 from starlette.requests import Request
@@ -9,7 +7,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.people.review.asking import Answer, add_pair, answer_question, checked_question
+from qa_pipeline.people.review.ask_service import start_job, wait_for_news
+from qa_pipeline.people.review.asking import Answer, add_pair
 from qa_pipeline.people.review.bibliography import EXPORTS, export, sources_of
 from qa_pipeline.people.review.jobs import Job
 from qa_pipeline.people.review.languages import PhrasedError, language_of
@@ -23,11 +22,6 @@ from qa_pipeline.people.review.uploads import (
     read_questions,
     verify_pairs,
 )
-
-_PATIENCE = 20.0
-"""Seconds that a request for news waits for some; proxies end silent requests after 30 or more."""
-_PULSE = 0.1
-"""Seconds between two looks for news."""
 
 
 def show_ask(request: Request) -> Response:
@@ -56,14 +50,9 @@ def _show_ask(
 @posted
 def ask(request: Request, fields: Mapping[str, str]) -> Response:
     """Start to answer a question, and show it."""
-    review = review_of(request)
     text, key = fields.get("question", ""), fields.get("place", "")
     try:
-        question = checked_question(text)
-        place = place_of(review.layout, key)
-        job = review.asking.questions.start(
-            question, lambda _: answer_question(review.asking.batches, place, question)
-        )
+        job = start_job(request, text, key)
     except InputError as error:
         return _show_ask(request, error, 422, text, key)
     return RedirectResponse(f"/ask/answer/{job.job_id}", status_code=303)
@@ -119,12 +108,7 @@ async def show_job(request: Request) -> Response:
     job: Job[object] = review_of(request).asking.job(request.path_params["job_id"])
     seen = request.query_params.get("seen", "")
     is_part = seen.isdecimal()
-    if is_part:
-        waited = 0.0
-        while not job.is_done and job.steps <= int(seen) and waited < _PATIENCE:
-            await asyncio.sleep(_PULSE)
-            waited += _PULSE
-    job = copy.copy(job)  # it goes on: a page of its value then and its end now would say that there is none
+    job = await wait_for_news(job, int(seen[:9]) if is_part else -1)
     value = job.value
     return page(
         request,

@@ -25,6 +25,7 @@ from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.people.review import (
     agreement_page,
     ask_page,
+    ask_service,
     decision_page,
     overview_page,
     pair_page,
@@ -115,6 +116,7 @@ def build_app(
                 *pair_page.ROUTES,
                 *decision_page.ROUTES,
                 *source_page.ROUTES,
+                *ask_service.ROUTES,  # before the pages, whose names of jobs would take in .json
                 *ask_page.ROUTES,
                 *overview_page.ROUTES,
                 *sheet_page.ROUTES,

@@ -1,11 +1,12 @@
 """What one changed document of many costs: calls, seconds and files, against the run of all.
 
-    python -m qa_pipeline_tests.benchmarks.speed.bench_changed [--batches 20] [--documents 50]
+    python -m qa_pipeline_tests.benchmarks.speed.bench_changed [--batches 20] [--documents 50] [--nights 0]
 
 Prints one JSON line. Generated batches run with the loopback server as the hosted model, each run a process
 of its own: all of them, then after one sentence of one document was changed, then unchanged. Before the
 change people accept a pair in each batch where one waits; in the batches that were not changed these must
-still be accepted after it. `--profile FILE` writes what the changed run computed, for pstats.
+still be accepted after it. `--profile FILE` writes what the changed run computed, for pstats. With `--nights`
+one document more is changed before each of so many runs: `stored` has the files and bytes after each.
 """
 
 import json
@@ -14,12 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.maintenance import read_calls
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import VERDICTS
@@ -29,7 +33,7 @@ from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
 from qa_pipeline_tests.benchmarks.support.synthetic_corpus import write_corpus
 
 COMMAND = "from qa_pipeline.cli import start; start()"
-CHANGED = "The overhaul of this part was put off by 4711 days."
+CHANGED = "The overhaul of this part was put off by {days} days."
 
 
 def main() -> None:
@@ -38,10 +42,9 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--documents", type=int, default=50, help="of each batch")
     parser.add_argument("--sections", type=int, default=1, help="of each document")
+    parser.add_argument("--nights", type=int, default=0, help="further runs, each after one change")
     parser.add_argument("--profile", type=Path)
     arguments = parser.parse_args()
-    if arguments.batches < 2:
-        parser.error("--batches: one is changed, and others must stay as they are")
     with tempfile.TemporaryDirectory() as name, serving() as server:
         folder = Path(name)
         names = write_corpus(
@@ -61,6 +64,11 @@ def main() -> None:
         changed = run.measured(arguments.profile)
         still_accepted = _accepted_by_people(folder / "out", names)
         unchanged = run.measured()
+        stored = [_stored(folder / "out")]
+        for night in range(arguments.nights):
+            _change(folder / "corpus" / other / f"part-{night % arguments.documents:02}.md", night)
+            run.measured()
+            stored.append(_stored(folder / "out"))
     print_json(
         {
             "benchmark": "changed",
@@ -76,6 +84,7 @@ def main() -> None:
             "decisions": decisions,
             "accepted_by_people": accepted,
             "still_accepted": still_accepted,
+            "stored": stored,
         }
     )
 
@@ -86,6 +95,7 @@ class _Runs:
     def __init__(self, folder: Path, server: Served) -> None:
         self._folder, self._server = folder, server
         self._calls = 0
+        self._roles: Counter[str] = Counter()
         self._files: dict[str, str] = {}
 
     def measured(self, profile: Path | None = None) -> dict[str, Any]:
@@ -99,15 +109,17 @@ class _Runs:
         )
         seconds, cpu_after = time.perf_counter() - start, os.times()
         calls = self._server.stats()["answered"]
+        roles = Counter[str](call.role for call in read_calls(Database(Layout(self._folder / "out").replies)))
         files = _files(self._folder / "out")
         result = {
             "seconds": round(seconds, 1),
             "cpu_seconds": round(sum(cpu_after[2:4]) - sum(cpu[2:4]), 1),  # of child processes
             "calls": calls - self._calls,
+            "calls_by_role": dict(sorted((roles - self._roles).items())),
             "files": len(files),
             "files_written": sum(self._files.get(name) != digest for name, digest in files.items()),
         }
-        self._calls, self._files = calls, files
+        self._calls, self._roles, self._files = calls, roles, files
         return result
 
 
@@ -124,9 +136,10 @@ def _command(folder: Path, server: Served, words: Sequence[str], profile: Path |
             "GEMINI_API_KEY": server.key,
             "QA_PIPELINE_LLM__BASE_URL": server.url,
             "QA_PIPELINE_LLM__WORKERS": "32",
+            "QA_PIPELINE_QUALITY__MIN_PASS_RATE": "0",  # a batch that a gate blocks is run every time
         },
         stdout=subprocess.PIPE,
-        check=False,  # blocking gates are no matter here
+        check=False,  # how many batches pass is no matter here
     )
 
 
@@ -142,16 +155,27 @@ def _decide(folder: Path, server: Served) -> int:
     return len(lines)
 
 
-def _change(file: Path) -> None:
-    """Add a sentence to the first paragraph of a document."""
+def _change(file: Path, number: int = 4711) -> None:
+    """Add a sentence to the last paragraph of a document."""
     text = file.read_text(encoding="utf-8").rstrip("\n")
-    file.write_text(f"{text} {CHANGED}\n", encoding="utf-8")
+    file.write_text(f"{text} {CHANGED.format(days=number)}\n", encoding="utf-8")
 
 
 def _accepted_by_people(out: Path, batches: Sequence[str]) -> int:
     paths = (Layout(out).table(VERDICTS.name, batch) for batch in batches)
     tables = [pl.read_parquet(path, columns=["decided_by"]) for path in paths]
-    return pl.concat(tables).filter(pl.col("decided_by") == "person").height
+    return sum(table.filter(pl.col("decided_by") == "person").height for table in tables)
+
+
+def _stored(out: Path) -> dict[str, list[int]]:
+    """Return the number of files and their bytes, by their place below the output folder."""
+    places: dict[str, list[int]] = {}
+    for path in sorted(path for path in out.rglob("*") if path.is_file()):
+        parts = path.relative_to(out).parts
+        place = "/".join(parts[:2] if parts[0] in ("cache", "tables") else parts[:1])
+        count = places.setdefault(place, [0, 0])
+        count[0], count[1] = count[0] + 1, count[1] + path.stat().st_size
+    return places
 
 
 def _files(out: Path) -> dict[str, str]:

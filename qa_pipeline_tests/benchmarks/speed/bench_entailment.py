@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from qa_pipeline.models.classifier import BATCH_TOKENS, Input, takes_types
-from qa_pipeline.models.cpu import batches_of_one_length
+from qa_pipeline.models.devices import batches_of_one_length
 from qa_pipeline.models.embedding_files import find_model
 from qa_pipeline.models.entailment.models import CrossEncoder, Network, load_cross_encoder
 from qa_pipeline.models.vector_cache import VectorCache

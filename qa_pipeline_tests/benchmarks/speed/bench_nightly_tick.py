@@ -25,7 +25,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 import dagster as dg
 from dagster._core.storage.runs import SqlRunStorage
@@ -34,6 +33,7 @@ from sqlalchemy import text
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.automation import Looked
 from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, latest_ids, latest_tags
+from qa_pipeline.defs.batch_runs import BUILD_BATCH, BUILD_BATCHES, batches_of
 from qa_pipeline.defs.corpus import CORPUS, FINGERPRINT_LENGTH, Reports, corpus_of
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
@@ -133,12 +133,11 @@ class Daemon:
                 instance.add_dynamic_partitions(PARTITIONS_NAME, change.partition_keys)
         for event in data.asset_events:
             instance.report_runless_asset_event(event)
-        requests = data.run_requests or []
-        self._queue(name, requests)
-        return seconds, len(requests) + len({event.partition for event in data.asset_events})
+        requested = self._queue(name, data.run_requests or [])
+        return seconds, requested + len({event.partition for event in data.asset_events})
 
     def nightly(self, number: int) -> tuple[Seconds, int]:
-        """Return seconds and runs of a tick, the five minutes after the last."""
+        """Return seconds and requested batches of a tick, the five minutes after the last."""
         with dg.build_schedule_context(
             instance_ref=self.project.instance.get_ref(),
             scheduled_execution_time=_NIGHT + timedelta(minutes=5 * number),
@@ -148,19 +147,25 @@ class Daemon:
             started = time.perf_counter(), time.process_time()
             result = self.repository.get_schedule_def("nightly").evaluate_tick(context)
             seconds = time.perf_counter() - started[0], time.process_time() - started[1]
-        self._queue("nightly", result.run_requests or [])
-        return seconds, len(result.run_requests or [])
+        return seconds, self._queue("nightly", result.run_requests or [])
 
     def requested_twice(self) -> int:
         """Return how many requests were for a batch that had been requested already."""
         return sum(len(names) - len(set(names)) for names in self.requested.values())
 
-    def _queue(self, name: str, requests: Sequence[dg.RunRequest]) -> None:
+    def _queue(self, name: str, requests: Sequence[dg.RunRequest]) -> int:
+        """Create the runs that are requested; return how many batches they build."""
+        count = 0
         for request in requests:
-            batch = str(request.partition_key)
-            self.requested.setdefault(name, []).append(batch)
-            tags = {**request.tags, PARTITION: batch, "dagster/schedule_name": name}
-            self.project.instance.add_run(dg.DagsterRun("build_batch", run_id=str(uuid4()), tags=tags))
+            tags = {**request.tags, "dagster/schedule_name": name}
+            if request.partition_key is None:
+                run = dg.DagsterRun(BUILD_BATCHES, run_config=request.run_config, tags=tags)
+            else:
+                run = dg.DagsterRun(BUILD_BATCH, tags={**tags, PARTITION: request.partition_key})
+            self.project.instance.add_run(run)
+            self.requested.setdefault(name, []).extend(batches_of(run))
+            count += len(batches_of(run))
+        return count
 
 
 def take_ticks(tick: Callable[[int], tuple[Seconds, int]], most: int) -> dict[str, Any]:

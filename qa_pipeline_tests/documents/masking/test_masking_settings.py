@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.documents.parsing import parser_version
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.settings.tree import Settings, load_settings
 

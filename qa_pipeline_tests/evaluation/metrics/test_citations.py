@@ -67,3 +67,21 @@ def test_fabricated_are_citations_of_nothing_known_and_quotes_that_are_not_there
     assert value("fabricated_citations", {"cited": found}) == 2
     assert value("fabricated_citations", {"cited": []}) == 0
     assert value("fabricated_citations", {"cited": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("documents", "annotated", "expected"),
+    [
+        (["a.md", "b.md"], ["b.md", "./A.md"], 1.0),
+        (["a.md"], ["a.md", "b.md"], 0.0),
+        (["a.md", "b.md"], ["a.md"], 0.0),
+        ([], ["a.md"], 0.0),
+        ([None], ["a.md"], None),
+        (["a.md"], [], None),
+    ],
+)
+def test_citations_are_accurate_where_they_are_just_the_annotated_ones(
+    documents: list[str | None], annotated: list[str], expected: float | None
+) -> None:
+    row = {"cited": [cited(document=one) for one in documents], "relevant_documents": annotated}
+    assert value("annotated_citation_accuracy", row) == expected

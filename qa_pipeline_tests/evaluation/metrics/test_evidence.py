@@ -53,3 +53,10 @@ def test_a_chain_is_whole_exactly_where_confidence_never_falls(steps: list[float
 @pytest.mark.parametrize("steps", [[], [0.5], [0.5, float("nan")]])
 def test_a_chain_of_one_step_or_of_no_numbers_is_unknown(steps: list[float]) -> None:
     assert value("chain_integrity", {"confidences": steps}) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"), [([0.9, 0.5, 0.8], 0.5), ([0.7], 0.7), ([], None), ([0.5, float("nan")], None)]
+)
+def test_a_chain_is_as_good_as_its_weakest_step(steps: list[float], expected: float | None) -> None:
+    assert value("weakest_step", {"confidences": steps}) == expected

@@ -97,6 +97,8 @@ def scripted(draw: st.DrawFn) -> Row:
         "reference_statements": [statement(one) for one in found],
         "reference_similarity": draw(shares),
         "contradictions": [{"contradicted": draw(flags)} for _ in shown],
+        "groundedness": draw(shares),
+        "cited_sections": [{"raw": "§ 1", "exists": draw(st.booleans()), "supported": draw(flags)}],
         "cited": cited,
         "citation_support": [
             {

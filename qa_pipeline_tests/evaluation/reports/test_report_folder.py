@@ -1,4 +1,7 @@
 import hashlib
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -74,6 +77,42 @@ def test_a_report_is_replaced_only_if_that_is_wanted_and_only_whole(tmp_path: Pa
         stored(folder, ROWS[:2])
     assert contents(place) != before
     assert [one.name for one in tmp_path.iterdir()] == ["report"]
+
+
+KILLED_BETWEEN_ITS_RENAMES = """
+import os, signal, sys
+from pathlib import Path
+from qa_pipeline.evaluation.reports.report_folder import new_report
+
+moved = Path.rename
+def rename(source, target):
+    moved(source, target)
+    os.kill(os.getpid(), signal.SIGKILL)
+Path.rename = rename
+with new_report(Path(sys.argv[1]), replace=True) as folder:
+    (folder / "rows.parquet").touch()
+"""
+
+
+def test_a_report_whose_successor_was_killed_gets_its_name_back(tmp_path: Path) -> None:
+    place = tmp_path / "report"
+    stored(place, ROWS)
+    before = contents(place)
+    killed = subprocess.run([sys.executable, "-c", KILLED_BETWEEN_ITS_RENAMES, place], check=False)
+    assert (killed.returncode, place.exists()) == (-signal.SIGKILL, False)
+    with pytest.raises(InputError, match="add --replace"), new_report(place):
+        pass
+    assert contents(place) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_two_commands_do_not_make_one_report_at_once(tmp_path: Path) -> None:
+    place = tmp_path / "report"
+    with new_report(place) as folder:
+        stored(folder, ROWS)
+        with pytest.raises(StorageError, match="another command works on"), new_report(place):
+            pytest.fail("the block is entered")
+    assert set(contents(place)) >= {"report.json", "rows.parquet"}
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"format": 2}', '{"format": 1}'])

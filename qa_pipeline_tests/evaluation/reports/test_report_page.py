@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from qa_pipeline.evaluation.reports.report_page import MOST_ROWS, _marked
+from qa_pipeline.evaluation.reports.marked_answers import marked
+from qa_pipeline.evaluation.reports.report_page import MOST_ROWS
 from qa_pipeline_tests.evaluation.reported import Row, asked, said, stored
 
 HOSTILE = (
@@ -144,7 +145,7 @@ SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15)), max_size=6
 @given(st.text(max_size=12), SPANS)
 def test_marks_never_change_an_answer(answer: str, spans: list[tuple[int, int]]) -> None:
     statements = [said(0, start=start, end=end) for start, end in spans]
-    assert "".join(one["text"] for one in _marked(answer, statements)) == answer
+    assert "".join(one["text"] for one in marked(answer, statements)) == answer
 
 
 @pytest.mark.parametrize("answer", [None, ""])

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -5,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import evaluate
+from qa_pipeline.evaluation.running import count_unsplit, cut_by, evaluate
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.signals.statements import STATED
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
-from qa_pipeline_tests.support.scripted import ScriptedModel
+from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.verdict_replies import deciding
 
 SHOWN = [context("Ann lives in the mill."), context("  "), context("Bo owns a red boat.")]
@@ -50,6 +55,47 @@ def test_what_no_step_decides_is_held_to_its_scores_left_open_or_asked(
 ) -> None:
     last = statements(tmp_path, {}, **means)[1]
     assert (last["verdict"], last["decided_by"]) == (verdict, by)
+
+
+CUT = {"answer": "Ann lives in the mill; Bo owns a red boat."}
+HALVES = SplitReply(
+    claims=[
+        SplitClaim(sentence=1, quote="Ann lives in the mill", claim="Ann lives in the mill."),
+        SplitClaim(sentence=1, quote="Bo owns a red boat.", claim="Bo owns a red boat."),
+    ]
+)
+
+
+def cutting(folder: Path, *replies: ScriptedReply) -> Means:
+    means = means_at(folder, splitter=ScriptedModel(replies))
+    return replace(
+        means, resources=Resources(cut_by(means.resources.settings, "model"), embedder=HashEmbedder())
+    )
+
+
+def test_a_model_cuts_answers_and_each_statement_has_its_place_in_the_answer(tmp_path: Path) -> None:
+    (of_row,) = signal("statements", cutting(tmp_path, HALVES), {**ROW, **CUT})
+    assert [CUT["answer"][one["start"] : one["end"]] for one in of_row] == [
+        "Ann lives in the mill",
+        "Bo owns a red boat.",
+    ]
+    assert [one["context"] for one in of_row] == [0, 2]
+
+
+def test_an_answer_whose_cut_cannot_be_read_has_no_statements_and_the_others_go_on(tmp_path: Path) -> None:
+    means = cutting(tmp_path, UnreadableReplyError("not_json", "?"), HALVES)
+    rows = rows_of({**ROW, "answer": "Bo sails; Ann fishes."}, {**ROW, **CUT})
+    frame, values = evaluate(rows, chosen_metrics(["faithfulness", "grounding"]), means)
+    assert [None if one is None else len(one) for one in frame["statements"].to_list()] == [None, 2]
+    assert values["faithfulness"].to_list() == [None, 1.0]
+    assert values["grounding"][0] is None
+    assert count_unsplit(rows.lazy(), means) == {"not_json": 1}
+
+
+def test_a_sentence_whose_statements_are_not_its_own_words_stays_whole(tmp_path: Path) -> None:
+    invented = SplitReply(claims=[SplitClaim(sentence=1, quote="Eve sings", claim="Eve sings.")])
+    (of_row,) = signal("statements", cutting(tmp_path, invented), {**ROW, **CUT})
+    assert [one["text"] for one in of_row] == [CUT["answer"]]
 
 
 def test_an_undecided_statement_leaves_faithfulness_unknown(tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
     assert np.abs(exact.probabilities(PAIRS) - coarse.probabilities(PAIRS)).max() < 0.1
 
 
+def test_a_gpu_that_is_not_there_is_missed_at_the_first_pair(tmp_path: Path) -> None:
+    encoder = load(write_classifier(tmp_path / "m"), device="cuda")
+    assert encoder.network.name.endswith(" cuda float32")
+    with pytest.raises(SettingsError, match=r"verification\.entailment\.device is cuda, but torch"):
+        encoder.probabilities(PAIRS)
+
+
 ARCHITECTURES: dict[str, dict[str, object]] = {
     "albert": {"embedding_size": 16},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0},

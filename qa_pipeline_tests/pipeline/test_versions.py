@@ -1,5 +1,5 @@
-from qa_pipeline.defs.versions import code_version
 from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings, load_settings
 
 

@@ -5,8 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.models import cpu as embedding_precision
-from qa_pipeline.models.cpu import BFLOAT16_FLAGS, batches_of_one_length, choose_precision, every_core_has
+from qa_pipeline.models import devices
+from qa_pipeline.models.devices import (
+    BFLOAT16_FLAGS,
+    batches_of_one_length,
+    check_device,
+    choose_precision,
+    every_core_has,
+)
 
 
 def test_a_wish_for_a_precision_is_granted() -> None:
@@ -34,7 +40,7 @@ def test_a_precision_is_taken_only_where_every_core_has_it(
 ) -> None:
     path = tmp_path / "cpuinfo"
     path.write_text(cpuinfo)
-    monkeypatch.setattr(embedding_precision, "CPUINFO", path)
+    monkeypatch.setattr(devices, "CPUINFO", path)
     assert choose_precision("auto") == wanted
 
 
@@ -48,3 +54,13 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
     assert all(len({lengths[row] for row in batch}) == 1 for batch in batches if len(batch))
     assert all(len(batch) <= batch_size for batch in batches)
+
+
+def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
+    assert choose_precision("auto", "cuda") == choose_precision("float32", "cuda") == "cuda float32"
+    assert choose_precision("bfloat16", "cuda") == "cuda bfloat16"
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "onnx"])
+def test_a_processor_needs_no_gpu(precision: str) -> None:
+    check_device(precision, "embedding.device")

@@ -1,4 +1,4 @@
-"""Computing on this processor: its arithmetic, threads that each use one core, batches of one length.
+"""Where models compute: arithmetic of the processor or of a GPU, threads, batches of one length.
 
 Flags are read from the kernel rather than from torch, whose import takes seconds that a fully cached run
 saves.
@@ -15,17 +15,31 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-TorchPrecision = Literal["float32", "bfloat16"]
+from qa_pipeline.errors import SettingsError
+
+Device = Literal["cpu", "cuda"]
+TorchPrecision = Literal["float32", "bfloat16", "cuda float32", "cuda bfloat16"]
+"""Arithmetic, and the device where it is no processor: vectors of two devices differ in their last digits, so
+they are stored and compared apart."""
 Rows = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float32]
 
+GPU_TOKENS = 65_536
+"""Most tokens of a batch on a GPU: enough to keep it busy, in a few GB with models of 300 million weights."""
 CPUINFO = Path("/proc/cpuinfo")
 BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 """Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
 
 
-def choose_precision(precision: Literal["auto", "float32", "bfloat16"]) -> TorchPrecision:
-    """Resolve `auto`: bfloat16 where it is native, because elsewhere it is emulated and slow."""
+def choose_precision(
+    precision: Literal["auto", "float32", "bfloat16"], device: Device = "cpu"
+) -> TorchPrecision:
+    """Resolve `auto`: bfloat16 where a processor has it natively; elsewhere it is emulated and slow.
+
+    A GPU is fast enough in float32, whose vectors are the more exact ones.
+    """
+    if device == "cuda":
+        return "cuda bfloat16" if precision == "bfloat16" else "cuda float32"
     if precision != "auto":
         return precision
     return "bfloat16" if every_core_has(BFLOAT16_FLAGS, CPUINFO) else "float32"
@@ -40,7 +54,38 @@ def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
     return bool(listed) and all(flags & set(names) for names in listed)
 
 
-def single_threaded_workers() -> ThreadPoolExecutor:
+def device_of(precision: str) -> Device:
+    """Return the device of an arithmetic; `cpu` for that of a backend other than torch."""
+    return "cuda" if precision.startswith("cuda") else "cpu"
+
+
+def check_device(precision: str, setting: str) -> None:
+    """Check that torch can compute on the device; imports torch only where that is a GPU.
+
+    Args:
+        precision: the arithmetic, with its device.
+        setting: the name of the setting, for the message.
+
+    Raises:
+        SettingsError: torch sees no GPU.
+    """
+    if device_of(precision) == "cpu":
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        raise SettingsError(
+            f"{setting} is cuda, but torch {torch.__version__} sees no CUDA device; check nvidia-smi and "
+            f"whether torch was built for CUDA, or set {setting} to cpu"
+        )
+
+
+def workers_on(precision: str) -> ThreadPoolExecutor:
+    """Return the threads that hand batches to torch: one a core, or one alone for a GPU."""
+    return ThreadPoolExecutor(1) if device_of(precision) == "cuda" else _single_threaded_workers()
+
+
+def _single_threaded_workers() -> ThreadPoolExecutor:
     """Return a pool of one thread a core, within each of which torch computes with that thread alone.
 
     Threads that share a batch wait for each other after every operation: encoding was 26 times slower when

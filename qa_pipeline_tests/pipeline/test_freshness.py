@@ -1,0 +1,154 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.curation.withdrawals import withdraw_failed
+from qa_pipeline.pipeline import freshness
+from qa_pipeline.pipeline.freshness import Finished
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import BatchOutcome, run_batches
+from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder
+from qa_pipeline_tests.fakes import HashEmbedder
+
+BATCH = "b1"
+Change = Callable[[Folder], object]
+
+
+class Watched:
+    """Runs of one batch, remembering which stages ran."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def run(self, settings: Settings, *, force: bool = False) -> BatchOutcome:
+        self.stages.clear()
+
+        def watch(batch: str, stage: str) -> Callable[[int, int], None]:
+            self.stages.append(stage)
+            return lambda done, total: None
+
+        resources = Resources(settings, embedder=HashEmbedder())
+        return run_batches(resources, [BATCH], watch, force=force)[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    folder = Folder(tmp_path)
+    folder.write(BATCH, TRUE)
+    assert folder.run()[BATCH].outcome == "succeeded"
+    return folder
+
+
+def append(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes((path.read_bytes() if path.is_file() else b"") + text.encode())
+
+
+def some_table(folder: Folder) -> Path:
+    return folder.layout.table("claims", BATCH)
+
+
+def test_an_unchanged_batch_is_not_run_and_none_of_its_tables_is_read(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a table was read")
+
+    monkeypatch.setattr("polars.read_parquet", refuse)
+    watched = Watched()
+    assert watched.run(folder.settings) == BatchOutcome(BATCH, "unchanged")
+    assert watched.stages == []
+
+
+def test_an_unchanged_batch_is_run_where_that_is_forced(folder: Folder) -> None:
+    watched = Watched()
+    assert watched.run(folder.settings, force=True).outcome == "succeeded"
+    assert set(watched.stages) == set(STAGES) - {"llm_calls"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: append(folder.corpus / BATCH / "guide.md", "\nOne more sentence.\n"),
+        lambda folder: append(folder.corpus / BATCH / "new.md", "# New\n\nA pump moves water.\n"),
+        lambda folder: (folder.corpus / BATCH / "pairs.jsonl").unlink(),
+        lambda folder: append(folder.layout.decisions(BATCH), ""),
+        lambda folder: some_table(folder).unlink(),
+        lambda folder: folder.layout.index(BATCH).unlink(),
+        lambda folder: folder.layout.export("passed", BATCH).write_bytes(b"{}\n"),
+        lambda folder: folder.layout.finished(BATCH).write_bytes(b"{"),
+        lambda folder: withdraw_failed(folder.layout, BATCH, {"pass_rate": "too low"}),
+    ],
+    ids=["edit", "new file", "pairs", "decisions", "table", "index", "export", "note", "withdrawn"],
+)
+def test_a_batch_is_run_again_when_what_it_is_made_from_or_what_was_made_has_changed(
+    folder: Folder, change: Change
+) -> None:
+    change(folder)
+    watched = Watched()
+    assert watched.run(folder.settings).outcome == "succeeded"
+    assert watched.stages
+    assert watched.run(folder.settings).outcome == "unchanged"
+
+
+def test_a_table_of_the_same_size_with_other_bytes_is_noticed(folder: Folder) -> None:
+    content = bytearray(some_table(folder).read_bytes())
+    content[len(content) // 2] ^= 1
+    some_table(folder).write_bytes(content)
+    assert Watched().run(folder.settings).outcome == "succeeded"
+
+
+def test_another_setting_or_other_code_runs_a_batch_again(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = folder.settings.model_copy(
+        update={"training": folder.settings.training.model_copy(update={"distractors": 3})}
+    )
+    assert Watched().run(other).outcome == "succeeded"
+    assert Watched().run(other).outcome == "unchanged"
+    monkeypatch.setattr(freshness, "_hash_code", lambda: "other code")
+    assert Watched().run(other).outcome == "succeeded"
+
+
+def test_speed_and_places_run_nothing_again(folder: Folder, tmp_path: Path) -> None:
+    moved = folder.corpus.rename(tmp_path / "moved")
+    llm = folder.settings.llm.model_copy(update={"workers": 50})
+    settings = folder.settings.model_copy(update={"corpus": str(moved), "llm": llm})
+    assert Watched().run(settings).outcome == "unchanged"
+    assert folder.layout.origin(BATCH).read_text("utf-8") == str(moved.resolve())
+
+
+def test_a_batch_that_fails_is_run_every_time(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, quality={"min_pass_rate": 1.0})
+    folder.write(BATCH, TRUE, (TRUE[0].replace("10", "50"), "guide.md"))
+    for _ in range(2):
+        assert folder.run()[BATCH].outcome == "failed"
+    assert not folder.layout.finished(BATCH).exists()
+
+
+def test_an_unchanged_batch_still_says_what_it_waits_for(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, judging={"accept_unjudged": False}, quality={"min_pass_rate": 0.0})
+    folder.write(BATCH, TRUE)
+    waits, unchanged = folder.run()[BATCH], folder.run()[BATCH]
+    assert (waits.outcome, unchanged.outcome) == ("waiting", "unchanged")
+    assert (unchanged.error, unchanged.failed_gates) == (waits.error, waits.failed_gates)
+    assert "waits for a judge" in str(unchanged.error)
+
+
+def test_a_note_holds_hashes_and_no_time_or_text(folder: Folder) -> None:
+    content = folder.layout.finished(BATCH).read_bytes()
+    finished = Finished.model_validate_json(content)
+    assert all(len(digest) == 64 for digest in finished.files.values())
+    assert set(finished.model_dump()) == {"basis", "files", "error", "failed_gates"}
+    folder.layout.finished(BATCH).unlink()
+    Watched().run(folder.settings)
+    assert folder.layout.finished(BATCH).read_bytes() == content
+
+
+def test_output_folders_that_share_a_cache_keep_their_notes_apart(tmp_path: Path) -> None:
+    places = [Layout(tmp_path / name, cache=tmp_path / "cache").finished(BATCH) for name in ("one", "two")]
+    assert len(set(places)) == 2
