@@ -357,8 +357,9 @@ def _assessments_shown(run: StageRun, assessments: pl.DataFrame) -> dict[str, An
 
 
 def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
+    preview = {"preview": verdict_preview(verdicts, run["pairs"], run["claims"])} if verdicts.height else {}
     return {
-        "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
+        **preview,
         **summary_metadata(verdicts),
         **review_metadata(
             run.resources.settings.review.url, run.batch, verdicts, run["pairs"], run["claims"]

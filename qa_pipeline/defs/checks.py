@@ -95,9 +95,9 @@ def check_batch(
             basis = gate_basis(versions, resources.settings)
             _tag_run(context, f"{spec.asset}: {gate.name}")
         note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
-    # Text for what stays the same or belongs together: every number would get a plot of its own.
+    # All is text: Dagster would plot the numbers of unrelated batches in a row.
     metadata: dict[str, Any] = {
-        "value": None if gate.value is None else round(gate.value, 4),
+        "value": None if gate.value is None else dg.MetadataValue.text(str(round(gate.value, 4))),
         "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
         "rows": dg.MetadataValue.text(str(gate.n)),
         "what now": WHEN_BLOCKED if gate.blocking and not gate.passed else None,

@@ -100,11 +100,11 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     for place, name in enumerate(name for name in table.counted if name in frame.columns):
         counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
-        if place:
+        if place and counts.height:
             metadata[f"rows by {name}"] = _table(counts.with_columns(pl.col(name).fill_null("(none)")))
-        else:
+        elif not place:
             metadata |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
-    return {**metadata, "preview": preview(frame, table.preview)}
+    return metadata | ({"preview": preview(frame, table.preview)} if frame.height else {})
 
 
 def _table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
@@ -263,11 +263,11 @@ def review_metadata(
         )
         for row in rows.iter_rows(named=True)
     ]
-    table = markdown_table(("question", "verdict", "reason", "pair", "source"), links)
-    return {
-        "review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}"),
-        "rows in the review app": dg.MetadataValue.md(table),
-    }
+    metadata: dict[str, Any] = {"review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}")}
+    if links:
+        table = markdown_table(("question", "verdict", "reason", "pair", "source"), links)
+        metadata["rows in the review app"] = dg.MetadataValue.md(table)
+    return metadata
 
 
 def _link(text: str, address: str) -> Markup:
