@@ -70,11 +70,11 @@ def test_a_run_of_a_batch_is_alive_with_the_run_that_builds_it_and_one_of_the_co
     monkeypatch.setattr(
         WatchedRunLauncher, "_get_grpc_client_for_termination", lambda _, run_id: CodeServer({"alive"})
     )
-    for run_id, status in (("alive", dg.DagsterRunStatus.STARTED), ("gone", dg.DagsterRunStatus.FAILURE)):
-        instance.add_run(dg.DagsterRun("build_batches", run_id=run_id, status=status))
+    for run_id, state in (("alive", dg.DagsterRunStatus.STARTED), ("gone", dg.DagsterRunStatus.FAILURE)):
+        instance.add_run(dg.DagsterRun("build_batches", run_id=run_id, status=state))
     expected = {"alive": WorkerStatus.RUNNING, "gone": WorkerStatus.FAILED, "purged": WorkerStatus.FAILED}
-    for builder, status in expected.items():
+    for builder, worker in expected.items():
         tags = {BUILT_BY_TAG: builder, HOST_TAG: "elsewhere"}
-        assert health(instance, dg.DagsterRun("build_batch", run_id="r1", tags=tags)) == status
+        assert health(instance, dg.DagsterRun("build_batch", run_id="r1", tags=tags)) == worker
     typed = dg.DagsterRun("build_batch", run_id="r1", tags={HOST_TAG: "elsewhere"})
     assert health(instance, typed) == WorkerStatus.RUNNING

@@ -20,7 +20,7 @@ def make_batches() -> None:
     """Run all batches; one that fails ends the program with an error."""
     resources = hashed_resources()
     outcomes = run_batches(resources, corpus_of(resources.settings).find_batches().names)
-    failed = [outcome for outcome in outcomes if outcome.outcome != "succeeded"]
+    failed = [outcome for outcome in outcomes if outcome.outcome not in ("succeeded", "unchanged")]
     if failed:
         raise SystemExit(str(failed))
 

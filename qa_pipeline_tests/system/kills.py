@@ -143,13 +143,20 @@ class Reader:
 
     def _read_all(self) -> None:
         while not self._ends.wait(0.05):
-            for path in self._out.rglob("[!.]*.*"):
+            for path in self._files():
                 with suppress(FileNotFoundError):
                     status = path.stat()
                     stamp = (status.st_ino, status.st_mtime_ns)
-                    if path.suffix in _PARSERS and self._seen.get(path) != stamp:
+                    if self._seen.get(path) != stamp:
                         self._seen[path] = stamp
                         self._read(path, path.read_bytes())
+
+    def _files(self) -> Iterator[Path]:
+        """Files that a reader takes: nothing whose name, or whose folder's, begins with a dot."""
+        for folder, folders, names in os.walk(self._out):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            paths = (Path(folder, name) for name in names if not name.startswith("."))
+            yield from (path for path in paths if path.suffix in _PARSERS)
 
     def _read(self, path: Path, content: bytes) -> None:
         self.reads += 1
@@ -255,7 +262,7 @@ class Target(Deployment):
             return set(self.batches) <= self.registered()
         return False
 
-    def launch(self, batches: Iterable[str]) -> None:
+    def launch_batches(self, batches: Iterable[str]) -> None:
         """Launch a backfill of batches, once they are known."""
         self.wait(self.is_loaded, "the code location is loaded")
         self.current = self.backfill(NAMES, sorted(batches))
@@ -271,7 +278,7 @@ class Target(Deployment):
             if self.backfill_status(self.current) in ENDED:
                 if not (unmade := self.unmade()):
                     return True
-                self.launch(unmade)
+                self.launch_batches(unmade)
         return False
 
     def hit(self, kind: str, tables_there: int, lots: random.Random) -> Kill:
@@ -283,7 +290,7 @@ class Target(Deployment):
                 break
             if time.monotonic() - looked > LOOKS_APART:
                 if self.is_made():
-                    self.launch(self.batches)
+                    self.launch_batches(self.batches)
                 looked = time.monotonic()
             time.sleep(0.02)
         kill = Kill(kind, tables_now, len(workers), self.models.stats.in_flight, 0.0)
@@ -386,7 +393,7 @@ def run_under_kills(
         kinds = lots.sample(list(KINDS), len(KINDS))
         moments = sorted(lots.sample(range(1, len(undisturbed) * 4 // 5), len(kinds)))
         with target.at_work(), Reader(target.out) as reader:
-            target.launch(batches)
+            target.launch_batches(batches)
             for kind, moment in zip(kinds, moments, strict=True):
                 outcome.kills.append(target.hit(kind, moment, lots))
                 tell(outcome.kills[-1])

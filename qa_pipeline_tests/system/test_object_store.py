@@ -17,8 +17,7 @@ import pytest
 
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
-from qa_pipeline.defs import assets
-from qa_pipeline.pipeline.stages import Stage, StageRun
+from qa_pipeline.pipeline.stages import Stage, StageRun, run_stage
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import object_stores
 from qa_pipeline.storage.files import delete
@@ -156,7 +155,6 @@ def test_credentials_that_expire_in_the_middle_are_named_and_the_next_run_ends_t
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run_small(f"s3://{BUCKET}/lasting").code == OK
-    run_stage = assets.run_stage
 
     def expire_at_claims(stage: Stage, run: StageRun) -> Any:
         proxy.refuses = float(stage.name == "claims")
@@ -165,7 +163,7 @@ def test_credentials_that_expire_in_the_middle_are_named_and_the_next_run_ends_t
     with Proxy(server) as proxy, monkeypatch.context() as patched:
         proxy.refusal = 400, "ExpiredToken"
         reach(patched, proxy.url)
-        patched.setattr(assets, "run_stage", expire_at_claims)
+        patched.setattr("qa_pipeline.defs.assets.run_stage", expire_at_claims)
         ran = run_small(f"s3://{BUCKET}/expired")
     assert ran.code == FAILED
     assert "the credentials have expired" in ran.stdout

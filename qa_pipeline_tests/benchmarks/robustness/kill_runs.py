@@ -10,12 +10,13 @@ saw whole files alone, and no request was answered again after its reply was sto
 batches, then publishers; a store also answers 503, or each request a second late, or is killed itself.
 """
 
+import json
 import multiprocessing
 import os
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from multiprocessing.process import BaseProcess
@@ -123,7 +124,7 @@ class FailingStore:
         return seconds
 
     @property
-    def strikes(self) -> dict[str, Strike]:
+    def strikes(self) -> Mapping[str, Strike]:
         return {
             "program on a store": killed,
             "store answers 503": self.refuse,
@@ -139,10 +140,18 @@ def _waited(lots: random.Random) -> float:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    """All files by path, but those of caches and locks, addresses of corpora, and the account of calls."""
-    aside = {"cache", ".lock", "origins", "llm_calls"}
+    """All files by path, but those of caches and locks, addresses of corpora, and the account of calls.
+
+    Of a release its facts are there one by one, without what its calls cost, in place of the two files that
+    hold the hash of that: a call that was in flight at a kill is paid again.
+    """
+    aside = {"cache", ".lock", "origins", "llm_calls", "README.md", "manifest.json"}
     files = ((path.relative_to(out), path) for path in out.rglob("*") if path.is_file())
-    return {str(name): path.read_bytes() for name, path in files if aside.isdisjoint(str(name).split("/"))}
+    made = {str(name): path.read_bytes() for name, path in files if aside.isdisjoint(str(name).split("/"))}
+    for name in [name for name in made if name.endswith("/facts.json")]:
+        facts = json.loads(made.pop(name))
+        made |= {f"{name}#{key}": json.dumps(value).encode() for key, value in facts.items()}
+    return made
 
 
 def strike_all(
@@ -150,11 +159,11 @@ def strike_all(
     work: Callable[[], None],
     place: Path,
     moments: list[int],
-    strikes: dict[str, Strike],
+    strikes: Mapping[str, Strike],
     lots: random.Random,
 ) -> list[dict[str, Any]]:
     """Strike when so many files are there, starting the program again where it has ended, and finish it."""
-    kills = []
+    kills: list[dict[str, Any]] = []
     process = programs.start(work)
     for moment in sorted(moments):
         if not process.is_alive():
@@ -191,16 +200,19 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
         release_files = len([*(folder / "calm" / "releases").rglob("*")])
         needed, undisturbed = models.stats.answered, contents(folder / "calm")
 
-        address, strikes, environment = str(folder / "hit" / "out"), {"program": killed}, {}
+        address = str(folder / "hit" / "out")
+        strikes: Mapping[str, Strike] = {"program": killed}
+        environment: dict[str, str] = {}
         if on_store:
             store = servers.enter_context(FailingStore(folder / "store").running())
             address, strikes = f"s3://{BUCKET}/out", store.strikes
             environment = access(store.proxy.url)
+            environment["QA_PIPELINE_CACHE"] = str(folder / "hit" / "out" / "cache")
             os.environ.update(access(store.url))
-        cache = folder / "hit" / "cache"
-        hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address, "QA_PIPELINE_CACHE": str(cache)})
+        hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address})
         out = output_folder(address)
-        kills, runs = [], 0
+        kills: list[dict[str, Any]] = []
+        runs = 0
         with Reader(folder / "hit") as reader:
             for work, place, files, share in (
                 (make_batches, out, batch_files, 2 / 3),
@@ -216,7 +228,7 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             "different": sorted(dict(undisturbed.items() ^ made.items())),
             "drafts": drafts(folder / "hit"),
             "torn": reader.torn,
-            "paid twice": asked_again(folder / "hit"),
+            "paid twice": asked_again(folder / "hit" / "out"),
             "asked too often": max(0, models.stats.answered - 2 * needed - 2 * len(kills)),
             "release": [check.name for check in checks if not check.holds],
         }
