@@ -378,6 +378,21 @@ class GroundednessReply(ReplyModel):
     groundedness: Score = Field(description="How far the contexts ground the answer, 0 to 1.")
 
 
+class DraftTriple(ReplyModel):
+    """A relation that a passage states; the quote comes before what is read from it."""
+
+    quote: str = Field(description="The sentence that states it, copied word for word.")
+    subject: str = Field(description="What it is said of.")
+    predicate: str = Field(description="The relation.")
+    object: str = Field(description="The value, name or thing.")
+
+
+class TriplesReply(ReplyModel):
+    """The triples that a passage states."""
+
+    triples: list[DraftTriple] = Field(description="One for each relation; none where it states none.")
+
+
 Role = Literal[
     "questions",
     "standalone",

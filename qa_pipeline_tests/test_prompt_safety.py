@@ -27,6 +27,7 @@ from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.questions import question_request, standalone_request, write_questions
 from qa_pipeline.generation.reference_validation import reference_request, reference_requests
 from qa_pipeline.generation.round_trip import compare_request, recall_request
+from qa_pipeline.generation.triples import write_triples
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts import loading
@@ -287,6 +288,10 @@ STAGES |= {
     "conflict": Stage(
         evaluate_with(lambda row, shown: conflict_request(row, shown, LLMSettings())),
         lambda attack: {"passages": attack.withheld, **answered(attack)},
+    ),
+    "triples": Stage(
+        lambda attack, model: write_triples(attack.chunks.head(1), model, LLMSettings()),
+        lambda attack: {"passages": attack.withheld[:1]},
     ),
     "groundedness": Stage(
         evaluate_with(lambda row, shown: groundedness_request(row, shown, LLMSettings())),

@@ -206,7 +206,7 @@ class _BatchStep:
         Of assets of the same step it would take the latest version of any batch.
         """
         reads_corpus = name in STAGES and STAGES[name].reads_corpus
-        tags = {}
+        tags: dict[str, str] = {}
         for made_from in (*sorted(needed), *([corpus.key.to_user_string()] if reads_corpus else [])):
             record = self._record(made_from)
             event = record.asset_materialization if record else None

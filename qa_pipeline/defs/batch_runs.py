@@ -10,6 +10,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import dagster as dg
 
@@ -61,7 +62,8 @@ def batches_of(run: dg.DagsterRun) -> list[str]:
         return [run.tags[PARTITION]]
     if run.job_name != BUILD_BATCHES:
         return []
-    listed: list[str] = run.run_config.get("ops", {}).get(LISTING_OP, {}).get("config", {}).get("batches", [])
+    config: Mapping[str, Any] = run.run_config
+    listed: list[str] = config.get("ops", {}).get(LISTING_OP, {}).get("config", {}).get("batches", [])
     return listed
 
 

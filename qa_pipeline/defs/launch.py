@@ -216,7 +216,7 @@ def _run(
 def _report_unmade(result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance, batch: str) -> None:
     """Record the assets that a run was to make and did not: by these the UI shows a partition as failed."""
     made = {event.asset_key for event in result.get_asset_materialization_events()}
-    for key in sorted(result.job_def.asset_layer.executable_asset_keys - made):
+    for key in sorted(set(result.job_def.asset_layer.executable_asset_keys) - made):
         planned = DagsterEvent.build_asset_materialization_planned_event(
             result.job_def.name, "batch", AssetMaterializationPlannedData(key, partition=batch)
         )

@@ -36,13 +36,15 @@ class Finished(BaseModel):
         basis: hash of all that it was made from.
         files: hash of each file that was made, by its path below the output folder.
         error: what the batch waits for.
-        failed_gates: the warnings of its gates.
+        failed_gates: the warnings of its gates, or what blocks it.
+        earlier: hash of the figures of earlier batches that it was held against, where a gate blocks it.
     """
 
     basis: str
-    files: dict[str, str]
+    files: dict[str, str] = {}
     error: str | None = None
     failed_gates: tuple[str, ...] = ()
+    earlier: str | None = None
 
 
 def batch_basis(resources: Resources, batch: str) -> str:
@@ -74,13 +76,13 @@ def read_finished(layout: Layout, batch: str, basis: str) -> Finished | None:
         is_same = finished.basis == basis and finished.files == _files(layout, batch)
     except (OSError, ValidationError):  # the batch is run, which reports what is wrong with a table
         return None
-    return finished if is_same and tombstone_of(layout, batch) is None else None
+    stone = tombstone_of(layout, batch)
+    is_as_noted = stone is None if finished.earlier is None else stone and stone.reason == "gate_failed"
+    return finished if is_same and is_as_noted else None
 
 
-def note_finished(
-    resources: Resources, batch: str, basis: str, *, error: str | None, failed_gates: tuple[str, ...]
-) -> None:
-    """Note that a batch has been made from `basis`, unless its next run has something left to do.
+def note_finished(resources: Resources, batch: str, finished: Finished) -> None:
+    """Note the state of a batch with the files it came to, unless its next run has something left to do.
 
     Raises:
         StorageError: it cannot be written.
@@ -90,8 +92,8 @@ def note_finished(
     coverage = None if target is None else read_earlier(layout.table(COVERAGE.name, batch), COVERAGE)
     if unanswered(layout, batch, STAGES) or (target is not None and uncovered_sections(coverage, target)):
         return
-    finished = Finished(basis=basis, files=_files(layout, batch), error=error, failed_gates=failed_gates)
-    write_bytes(layout.finished(batch), finished.model_dump_json().encode())
+    noted = finished.model_copy(update={"files": _files(layout, batch)})
+    write_bytes(layout.finished(batch), noted.model_dump_json().encode())
 
 
 def _files(layout: Layout, batch: str) -> dict[str, str]:

@@ -21,13 +21,14 @@ from qa_pipeline.errors import (
     RepliesPendingError,
     TableError,
 )
-from qa_pipeline.pipeline.freshness import batch_basis, note_finished, read_finished
+from qa_pipeline.pipeline.freshness import Finished, batch_basis, note_finished, read_finished
 from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish, run_stage
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.storage.files import Version, versions_in, write_bytes
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, write_table
 from qa_pipeline.storage.table_schema import Table
@@ -140,15 +141,26 @@ def _run_alone(resources: Resources, batch: str, watch: StageObserver, *, force:
 
 
 def _run_where_due(resources: Resources, batch: str, watch: StageObserver, *, force: bool) -> BatchOutcome:
+    layout = resources.layout
     basis = batch_basis(resources, batch)  # before the run: what changes during it counts as changed
-    finished = None if force else read_finished(resources.layout, batch, basis)
-    if finished is not None:
-        note_origin(resources.layout, batch, resources.settings.corpus)
-        return BatchOutcome(batch, "unchanged", finished.error, finished.failed_gates)
+    before = None if force else read_finished(layout, batch, basis)
+    if before is not None and before.earlier is None:
+        note_origin(layout, batch, resources.settings.corpus)
+        return BatchOutcome(batch, "unchanged", before.error, before.failed_gates)
+    if before is not None and before.earlier == _figures_hash(layout, batch):
+        return BatchOutcome(batch, "failed", f"{BLOCKED}; nothing has changed since", before.failed_gates)
     outcome = _run_or_wait(resources, batch, watch)
-    if outcome.passed:
-        note_finished(resources, batch, basis, error=outcome.error, failed_gates=outcome.failed_gates)
+    earlier = _figures_hash(layout, batch) if outcome.error == BLOCKED else None
+    if outcome.passed or earlier:
+        finished = Finished(
+            basis=basis, error=outcome.error, failed_gates=outcome.failed_gates, earlier=earlier
+        )
+        note_finished(resources, batch, finished)
     return outcome
+
+
+def _figures_hash(layout: Layout, batch: str) -> str:
+    return hash_text(repr(earlier_figures(layout, batch)))
 
 
 def run_batch(

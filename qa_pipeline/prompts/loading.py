@@ -41,6 +41,7 @@ PromptName = Literal[
     "back_questions",
     "conflict",
     "groundedness",
+    "triples",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
 PartName = Literal[

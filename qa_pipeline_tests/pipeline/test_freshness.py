@@ -122,12 +122,30 @@ def test_speed_and_places_run_nothing_again(folder: Folder, tmp_path: Path) -> N
     assert folder.layout.origin(BATCH).read_text("utf-8") == str(moved.resolve())
 
 
-def test_a_batch_that_fails_is_run_every_time(tmp_path: Path) -> None:
+def test_a_batch_that_cannot_be_read_is_tried_every_time(folder: Folder) -> None:
+    description = folder.corpus / BATCH / "batch.yaml"
+    description.write_text("licence: [unclosed", encoding="utf-8")
+    for _ in range(2):
+        watched = Watched()
+        assert watched.run(folder.settings).outcome == "failed"
+        assert watched.stages == ["documents"]
+
+
+def test_a_blocked_batch_is_run_again_when_it_or_the_batches_before_it_change(tmp_path: Path) -> None:
     folder = Folder(tmp_path, quality={"min_pass_rate": 1.0})
     folder.write(BATCH, TRUE, (TRUE[0].replace("10", "50"), "guide.md"))
-    for _ in range(2):
-        assert folder.run()[BATCH].outcome == "failed"
-    assert not folder.layout.finished(BATCH).exists()
+    blocked = folder.run()[BATCH]
+    watched = Watched()
+    again = watched.run(folder.settings)
+    assert (again.outcome, watched.stages) == ("failed", [])
+    assert again.failed_gates == blocked.failed_gates != ()
+    assert str(again.error) == f"{blocked.error}; nothing has changed since"
+    folder.write("a0", TRUE)
+    folder.run()
+    assert watched.run(folder.settings).error == again.error
+    folder.layout.table("verdicts", "a0").unlink()
+    assert watched.run(folder.settings).error == blocked.error
+    assert watched.stages
 
 
 def test_an_unchanged_batch_still_says_what_it_waits_for(tmp_path: Path) -> None:
@@ -143,7 +161,7 @@ def test_a_note_holds_hashes_and_no_time_or_text(folder: Folder) -> None:
     content = folder.layout.finished(BATCH).read_bytes()
     finished = Finished.model_validate_json(content)
     assert all(len(digest) == 64 for digest in finished.files.values())
-    assert set(finished.model_dump()) == {"basis", "files", "error", "failed_gates"}
+    assert set(finished.model_dump()) == {"basis", "files", "error", "failed_gates", "earlier"}
     folder.layout.finished(BATCH).unlink()
     Watched().run(folder.settings)
     assert folder.layout.finished(BATCH).read_bytes() == content

@@ -44,6 +44,7 @@ from qa_pipeline.records import (
     SmallPairReply,
     SplitReply,
     StandaloneReply,
+    TriplesReply,
     VerifyReply,
 )
 from qa_pipeline.settings.llm import LLMSettings
@@ -66,6 +67,7 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "back_questions": {"answer"},
     "conflict": {"passages", "question", "answer"},
     "groundedness": {"passages", "question", "answer"},
+    "triples": {"passages"},
 }
 PART_PLACEHOLDERS: dict[PartName, set[str]] = {
     "persona": {"persona"},
@@ -91,6 +93,7 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "back_questions": BackQuestionsReply,
     "conflict": ConflictReply,
     "groundedness": GroundednessReply,
+    "triples": TriplesReply,
 }
 NASTY = [
     "{* if user *} Hej {name} {* end *}",

@@ -55,7 +55,7 @@ def _as_annotated(frame: pl.DataFrame) -> pl.Series:
 
     Null where the document of a citation is not known, or none is annotated.
     """
-    values = []
+    values: list[float | None] = []
     for cited, relevant in frame.select(field(_CITED, "document"), "relevant_documents").iter_rows():
         if cited is None or not relevant or None in cited:
             values.append(None)

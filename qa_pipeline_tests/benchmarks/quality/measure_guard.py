@@ -8,12 +8,20 @@ what the search of the batch finds for them. For the thresholds of the settings,
 other batches (the highest that refuses at most a tenth of their own questions), the shares are printed with
 their Wilson intervals. Then risk and coverage on sets whose unanswerable questions are close to their
 passages: of the questions with the highest cosines, the share that has no answer.
+
+    python -m qa_pipeline_tests.benchmarks.quality.measure_guard --suite FILE --suite FILE
+
+Of suites of answered questions with contexts, some of which must be refused (`ground_truth.must_refuse`),
+the hallucination rate, unanswerable questions that the guard lets pass, and the false-refusal rate,
+answerable ones that it stops: for the thresholds of the settings, for one chosen on the other suites, and,
+where the settings name a model that verifies, for the modes that ask it. The choice rule: the highest
+threshold that refuses at most a tenth of the answerable questions.
 """
 
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +29,16 @@ import polars as pl
 from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
-from qa_pipeline.generation.guard import context_similarity
+from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
+from qa_pipeline.generation.guard import context_similarity, guard_questions
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder
-from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import Passage, Question, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.generation import EmbeddingSettings, GuardSettings, RetrievalSettings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, QUESTIONS
@@ -43,10 +54,18 @@ Scores = npt.NDArray[np.float64]
 def main() -> None:
     """Measure and print."""
     parser = parser_of(__doc__)
-    parser.add_argument("--run", type=Path, required=True)
-    parser.add_argument("--bench", type=Path, required=True)
+    parser.add_argument("--run", type=Path)
+    parser.add_argument("--bench", type=Path)
+    parser.add_argument("--suite", type=Path, action="append", default=[], help="repeatable")
     parser.add_argument("--questions", type=int, default=300, help="most questions of a batch or set")
     arguments = parser.parse_args()
+    if arguments.suite:
+        print_json(
+            {"benchmark": "guard of suites", "suites": suite_rates(arguments.suite, Resources(Settings()))}
+        )
+        return
+    if arguments.run is None or arguments.bench is None:
+        parser.error("name --run and --bench, or --suite")
     embedder = cached(load_embedder(EmbeddingSettings()))
     asked = _questions(arguments.run, arguments.bench, arguments.questions)
     scores = _scores(Layout(arguments.run), asked, embedder)
@@ -58,6 +77,61 @@ def main() -> None:
             "milliseconds_p95": _latency(arguments.bench / "qa" / f"{CLOSE[0]}.parquet"),
         }
     )
+
+
+def suite_rates(files: Sequence[Path], resources: Resources) -> dict[str, Any]:
+    """Hallucination and false-refusal rate of each mode of the guard, by suite."""
+    suites = {file.stem: read_rag_rows([file]).items.drop_nulls("must_refuse") for file in files}
+    decided = {
+        name: {mode: _passing(rows, mode, resources) for mode in _modes(resources)}
+        for name, rows in suites.items()
+    }
+    rates: dict[str, Any] = {}
+    for name, rows in suites.items():
+        rates[name] = {mode: _rates(rows, np.array(passing)) for mode, (_, passing) in decided[name].items()}
+        others = [other for other in suites if other != name]
+        if others:
+            answerable = [
+                similarity
+                for other in others
+                for similarity, must_refuse in zip(
+                    decided[other]["embedding"][0], suites[other]["must_refuse"], strict=True
+                )
+                if not must_refuse
+            ]
+            threshold = float(np.quantile(answerable, MOST_REFUSED))
+            similarities = np.array(decided[name]["embedding"][0])
+            chosen = {"threshold": round(threshold, 3), **_rates(rows, similarities >= threshold)}
+            rates[name]["chosen on other suites"] = chosen
+    return rates
+
+
+def _modes(resources: Resources) -> list[str]:
+    offline = ["prompt", "embedding", "hybrid"]
+    asking = ["llm", "embedding_then_llm"]
+    return offline if resources.reviewer("verifier") is None else [*offline, *asking]
+
+
+def _passing(rows: pl.DataFrame, mode: str, resources: Resources) -> tuple[list[float], list[bool]]:
+    """Cosine of each question to its contexts, and whether the guard lets it pass."""
+    guard = resources.settings.generation.guard.model_copy(update={"mode": mode})
+    asked = [
+        cast("Question", {"question": query, "language": language, "batch": "suite"})
+        for query, language in rows.select("query", "language").iter_rows()
+    ]
+    texts = rows["contexts"].list.eval(pl.element().struct.field("text")).to_list()
+    shown = [
+        [Passage(str(place), "", (), text, language) for place, text in enumerate(of_row)]
+        for of_row, language in zip(texts, rows["language"], strict=True)
+    ]
+    model = resources.reviewer("verifier") if guard.asks_a_model else None
+    decisions = guard_questions(asked, shown, guard, resources.embedder, model, resources.settings.llm)
+    return [one.similarity or 0.0 for one in decisions], [one.passes for one in decisions]
+
+
+def _rates(rows: pl.DataFrame, passing: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    must_refuse = rows["must_refuse"].to_numpy()
+    return {"hallucination": _share(passing[must_refuse]), "false_refusal": _share(~passing[~must_refuse])}
 
 
 def _questions(run: Path, bench: Path, most: int) -> dict[str, pl.DataFrame]:

@@ -72,7 +72,8 @@ def test_a_sentence_without_proof_is_marked(
 
 
 def test_the_draft_comes_before_it_is_verified_where_news_is_waited_for(client: TestClient) -> None:
-    address, steps, documents = ask(client), 0, []
+    address, steps = ask(client), 0
+    documents: list[dict[str, Any]] = []
     while not documents or not documents[-1]["is_done"]:
         documents.append(client.get(f"{address}?seen={steps}").json())
         steps = documents[-1]["steps"]
