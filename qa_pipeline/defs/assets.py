@@ -27,6 +27,7 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.curation.exports import LEDGER_FILES
+from qa_pipeline.curation.gates.gate import GateSpec
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
@@ -34,18 +35,21 @@ from qa_pipeline.defs.base import (
     DATA_VERSION,
     INPUT_EVENT,
     INPUT_VERSION,
-    LLM_POOL,
     OWN_VERSION,
     ResourcesParam,
     Watch,
     as_input,
     content_version,
     document_batches,
+    freshness_of,
     latest_record,
     logged,
+    pool_of,
 )
-from qa_pipeline.defs.checks import check_batch, check_name, spec_of
+from qa_pipeline.defs.batch_runs import UNANNOUNCED
+from qa_pipeline.defs.checks import check_batch, check_name, left_unchecked, spec_of
 from qa_pipeline.defs.corpus import corpus
+from qa_pipeline.defs.launch_settings import launch_fields, resources_of_run
 from qa_pipeline.defs.metadata import (
     canary_metadata,
     column_lineage,
@@ -55,6 +59,7 @@ from qa_pipeline.defs.metadata import (
     export_metadata,
     frame_metadata,
     funnel_metadata,
+    history_metadata,
     review_metadata,
     shard_metadata,
     summary_metadata,
@@ -72,7 +77,7 @@ from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
-from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.verification.canaries.outcomes import replied
 
 OWNERS = ["team:training-data"]
@@ -86,12 +91,12 @@ Output = tuple[dg.DataVersion, dict[str, Any]]
 """The version of an asset that was just stored, and what the UI shows of it."""
 
 
-def build_assets(settings: Settings, pool: str | None = LLM_POOL) -> list[dg.AssetsDefinition]:
+def build_assets(settings: Settings, *, in_pool: bool = True) -> list[dg.AssetsDefinition]:
     """Return all assets with their checks, as the one step that makes those of a run.
 
     Args:
         settings: the whole tree.
-        pool: what runs of the step are counted against; None where another run is counted in their place.
+        in_pool: whether runs of the step count against the pool of its model; not where another run does.
     """
 
     @dg.multi_asset(
@@ -99,13 +104,17 @@ def build_assets(settings: Settings, pool: str | None = LLM_POOL) -> list[dg.Ass
         specs=[_completed(spec, settings) for spec in (*map(_spec, STAGES.values()), _exports_spec())],
         check_specs=[spec_of(gate) for gate in GATES],
         partitions_def=document_batches,
-        pool=pool,
+        pool=pool_of(settings) if in_pool else None,
+        config_schema=launch_fields(settings),
         can_subset=True,
     )
     def batch(
         context: dg.AssetExecutionContext, resources: ResourcesParam, watch: Watch
     ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-        yield from _BatchStep(context, resources, watch).results()
+        config = context.op_execution_context.op_config
+        chosen = resources_of_run(resources, config, context.instance, context.run.run_id)
+        # of a run under other settings the UI must not say that it was made under those of the code location
+        yield from _BatchStep(context, chosen, watch, chosen is not resources).results()
 
     return [batch]
 
@@ -142,11 +151,16 @@ class _BatchStep:
     context: dg.AssetExecutionContext
     resources: Resources
     watch: StageObserver
+    is_changed: bool = False
+    """Whether the run has settings of its own."""
     made: dict[str, Any] = field(default_factory=dict)
     records: dict[str, dg.EventLogRecord | None] = field(default_factory=dict)
     """The latest materialization of assets."""
     unusable: set[str] = field(default_factory=set)
     """Assets that were to be made and were not, or of which a blocking gate failed."""
+    blocked_by: str | None = None
+    """The first gate that failed."""
+    checked: set[GateSpec] = field(default_factory=set)
 
     @property
     def batch(self) -> str:
@@ -156,9 +170,15 @@ class _BatchStep:
     def results(self) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         """Make and check what the run is to, in order; stop at nothing that can still be made."""
         self.context.log.addFilter(_is_no_complaint)
-        for stage in STAGES.values():
-            yield from self._asset(stage.name, {*stage.inputs, *stage.after}, partial(self._make, stage))
-        yield from self._asset(EXPORTS, {TRAINING_EXAMPLES.name}, self._export)
+        try:
+            for stage in STAGES.values():
+                yield from self._asset(stage.name, {*stage.inputs, *stage.after}, partial(self._make, stage))
+            yield from self._asset(EXPORTS, {TRAINING_EXAMPLES.name}, self._export)
+        except Exception:
+            yield from self._left_unchecked("the run of this batch failed before")
+            raise
+        if self.blocked_by:
+            yield from self._left_unchecked(f"{self.blocked_by} blocks this batch")
 
     def _asset(
         self, name: str, needed: set[str], make: Callable[[], Output]
@@ -171,16 +191,33 @@ class _BatchStep:
                 return
             yield made
             self.records.pop(name, None)
-        selected = {
-            key.name for key in self.context.selected_asset_check_keys if key.asset_key.path[-1] == name
-        }
-        for gate in (gate for gate in GATES if gate.asset == name and check_name(gate) in selected):
+        for gate in (gate for gate in self._selected_gates() if gate.asset == name):
             with _noted(f"{name} {gate.name}"):
                 frames = {table: self._read(table) for table in gate.reads}
                 evaluation = check_batch(self.context, self.resources, gate, frames, self._record(name))
             if gate.blocking and not evaluation.passed and evaluation.severity == dg.AssetCheckSeverity.ERROR:
                 self.unusable.add(name)
+                self.blocked_by = self.blocked_by or f"{name} {gate.name}"
+            self.checked.add(gate)
             yield evaluation
+
+    def _selected_gates(self) -> list[GateSpec]:
+        """Return the gates that the run is to check."""
+        selected = self.context.selected_asset_check_keys
+        return [
+            gate for gate in GATES if dg.AssetCheckKey(dg.AssetKey(gate.asset), check_name(gate)) in selected
+        ]
+
+    def _left_unchecked(self, reason: str) -> Iterator[dg.AssetCheckEvaluation]:
+        """Yield warnings of the gates whose table was not made, in a run that announced them.
+
+        Dagster shows checks that a failed run was to make, and did not, like those that did not hold: one bad
+        batch made every check of every asset red.
+        """
+        if not UNANNOUNCED.items() <= self.context.run.tags.items():
+            for gate in self._selected_gates():
+                if gate not in self.checked:
+                    yield left_unchecked(gate, self.batch, reason)
 
     def _timed(
         self, name: str, needed: set[str], make: Callable[[], Output]
@@ -191,14 +228,20 @@ class _BatchStep:
             made_from = self._made_from(name, needed)  # before: what is reported meanwhile may not be read
             version, metadata = make()
             metadata["seconds"] = round(perf_counter() - start, 2)
-            code = self.context.assets_def.get_asset_spec(asset).code_version
+            code = self._code_version(name)
             return dg.AssetMaterialization(
                 asset,
                 partition=self.batch,
                 metadata=metadata,
-                tags={DATA_VERSION: version.value, CODE_VERSION: str(code), **OWN_VERSION, **made_from},
+                tags={DATA_VERSION: version.value, CODE_VERSION: code, **OWN_VERSION, **made_from},
             )
         return None
+
+    def _code_version(self, name: str) -> str:
+        """Return the version of the code, prompts and settings by which an asset is made."""
+        if self.is_changed:
+            return code_version(name, self.resources.settings)
+        return str(self.context.assets_def.get_asset_spec(dg.AssetKey(name)).code_version)
 
     def _made_from(self, name: str, needed: set[str]) -> dict[str, str]:
         """Return the versions that an asset is made from, as Dagster records those of other steps.
@@ -241,6 +284,8 @@ class _BatchStep:
             write_bytes(path, content)
             return content_version(content), shard_metadata(output) | place
         more = _METADATA[stage.name](run, output) if stage.name in _METADATA else {}
+        if stage.name == VERDICTS.name:
+            more = history_metadata(self.context.instance, self.batch, output) | more
         if "warning" in more:
             self.context.log.warning(more["warning"])
         write_table(path, output, STORED[stage.name])
@@ -312,12 +357,15 @@ def _assessments_shown(run: StageRun, assessments: pl.DataFrame) -> dict[str, An
 
 
 def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
+    preview = {"preview": verdict_preview(verdicts, run["pairs"], run["claims"])} if verdicts.height else {}
     return {
-        "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
+        **preview,
         **summary_metadata(verdicts),
-        **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
-        **review_metadata(run.resources.settings.review.url, run.batch),
+        **review_metadata(
+            run.resources.settings.review.url, run.batch, verdicts, run["pairs"], run["claims"]
+        ),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
+        **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
     }
 
 
@@ -349,4 +397,5 @@ def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
         metadata={**spec.metadata, **(described(table) if table else {})},
         owners=OWNERS,
         code_version=code_version(name, settings),
+        freshness_policy=freshness_of(settings) if name == VERDICTS.name else None,
     )

@@ -1,7 +1,9 @@
 """Versions, resources, partitions, progress and records, shared by assets, checks, schedules and sensors."""
 
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from hashlib import sha256
 from time import monotonic
 from typing import Any, TypeVar
@@ -11,16 +13,35 @@ import dagster as dg
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_text
 
 Item = TypeVar("Item")
 
-LLM_POOL = "llm"
+
+def pool_of(settings: Settings) -> str:
+    """Return the pool of steps that may ask a language model: `llm`, the provider and the model.
+
+    So models have limits apart from each other, whichever code locations ask them. The name is typed by hand,
+    so it keeps to letters, digits, points and hyphens.
+    """
+    asked = settings.llm.hosted_models
+    name = f"{asked[0].provider}-{asked[0].model}" if asked else settings.llm.provider
+    return f"llm-{re.sub(r'[^A-Za-z0-9.]+', '-', name)}"
 
 
 def content_version(*files: bytes) -> dg.DataVersion:
     """Return the data version of an output that is no table."""
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
+
+
+def freshness_of(settings: Settings) -> dg.FreshnessPolicy | None:
+    """Return the policy by which the UI calls an asset overdue; None where the settings want none.
+
+    Dagster looks at the last materialization of an asset, of whichever batch.
+    """
+    hours = settings.automation.overdue_hours
+    return None if hours is None else dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=hours))
 
 
 ResourcesParam = dg.ResourceParam[Resources]

@@ -29,6 +29,8 @@ BUILT_BY_TAG = "qa_pipeline/built_by"
 """On a run that a run of `build_batches` made in its own process: the latter's id."""
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 """On a run that Dagster did not launch, but `build_batches` or the command line: where it runs."""
+UNANNOUNCED = {"dagster/defer_asset_events": "true"}
+"""On a run of a batch: Dagster does not record every asset and check that the run is to make, 62 events."""
 NOT_RETRIED = {"dagster/max_retries": "0"}
 """On a run that the daemon could not launch again."""
 NIGHT_PRIORITY = {"dagster/priority": "-10"}

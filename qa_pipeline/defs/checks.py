@@ -27,6 +27,8 @@ from qa_pipeline.pipeline.running import earlier_figures
 
 BLOCKED_TAG = "qa_pipeline/blocked_by"
 """On a run: the gates that stopped it."""
+NOT_CHECKED = "not checked"
+"""In the metadata of a check that was not made: why."""
 WHEN_BLOCKED = (
     "This batch is not published, and is not run again by itself until its files, decisions, "
     "prompts, settings or the code change. `qa-pipeline status` names it too."
@@ -93,9 +95,9 @@ def check_batch(
             basis = gate_basis(versions, resources.settings)
             _tag_run(context, f"{spec.asset}: {gate.name}")
         note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
-    # Text for what stays the same or belongs together: every number would get a plot of its own.
+    # All is text: Dagster would plot the numbers of unrelated batches in a row.
     metadata: dict[str, Any] = {
-        "value": None if gate.value is None else round(gate.value, 4),
+        "value": None if gate.value is None else dg.MetadataValue.text(str(round(gate.value, 4))),
         "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
         "rows": dg.MetadataValue.text(str(gate.n)),
         "what now": WHEN_BLOCKED if gate.blocking and not gate.passed else None,
@@ -114,4 +116,18 @@ def check_batch(
         severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
         description=gate.detail,
         metadata={name: value for name, value in metadata.items() if value is not None},
+    )
+
+
+def left_unchecked(spec: GateSpec, batch: str, reason: str) -> dg.AssetCheckEvaluation:
+    """Return the warning that a gate was not checked."""
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(spec.asset),
+        check_name=check_name(spec),
+        partition=batch,
+        blocking=spec.blocking,
+        passed=False,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"Not checked: {reason}.",
+        metadata={NOT_CHECKED: reason},
     )

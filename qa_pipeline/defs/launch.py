@@ -10,10 +10,9 @@ from pathlib import Path
 
 import dagster as dg
 from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent
-from pydantic import Field
 
 from qa_pipeline.defs.assets import IN, build_assets
-from qa_pipeline.defs.base import LLM_POOL, ResourcesParam
+from qa_pipeline.defs.base import ResourcesParam, pool_of
 from qa_pipeline.defs.batch_runs import (
     BUILD_BATCHES,
     BUILT_BY_TAG,
@@ -23,11 +22,13 @@ from qa_pipeline.defs.batch_runs import (
     NOT_RETRIED,
     PROCESS_TAG,
     REASON_TAG,
+    UNANNOUNCED,
     fail_orphaned_runs,
     has_run_since,
 )
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
+from qa_pipeline.defs.launch_settings import changes_in, launch_fields, resources_of_run, settings_tag
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
@@ -48,24 +49,22 @@ from qa_pipeline.text.rendering import first_names
 
 SILENT = "silent"
 """The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
-UNANNOUNCED = {"dagster/defer_asset_events": "true"}
-"""On a run of a batch: Dagster does not record every asset and check that the run is to make, 62 events."""
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
 
 
 def batch_definitions(
-    resources: Resources, watch: StageObserver = no_observer, pool: str | None = LLM_POOL
+    resources: Resources, watch: StageObserver = no_observer, *, in_pool: bool = True
 ) -> dg.Definitions:
     """Return what a batch is built of: its assets, their job and what they use.
 
     Args:
         resources: settings, embedder and models.
         watch: called for every stage that starts.
-        pool: what runs are counted against; None where another run is counted in their place.
+        in_pool: whether runs count against the pool of the model; not where another run is counted.
     """
     return dg.Definitions(
-        assets=[corpus, *build_assets(resources.settings, pool)],
+        assets=[corpus, *build_assets(resources.settings, in_pool=in_pool)],
         jobs=[build_batch],
         resources={
             "resources": resources,
@@ -119,7 +118,7 @@ def _outcomes(
     settings = resources.settings
     collect_replies(resources)
     definitions = dg.Definitions.merge(
-        batch_definitions(resources, watch, LLM_POOL if tags is None else None),
+        batch_definitions(resources, watch, in_pool=tags is None),
         dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
     )
     job = definitions.resolve_job_def(build_batch.name)
@@ -139,24 +138,36 @@ def _outcomes(
             yield _run(job, instance, resources.layout, batch, {**reason, **(tags or {})})
 
 
-class BatchesConfig(dg.Config):
-    """Say which batches the job `build_batches` is to build."""
+def batches_job(settings: Settings) -> dg.JobDefinition:
+    """Return the job that builds many batches."""
+    fields = {
+        "batches": dg.Field(
+            [str], default_value=[], description="Names of batches; none stands for all of the corpus."
+        ),
+        "force": dg.Field(
+            bool,
+            default_value=False,
+            description="Run batches too in which nothing changed; nothing is paid twice.",
+        ),
+    }
+    step = dg.op(name=LISTING_OP, pool=pool_of(settings), config_schema=fields | launch_fields(settings))
+    return dg.GraphDefinition(BUILD_BATCHES, node_defs=[step(_build_batches)]).to_job(
+        description="Builds many batches in one process, which imports libraries and loads models once. Each "
+        "is a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
+    )
 
-    batches: list[str] = Field([], description="Names of batches; none stands for all of the corpus.")
-    force: bool = Field(False, description="Run batches too in which nothing changed; nothing is paid twice.")
 
-
-@dg.op(name=LISTING_OP, pool=LLM_POOL)
-def _build_batches(
-    context: dg.OpExecutionContext, config: BatchesConfig, resources: ResourcesParam
-) -> dg.Output[None]:
+def _build_batches(context: dg.OpExecutionContext, resources: ResourcesParam) -> dg.Output[None]:
     """Bring batches up to date one after the other, each as a run of its own in this process."""
-    names = config.batches or corpus_of(resources.settings).find_batches().names
-    tags = {BUILT_BY_TAG: context.run_id}
+    config = context.op_config
+    changes = settings_tag(changes_in(config, resources.settings))
+    resources = resources_of_run(resources, config, context.instance, context.run_id)
+    names = config["batches"] or corpus_of(resources.settings).find_batches().names
+    tags = {BUILT_BY_TAG: context.run_id, **changes}
     if NIGHT_TAG in context.run_tags:
         tags[NIGHT_TAG] = context.run_tags[NIGHT_TAG]
     outcomes = []
-    for outcome in _outcomes(resources, names, context.instance, tags=tags, force=config.force):
+    for outcome in _outcomes(resources, names, context.instance, tags=tags, force=config["force"]):
         context.log.info(": ".join(filter(None, [outcome.batch, outcome.outcome, outcome.error])))
         outcomes.append(outcome)
     built = {outcome.batch for outcome in outcomes}
@@ -169,12 +180,6 @@ def _build_batches(
             f"{message}; their runs and the log say why, the others were built", allow_retries=False
         )
     return dg.Output(None, metadata=Counter(outcome.outcome for outcome in outcomes))
-
-
-build_batches = dg.GraphDefinition(BUILD_BATCHES, node_defs=[_build_batches]).to_job(
-    description="Builds many batches in one process, which imports libraries and loads models once. Each is "
-    "a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
-)
 
 
 def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:

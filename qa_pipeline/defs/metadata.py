@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import dagster as dg
@@ -9,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from qa_pipeline.generation.deduplication import diversity
-from qa_pipeline.people.review.queue import Filters
+from qa_pipeline.people.review.queue import Filters, document_address
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import (
     left_out_counts,
@@ -30,6 +31,14 @@ PREVIEW_ROWS = 5
 """Rows of a preview: more would not be seen without a click, see `INLINE_LENGTH`."""
 CELL_LENGTH = 80
 """Characters of a cell; longer ones are cut, the table has them in full."""
+LINKED_ROWS = 20
+"""Rows with links; their addresses are long, so the table is behind a click."""
+TO_LOOK_AT = ("needs_review", "failed", "rejected", "accepted")
+"""Verdicts in the order in which people should look at rows."""
+_PLACE = ("evidence_document_id", "evidence_start", "evidence_end")
+EARLIER_RUNS = 9
+HISTORY = ("pass rate", "pass rate of all", "average score", "citation accuracy")
+"""Figures that are shown run by run."""
 SHORTER = (80, 60, 45, 30, 20, 12)
 """Lengths of cells that a preview tries one after the other until it is short enough."""
 INLINE_LENGTH = 1000
@@ -91,11 +100,11 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     for place, name in enumerate(name for name in table.counted if name in frame.columns):
         counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
-        if place:
+        if place and counts.height:
             metadata[f"rows by {name}"] = _table(counts.with_columns(pl.col(name).fill_null("(none)")))
-        else:
+        elif not place:
             metadata |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
-    return {**metadata, "preview": preview(frame, table.preview)}
+    return metadata | ({"preview": preview(frame, table.preview)} if frame.height else {})
 
 
 def _table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
@@ -115,6 +124,24 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
         "citation quality": summary.citation_quality,
     }
     return {name: round(value, 4) for name, value in figures.items() if value is not None}
+
+
+def history_metadata(instance: dg.DagsterInstance, batch: str, verdicts: pl.DataFrame) -> dict[str, Any]:
+    """Return the rates of a batch over its runs, the newest first; earlier ones are what their runs recorded.
+
+    Dagster has plots of an asset only, in which the batches follow each other.
+    """
+    of_batch = dg.AssetRecordsFilter(dg.AssetKey("verdicts"), asset_partitions=[batch])
+    now = summary_metadata(verdicts) | {"dagster/partition_row_count": verdicts.height}
+    rows = [("this run", now)]
+    for record in instance.fetch_materializations(of_batch, limit=EARLIER_RUNS).records:
+        made = record.asset_materialization
+        when = datetime.fromtimestamp(record.timestamp, UTC).strftime("%Y-%m-%d %H:%M")
+        rows.append((when, {name: value.value for name, value in made.metadata.items()} if made else {}))
+    names = ("dagster/partition_row_count", *HISTORY)
+    cells = [(when, *(figures.get(name) for name in names)) for when, figures in rows]
+    table = markdown_table(("made (UTC)", "pairs", *HISTORY), cells)
+    return {"over its runs": dg.MetadataValue.md(table)}
 
 
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> dict[str, Any]:
@@ -202,9 +229,50 @@ def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[st
     return lines | {f"file: {name}": dg.MetadataValue.path(str(path)) for name, path in paths.items()}
 
 
-def review_metadata(url: str | None, batch: str) -> dict[str, Any]:
-    """Return the link to the pairs of a batch that wait for a person; none where the app has no address."""
-    return {} if url is None else {"review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}")}
+def review_metadata(
+    url: str | None, batch: str, verdicts: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame
+) -> dict[str, Any]:
+    """Return links into the review app: to the pairs that wait, and of some rows to pair and source.
+
+    The rows that people should look at come first. Nothing where the app has no address.
+    """
+    if url is None:
+        return {}
+    order = pl.col("verdict").replace_strict({name: place for place, name in enumerate(TO_LOOK_AT)})
+    sources = (
+        claims.drop_nulls("evidence_document_id")
+        .sort("pair_id", "position")
+        .unique("pair_id", keep="first", maintain_order=True)
+    )
+    rows = (
+        verdicts.sort(order, "pair_id")
+        .head(LINKED_ROWS)
+        .join(pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left")
+        .join(sources.select("pair_id", *_PLACE), on="pair_id", how="left", maintain_order="left")
+    )
+    everything = Filters(list="all", batch=batch)
+    links = [
+        (
+            row["question"],
+            row["verdict"],
+            row["reason"],
+            _link("pair", url + everything.pair_address(batch, row["pair_id"])),
+            _link("source", url + document_address(batch, *(row[name] for name in _PLACE)))
+            if row["evidence_document_id"]
+            else None,
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+    metadata: dict[str, Any] = {"review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}")}
+    if links:
+        table = markdown_table(("question", "verdict", "reason", "pair", "source"), links)
+        metadata["rows in the review app"] = dg.MetadataValue.md(table)
+    return metadata
+
+
+def _link(text: str, address: str) -> Markup:
+    """Return a Markdown link; in an address of the app every part that is no constant is quoted."""
+    return Markup(f"[{text}]({address})")  # noqa: S704
 
 
 def shard_metadata(shard: Shard) -> dict[str, Any]:
@@ -263,6 +331,8 @@ def cell(value: object, length: int = CELL_LENGTH) -> str:
 
     A document must not be able to say anything in our name: see `code_span`.
     """
+    if isinstance(value, Markup):
+        return str(value)
     if isinstance(value, float):
         value = round(value, 3)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

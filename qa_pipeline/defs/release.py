@@ -13,7 +13,7 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import ResourcesParam
+from qa_pipeline.defs.base import ResourcesParam, freshness_of
 from qa_pipeline.defs.batch_runs import builds_batches, running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.errors import QAPipelineError, ReleaseError
@@ -64,6 +64,7 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
         pool=POOL,
         owners=OWNERS,
         code_version=code_version(RELEASE.to_user_string(), settings),
+        freshness_policy=freshness_of(settings),
         output_required=False,
     )
     def release(

@@ -6,6 +6,9 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, e.g.
 """
 
 import os
+from collections.abc import Mapping
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -257,6 +260,24 @@ def load_settings(**overrides: Any) -> Settings:
     if settings.private:
         os.umask(PRIVATE_UMASK)
     return settings
+
+
+def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """Return the settings with other values, by path such as `llm.model`, checked like any.
+
+    Raises:
+        SettingsError: naming each setting that cannot be so.
+    """
+    if not changes:
+        return settings
+    tree = settings.model_dump()
+    for path, value in changes.items():
+        *groups, name = path.split(".")
+        reduce(getitem, groups, tree)[name] = value
+    try:
+        return Settings(**tree)
+    except ValidationError as error:
+        raise SettingsError(explain(error, Settings)) from None
 
 
 def check_model(settings: Settings, model: str | None) -> None:

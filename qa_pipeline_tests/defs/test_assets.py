@@ -14,7 +14,7 @@ from qa_pipeline.curation.gates.gate import Gate, law
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import latest_record
-from qa_pipeline.defs.checks import BLOCKED_TAG, WARNS, WHEN_BLOCKED
+from qa_pipeline.defs.checks import BLOCKED_TAG, NOT_CHECKED, WARNS, WHEN_BLOCKED
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun
 from qa_pipeline.settings.tree import load_settings
@@ -102,7 +102,14 @@ def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Pr
     assert not (strict.settings.out / "tables" / "training_examples").exists()
     assert not list((strict.settings.out / "exports").glob("chat_*"))
     failed = [found for found in result.get_asset_check_evaluations() if not found.passed]
+    unchecked = [found for found in failed if NOT_CHECKED in found.metadata]
+    failed = [found for found in failed if found not in unchecked]
     assert [(found.check_name, found.blocking) for found in failed] == [("pass_rate", True)]
+    assert {(found.asset_key.path[-1], found.severity.value) for found in unchecked} == {
+        ("coverage", "WARN"),
+        ("training_examples", "WARN"),
+    }
+    assert str(unchecked[0].description) == "Not checked: verdicts pass_rate blocks this batch."
     assert "accepted" in str(failed[0].description)
     assert failed[0].metadata["threshold"].value == "1.0"
     assert failed[0].metadata["what now"].value == WHEN_BLOCKED
@@ -197,7 +204,7 @@ def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches
 
 def test_the_step_that_may_ask_a_model_is_in_its_pool() -> None:
     (step,) = build_assets(load_settings())
-    assert step.op.pool == "llm"
+    assert step.op.pool == "llm-extractive"
 
 
 def test_a_run_is_one_step_that_records_each_asset_and_check_once(first_run: FirstRun) -> None:
@@ -284,11 +291,17 @@ def test_a_gate_of_canaries_stops_the_training_examples_and_leaves_the_ledger(
 def test_an_error_names_the_asset_at_which_it_arose(project: Project) -> None:
     project.write("b1", "this is no pair", file="pairs.parquet")
     project.report("b1")
-    (failure,) = [event for event in project.build("b1").all_events if event.is_step_failure]
+    result = project.build("b1")
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
     error = failure.step_failure_data.error
     assert error is not None
     assert error.cause is not None
     assert "\nin pairs" in error.cause.message
+    evaluations = result.get_asset_check_evaluations()
+    assert len(evaluations) == len(GATES)  # or Dagster shows those that are missing as failed
+    unchecked = [found for found in evaluations if NOT_CHECKED in found.metadata]
+    assert {found.severity.value for found in unchecked} == {"WARN"}
+    assert {found.asset_key.path[-1] for found in unchecked} >= {"pairs", "verdicts", "training_examples"}
 
 
 def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(finished: Project) -> None:

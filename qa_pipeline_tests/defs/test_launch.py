@@ -350,7 +350,7 @@ def test_runs_of_batches_name_the_run_and_the_night_that_built_them_and_count_ag
     builder = project.instance.get_run_by_id(result.run_id)
     assert builder is not None
     assert builder.run_op_concurrency is not None
-    assert builder.run_op_concurrency.all_pools == {"llm"}
+    assert builder.run_op_concurrency.all_pools == {"llm-extractive"}
 
 
 def test_a_run_of_a_batch_records_little_more_than_one_event_for_each_asset_and_check(

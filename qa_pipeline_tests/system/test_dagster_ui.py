@@ -31,19 +31,17 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
     browser: Browser, tmp_path: Path
 ) -> None:
     project, servers = Project(tmp_path, dg.DagsterInstance.ephemeral()), Servers(tmp_path)
+    project.write("b1")
     project.write("b2", GUIDE.format(name="b2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
     with servers.webserver(), servers.daemon(), person(browser, servers.address) as page:
         page.set_default_timeout(MOST_WAITED)
-        servers.wait(lambda: servers.registered() == {"b2"}, "the sensor registers the batch")
-        project.write("b1")
         with dg.DagsterInstance.from_config(str(servers.home)) as instance:
             servers.wait(
                 lambda: instance.get_materialized_partitions(CORPUS) == {"b1", "b2"},
-                "ticks register the new folder, and report its content once it has settled",
+                "ticks register the folders, and report their content once it has settled",
             )
 
-        for batch in ("b1", "b2"):
-            materialize(page, servers, batch)
+        build_many(page, servers)
         servers.wait(
             lambda: sorted(servers.runs()) == ["b1", "b2"] and ended(servers.runs()), "both runs end"
         )
@@ -61,6 +59,7 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         servers.wait(lambda: servers.runs()["b1"] == ["SUCCESS", "SUCCESS"], "the edited batch runs again")
         assert servers.runs()["b2"] == ["SUCCESS"]
         assert servers.stale("b1") == {}
+        expect_rates_run_by_run(page, servers, "b1")
 
     after, table = publish_release(project.resources).folder, tmp_path / "differences.parquet"
     assert invoke("diff", before, after, "--table", table, "--out", tmp_path / "out").code == 0
@@ -69,6 +68,13 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
     assert set(changed["change"]) == {"added", "retired"}
     assert set(changed["pair_id"]) <= dependent
     assert set(pairs["pair_id"]) - dependent <= set(project.table("pairs", "b1")["pair_id"])
+
+
+def build_many(page: Page, servers: Servers) -> None:
+    """Launch the job that builds all batches with the configuration that its launchpad shows."""
+    page.goto(f"{servers.address}/locations/{LOCATION}/jobs/build_batches/playground")
+    expect(page.get_by_text("force").first).to_be_visible(timeout=MOST_WAITED)
+    page.get_by_role("button", name="Launch Run").click()
 
 
 def materialize(page: Page, servers: Servers, batch: str) -> None:
@@ -96,6 +102,14 @@ def expect_stale(page: Page, servers: Servers, batch: str) -> None:
     """Expect the page of a batch to say that what its documents were made from has changed."""
     page.goto(f"{servers.address}/assets/documents?view=partitions&partition={batch}")
     expect(page.get_by_text("Unsynced").first).to_be_visible(timeout=MOST_WAITED)
+
+
+def expect_rates_run_by_run(page: Page, servers: Servers, batch: str) -> None:
+    """Expect the page of a batch to list its runs, this one and the one before."""
+    page.goto(f"{servers.address}/assets/verdicts?view=partitions&partition={batch}")
+    row = page.get_by_role("row").filter(has=page.get_by_text("over its runs", exact=True))
+    expect(row.first).to_contain_text("this run", timeout=MOST_WAITED)
+    expect(row.first).to_contain_text("-", timeout=MOST_WAITED)
 
 
 def resting_on(pairs: pl.DataFrame, words: str) -> set[str]:
