@@ -105,14 +105,18 @@ def evaluate(
         means = Means(resources, decider, decider, undecided, splitter)
         rows = store_rag_rows(folder / "data.parquet", _blocks(data, faults))
         counts = evaluate_into(folder, rows, chosen, means, workers=workers)
-        settings = {"model": None if decider is None else decider.name, "undecided": undecided}
-        settings |= {"split_claims": statements, "unsplit": count_unsplit(rows, means) or None}
+        settings = {
+            "model": None if decider is None else decider.name,
+            "undecided": undecided,
+            "split_claims": statements,
+            "unsplit": count_unsplit(rows, means) or None,
+        }
         lost = left_out(faults)
         about = About(dataset_name(rows, name), dataset_sha256(rows), lost, settings)
         document = write_report(folder, rows, chosen, counts, about, worst_by)
-        scores, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
+        scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
         page = (folder / PAGE).read_text("utf-8")
-    return Report(document, scores, statements, lost, page)
+    return Report(document, scores, verified, lost, page)
 
 
 def _blocks(data: object, faults: Faults) -> Iterator[pl.DataFrame]:
@@ -125,7 +129,7 @@ def _blocks(data: object, faults: Faults) -> Iterator[pl.DataFrame]:
     if paths is not None:
         return rag_blocks(paths, faults)
     rows = list(rows_of(data))
-    check_columns(rows, ("query",))
+    check_columns(rows, ("query",), wanted=("answer", "contexts"))
     reads = (FileRow(place, row) for place, row in enumerate(rows, start=1))
     return usable_blocks(reads, RagRow, faults, FRAME)
 

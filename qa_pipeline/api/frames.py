@@ -10,18 +10,22 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.exports import OTHER_NAMES
+from qa_pipeline.storage.row_files import Fault
 
 Row = dict[str, Any]
 _LIKE = 0.6
 """Likeness from which a column name is taken for a misspelt one, difflib's own."""
+_MISSPELT = 0.82
+"""Likeness from which it is surely one, such as anwser: answer_id is no misspelt answer."""
+_OUR_NAMES = {name for field, others in OTHER_NAMES.items() for name in (field, *others)}
 _TEST_CASE = (
     "input", "actual_output", "expected_output", "context", "retrieval_context", "completion_time", "name",
 )  # fmt: skip
 """Fields of a test case of DeepEval, which is an object without a method that lists them."""
 
 
-def rows_of(data: object) -> Iterator[Row]:
-    """Yield the rows of a frame or data set.
+def rows_of(data: object) -> Iterator[Row | Fault]:
+    """Yield the rows of a frame or data set; one that has no fields is a fault.
 
     Args:
         data: a frame of Polars (lazy or not) or pandas, a table of Arrow, a `datasets.Dataset`, an
@@ -50,24 +54,40 @@ def rows_of(data: object) -> Iterator[Row]:
             f"a {type(data).__name__} holds no rows; give a frame of Polars or pandas, a table of Arrow, "
             "a data set, a list of rows, or the path of a file"
         )
-    return ({name: plain(value) for name, value in _fields(row).items()} for row in rows)
+    return map(_row, rows)
 
 
-def check_columns(rows: Sequence[Row], needed: Sequence[str]) -> None:
+def check_columns(rows: Sequence[Row | Fault], needed: Sequence[str], wanted: Sequence[str] = ()) -> None:
     """Check that some row has each of the fields that are needed, under any of its names.
 
+    Args:
+        rows: of a frame; a fault has no fields.
+        needed: fields that some row must have.
+        wanted: fields that may be missing, but not where a column is surely a misspelt one.
+
     Raises:
-        InputError: none has; names that look like a misspelt one are told.
+        InputError: a field is missing; every one is named, with the columns that look like it.
     """
-    columns = dict.fromkeys(name for row in rows for name in row)
-    for field in needed:
+    readable = [row for row in rows if not isinstance(row, Fault)]
+    if rows and not readable:
+        raise InputError(next(row.detail for row in rows if isinstance(row, Fault)))
+    columns = dict.fromkeys(name for row in readable for name in row)
+    problems = []
+    for field in (*needed, *wanted):
         names = (field, *OTHER_NAMES.get(field, ()))
-        if rows and not any(name in columns for name in names):
-            near = [name for name in columns if difflib.get_close_matches(name.lower(), names, 1, _LIKE)]
-            advice = f"; rename {' or '.join(near)}" if near else ""
-            raise InputError(
-                f"no row has {field} (or {', '.join(names[1:])}){advice}; there are {', '.join(columns)}"
-            )
+        if not readable or any(name in columns for name in names):
+            continue
+        like = _LIKE if field in needed else _MISSPELT
+        near = {
+            name: difflib.get_close_matches(name.lower(), names, 1, like)
+            for name in columns
+            if name not in _OUR_NAMES
+        }
+        advice = [f"rename {name} to {match[0]}" for name, match in near.items() if match]
+        if field in needed or advice:
+            problems.append(" - ".join([f"no row has {field} (or {', '.join(names[1:])})", *advice[:1]]))
+    if problems:
+        raise InputError(f"{'; '.join(problems)}; there are {', '.join(columns)}")
 
 
 def plain(value: object) -> Any:
@@ -86,18 +106,20 @@ def plain(value: object) -> Any:
     return None if type(value).__name__ in ("NAType", "NaTType") else value
 
 
-def _fields(row: object) -> Row:
-    """Return the fields of a row.
-
-    Raises:
-        InputError: it has none.
-    """
+def _row(row: object) -> Row | Fault:
+    """Return the fields of a row as plain values, or that it has none."""
+    fields: Row
     if isinstance(row, Mapping):
-        return dict(row)
-    if hasattr(row, "actual_output"):
-        return {name: getattr(row, name, None) for name in _TEST_CASE}
-    if hasattr(row, "model_dump"):
-        return dict(row.model_dump())
-    if is_dataclass(row) and not isinstance(row, type):
-        return asdict(row)
-    raise InputError(f"a row is a {type(row).__name__}; give mappings such as {{'question': …, 'answer': …}}")
+        fields = dict(row)
+    elif hasattr(row, "actual_output"):
+        fields = {name: getattr(row, name, None) for name in _TEST_CASE}
+    elif hasattr(row, "model_dump"):
+        fields = dict(row.model_dump())
+    elif is_dataclass(row) and not isinstance(row, type):
+        fields = asdict(row)
+    else:
+        kind = type(row).__name__
+        return Fault(
+            "wrong_type", f"the row is a {kind}; give mappings such as {{'question': …, 'answer': …}}"
+        )
+    return {name: plain(value) for name, value in fields.items()}

@@ -282,13 +282,18 @@ def _result(row: Row, verification: Verification) -> Row:
     return {name: values[name] for name in RESULTS}
 
 
-def _failure(row: Row, fault: Fault) -> Row:
-    texts = {name: row.get(name) for name in ("question", "answer")}
-    readable = {name: value if isinstance(value, str) else None for name, value in texts.items()}
+def _failure(row: Row | Fault, fault: Fault) -> Row:
+    """Return the result of a row that cannot be verified, with the texts of it that a frame can hold."""
+    texts = {} if isinstance(row, Fault) else {name: row.get(name) for name in ("question", "answer")}
+    readable = {
+        name: value.encode(errors="replace").decode()
+        for name, value in texts.items()
+        if isinstance(value, str)
+    }
     return {**readable, "verdict": "failed", "reason": fault.reason, "detail": fault.detail}
 
 
-def _checked(row: Row) -> Row | Fault:
+def _checked(row: Row | Fault) -> Row | Fault:
     """Return a row that can be verified, or what is wrong with it."""
     checked = check(row, RagRow)
     if isinstance(checked, Fault):

@@ -119,11 +119,11 @@ def test_a_function_that_raises_leaves_the_claim_open_and_says_so() -> None:
     ("answer", "contexts", "message"),
     [
         ("", TOWER, "answer is missing or empty"),
-        (b"bytes", TOWER, "answer: Input should be a valid string"),
+        (b"bytes", TOWER, "answer is bytes, which no encoding is known of; it should be a text"),
         ("It stands.", [], "no context has text"),
         ("It stands.", None, "contexts is missing"),
         ("It stands.", [" "], "no context has text"),
-        ("It stands.", [3], "contexts: Input should be"),
+        ("It stands.", ["a", 3], "contexts, entry 2 is a int; it should be a text"),
         ("It stands.", ["a" * 1_000_001], "at most 1,000,000"),
     ],
 )
@@ -206,6 +206,10 @@ def test_rows_that_cannot_be_verified_stand_beside_those_that_can() -> None:
         },
         {**row, "contexts": ["The bridge is red. " * 21_000, *TOWER]},
         {**row, "question": float("nan")},
+        None,
+        {**row, "answer": "half a character: \ud800"},
+        {**row, "contexts": [TOWER]},
+        {**row, "contexts": str([TOWER])},
     ]
     found = verify_many(rows).select("verdict", "reason").rows()
     assert found == [
@@ -218,6 +222,10 @@ def test_rows_that_cannot_be_verified_stand_beside_those_that_can() -> None:
         ("needs_review", "undecided_without_model"),
         ("accepted", "passed"),
         ("failed", "missing_field"),
+        ("failed", "wrong_type"),
+        ("failed", "broken_text"),
+        ("failed", "wrong_type"),
+        ("failed", "wrong_type"),
     ]
 
 

@@ -34,6 +34,7 @@ _HEADING_LINE = re.compile(r"^\[\d+\] (.*)$", re.MULTILINE)
 _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
 """A list of texts as Python and NumPy write it into a cell; NumPy sets no commas."""
+_LIST_OF_LISTS = re.compile(r"""\[\s*\[\s*['"]""")
 _DEEPEVAL_SEPARATOR = re.compile(r"(?<! )\|(?! )")
 """What DeepEval joins contexts by in CSV and JSONL; the sign among spaces is one of a table in a context."""
 
@@ -42,8 +43,10 @@ def read_list(value: object) -> object:
     """Return the list in a cell of CSV, as JSON, Python or NumPy write it; other texts stay texts.
 
     Raises:
-        ValueError: it begins like such a list and does not go on like one.
+        ValueError: it begins like such a list and does not go on like one, or it is a list of lists.
     """
+    if isinstance(value, str) and _LIST_OF_LISTS.match(value):
+        raise ValueError(f"{value[:40]!r} is a list of lists; write one list of texts")
     if not isinstance(value, str) or not re.match(r"""\[\s*(?:['"\]{\d-]|null)""", value):
         return value
     try:

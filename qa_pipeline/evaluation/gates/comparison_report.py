@@ -93,33 +93,36 @@ def _sentence(compared: Document) -> tuple[list[str], list[str], int]:
 
 def _metrics(runs: Sequence[Run], comparisons: Sequence[Document]) -> Iterator[Row]:
     """Yield each metric with a line for each run that has it, and the difference from the baseline."""
+    sides = list(zip(runs, (None, *comparisons), strict=True))
     for name in dict.fromkeys(name for run in runs for name in run.report.metrics):
-        lines = [
-            {
-                "run": run.name,
-                "of": run.report.metrics[name],
-                "change": None if compared is None else compared["metrics"].get(name),
-                "excluded": None if compared is None else compared["excluded"].get(name),
-            }
-            for run, compared in zip(runs, (None, *comparisons), strict=True)
-            if name in run.report.metrics
+        measured = [(run, compared) for run, compared in sides if name in run.report.metrics]
+        facts = [run.report.metrics[name] for run, _ in measured]
+        changes: list[Document | None] = [
+            None if compared is None else compared["metrics"].get(name) for _, compared in measured
         ]
-        facts = lines[0]["of"]
-        ends = [line["of"].high or line["of"].mean or 0.0 for line in lines]
-        low, high = facts.range[0], max(ends) if facts.range[1] is None else facts.range[1]
+        low, high = facts[0].range
+        greatest = max(of.high or of.mean or 0.0 for of in facts) if high is None else high
         gaps = [
-            abs(line["change"][end] or 0.0)
-            for line in lines
-            if line["change"]
+            abs(change[end] or 0.0)
+            for change in changes
+            if change is not None
             for end in ("difference", "low", "high")
         ]
         yield {
             "name": name,
             "meaning": meaning_of(name),
-            "direction": facts.direction,
-            "range": {"edges": (low, max(high, low + _LEAST_WIDTH))},
+            "direction": facts[0].direction,
+            "range": {"edges": (low, max(greatest, low + _LEAST_WIDTH))},
             "widest": max([*gaps, _LEAST_WIDTH]),
-            "lines": lines,
+            "lines": [
+                {
+                    "run": run.name,
+                    "of": of,
+                    "change": change,
+                    "excluded": None if compared is None else compared["excluded"].get(name),
+                }
+                for (run, compared), of, change in zip(measured, facts, changes, strict=True)
+            ],
         }
 
 

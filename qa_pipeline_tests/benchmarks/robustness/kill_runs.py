@@ -193,7 +193,10 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
     with ExitStack() as servers:
         models = servers.enter_context(ChatServer(plan=ServerPlan(latency=LATENCY)))
         common = {**hosted(models), "QA_PIPELINE_CORPUS": str(folder / "corpus")}
-        calm = Programs({**common, "QA_PIPELINE_OUT": str(folder / "calm")})
+        caches = {name: str(folder / name / "cache") for name in ("calm", "hit")}
+        calm = Programs(
+            {**common, "QA_PIPELINE_OUT": str(folder / "calm"), "QA_PIPELINE_CACHE": caches["calm"]}
+        )
         calm.finish(make_batches)
         batch_files = len([*(folder / "calm").rglob("*")])
         calm.finish(publish)
@@ -207,9 +210,9 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             store = servers.enter_context(FailingStore(folder / "store").running())
             address, strikes = f"s3://{BUCKET}/out", store.strikes
             environment = access(store.proxy.url)
-            environment["QA_PIPELINE_CACHE"] = str(folder / "hit" / "out" / "cache")
             os.environ.update(access(store.url))
-        hit = Programs({**common, **environment, "QA_PIPELINE_OUT": address})
+        environment |= {"QA_PIPELINE_OUT": address, "QA_PIPELINE_CACHE": caches["hit"]}
+        hit = Programs({**common, **environment})
         out = output_folder(address)
         kills: list[dict[str, Any]] = []
         runs = 0
@@ -228,7 +231,7 @@ def kill_programs(folder: Path, seed: int, count: int, *, on_store: bool) -> dic
             "different": sorted(dict(undisturbed.items() ^ made.items())),
             "drafts": drafts(folder / "hit"),
             "torn": reader.torn,
-            "paid twice": asked_again(folder / "hit" / "out"),
+            "paid twice": asked_again(folder / "hit"),
             "asked too often": max(0, models.stats.answered - 2 * needed - 2 * len(kills)),
             "release": [check.name for check in checks if not check.holds],
         }
