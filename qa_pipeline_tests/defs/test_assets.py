@@ -220,7 +220,7 @@ def test_a_run_is_one_step_that_records_each_asset_and_check_once(first_run: Fir
 
 
 def test_a_check_points_at_the_materialization_of_its_batch_that_it_checked(first_run: FirstRun) -> None:
-    for evaluation in first_run.result.get_asset_check_evaluations():
+    for evaluation in first_run.project.build("b1").get_asset_check_evaluations():
         checked = evaluation.target_materialization_data
         record = latest_record(first_run.project.instance, evaluation.asset_key, "b1")
         assert checked is not None
