@@ -85,7 +85,7 @@ def check_columns(rows: Sequence[Row | Fault], needed: Sequence[str], wanted: Se
         }
         advice = [f"rename {name} to {match[0]}" for name, match in near.items() if match]
         if field in needed or advice:
-            problems.append(" - ".join([f"no row has {field} (or {', '.join(names[1:])})", *advice[:1]]))
+            problems.append(", ".join([f"no row has {field} (or {', '.join(names[1:])})", *advice[:1]]))
     if problems:
         raise InputError(f"{'; '.join(problems)}; there are {', '.join(columns)}")
 

@@ -160,7 +160,7 @@ def test_equal_rows_and_equal_questions_are_each_verified() -> None:
 
 
 def test_a_misspelt_column_is_named() -> None:
-    with pytest.raises(InputError, match=r"no row has answer .*; rename anwser"):
+    with pytest.raises(InputError, match=r"no row has answer .*, rename anwser to answer"):
         verify_many([{"question": QUESTION, "anwser": "In 1889.", "contexts": TOWER}])
 
 
