@@ -79,6 +79,7 @@ def test_rows_of_every_kind_of_data_are_equal(data: object) -> None:
 
 def test_test_cases_have_the_fields_of_deepeval() -> None:
     (row,) = rows_of(Cases())
+    assert not isinstance(row, Fault)
     assert (row["input"], row["actual_output"], row["retrieval_context"]) == ("Why?", "So.", ["a"])
 
 

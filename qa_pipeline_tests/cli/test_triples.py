@@ -9,7 +9,8 @@ from qa_pipeline.records import DraftTriple, TriplesReply
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.gemini import says
 from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
-from qa_pipeline_tests.support.servers import LOOPBACK_KEY, GeminiServer
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.support.servers import GeminiServer
 
 DEVICE = "A residual-current device is a switch that cuts the power when current leaks to earth."
 

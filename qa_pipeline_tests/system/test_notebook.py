@@ -37,7 +37,7 @@ def test_the_notebook_runs_and_shows_what_its_text_says(
         "IPYTHONDIR": str(tmp_path / "ipython"),
     }.items():
         monkeypatch.setenv(name, value)
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = nbformat.reads(NOTEBOOK.read_text("utf-8"), as_version=4)
     NotebookClient(notebook, timeout=3000, resources={"metadata": {"path": str(examples)}}).execute()
     verified, report, statements, pairs, release, train = (
         outputs(cell) for cell in notebook.cells if cell.cell_type == "code"
@@ -53,5 +53,9 @@ def test_the_notebook_runs_and_shows_what_its_text_says(
 
 
 def test_the_notebook_is_kept_without_outputs() -> None:
-    cells = [cell for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"]
+    cells = [
+        cell
+        for cell in nbformat.reads(NOTEBOOK.read_text("utf-8"), as_version=4).cells
+        if cell.cell_type == "code"
+    ]
     assert [(cell.outputs, cell.execution_count) for cell in cells] == [([], None)] * len(cells)
