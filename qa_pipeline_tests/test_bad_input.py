@@ -355,7 +355,8 @@ def test_tables_of_an_older_or_newer_release_are_named_and_made_again(
     made = workspace.contents("boilers")
     other = SCHEMA_VERSION + step
     with monkeypatch.context() as patch:
-        patch.setattr("qa_pipeline.storage.parquet.SCHEMA_VERSION", other)
+        for module in ("storage.parquet", "pipeline.freshness"):
+            patch.setattr(f"qa_pipeline.{module}.SCHEMA_VERSION", other)
         assert workspace.run().code == OK
     assert workspace.contents("boilers") != made
     refused = invoke("release", "--out", workspace.out)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.coverage import uncovered_sections
 from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.withdrawals import files_of_batch, tombstone_of
 from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.generation.guidance import read_guidance
@@ -26,7 +27,7 @@ from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, read_table
-from qa_pipeline.storage.tables import COVERAGE, DECISIONS, PAIRS, STORED
+from qa_pipeline.storage.tables import COVERAGE, DECISIONS, PAIRS, SCHEMA_VERSION, STORED
 
 
 class Finished(BaseModel):
@@ -52,16 +53,19 @@ def batch_basis(resources: Resources, batch: str) -> str:
 
     Raises:
         CorpusError: there is no such batch, or it cannot be read as a whole.
+        InputError: the list of forgotten documents is damaged.
         SettingsError: a file that the settings name cannot be used.
     """
     settings, layout = resources.settings, resources.layout
     facts = {
         "documents": batch_files(resources, batch).fingerprint(),
+        "forgotten": sorted(forgotten_documents(layout)),
         "people": [_hash_of(layout.decisions(batch)), _hash_of(layout.added_pairs(batch))],
         "settings": [code_version(step, settings) for step in (*STAGES, "gates")],
         "guidance": read_guidance(settings.generation).digest,
         "keep_prompts": settings.llm.store.keep_prompts,
         "code": _hash_code(),
+        "schema": SCHEMA_VERSION,
     }
     return hash_json(facts)
 

@@ -19,7 +19,7 @@ BUILT_IN = {
 _LITERAL = re.compile(
     r'"([^"]*)"|\\(.)|\[\$([^\]-]{0,20})[^\]]{0,20}\]|(?P<blank>[_*].)|\[[^\]]{0,40}\]', re.DOTALL
 )
-_PARTS = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]*\]|[^;])*)(?:;|$)')
+_PARTS = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]{0,200}\]|[^;])*)(?:;|$)')
 _SHAPE = re.compile(
     r"(?P<before>[^0#?.]*)(?P<whole>[0#?](?:[^.eE]*[0#?])?)?(?P<scale>,*)(?:\.(?P<decimals>[0#?]*))?"
     r"(?P<more>,*)(?:[eE][+-](?P<exponent>0+))?(?P<after>.*)",
@@ -27,7 +27,7 @@ _SHAPE = re.compile(
 )
 """Signs around the places of digits before and behind the point; a comma beside it stands for a thousand."""
 _CONDITION = re.compile(r"\[[<>=]|General|@", re.IGNORECASE)
-_FIELDS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]*\]|\[(?:[A-Za-z]{4,})\]|AM/PM|A/P', re.IGNORECASE)
+_FIELDS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]{0,200}\]|\[[A-Za-z]{4,200}\]|AM/PM|A/P', re.IGNORECASE)
 _LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
 _LARGEST = 1e21
 _APART = 0xE000

@@ -704,7 +704,7 @@ GERMAN = Lexicon(
                 r"(?P<subject>(?:Die|Das|Eine) [^,;:()]{4,70}?) (?:ist(?= .*\bzu\b)|sind(?= .*\bzu\b)|darf|dürfen|muss|müssen|muß|soll|sollen) "
                 r"(?!sich\b|Sie\b|man\b)[^;:()]{10,160}(?:werden|[a-zäöüß]zu[a-zäöüß]+n|zu [a-zäöüß]+n)\.", "was gilt[ {source}] für {subject}?",
                 "reasoning", score=0.6),
-            states(rf"(?!\w*[a-zäöüß][A-ZÄÖÜ]\w* |[A-Z]{{2}}\w* ){SUBJECT} {_DOES} {REST}", "was macht {subject}[ {source}]?", opening=True),
+            states(rf"(?!\w{{0,40}}[a-zäöüß][A-ZÄÖÜ]\w{{0,40}} |[A-Z]{{2}}\w{{0,40}} ){SUBJECT} {_DOES} {REST}", "was macht {subject}[ {source}]?", opening=True),
             states(
                 rf"(?P<subject>(?:Der|Die|Das|Ein|Eine) (?:[a-zäöüß]+e[nrs]? )?[A-ZÄÖÜ][\w-]+(?: [\w.-]*[A-Z_.-][\w.-]*)?) "
                 rf"(?P<verb>{_DOES}|benutzt|verwendet|nutzt|beeinflusst|verursacht|ersetzt|überprüft|überwacht|besitzt|bestätigt|"
