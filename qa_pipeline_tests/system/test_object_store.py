@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.pipeline.stages import Stage, StageRun, run_stage
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import object_stores
@@ -163,10 +163,10 @@ def test_credentials_that_expire_in_the_middle_are_named_and_the_next_run_ends_t
     with Proxy(server) as proxy, monkeypatch.context() as patched:
         proxy.refusal = 400, "ExpiredToken"
         reach(patched, proxy.url)
-        patched.setattr("qa_pipeline.defs.assets.run_stage", expire_at_claims)
+        patched.setattr("qa_pipeline.pipeline.running.run_stage", expire_at_claims)
         ran = run_small(f"s3://{BUCKET}/expired")
-    assert ran.code == FAILED
-    assert "the credentials have expired" in ran.stdout
+    assert ran.code == BAD_INPUT
+    assert "the credentials have expired" in ran.stderr
     reach(monkeypatch, server)
     expired, lasting = (output_folder(f"s3://{BUCKET}/{name}") for name in ("expired", "lasting"))
     assert {"documents", "pairs"} <= {path.name for path in (expired / "tables").iterdir()}
