@@ -1,4 +1,4 @@
-"""What run monitoring is told of runs: those of a code server that ended, and those that nothing launched."""
+"""Tell run monitoring of runs whose code server ended, and of those that no launcher launched."""
 
 from collections.abc import Callable
 
