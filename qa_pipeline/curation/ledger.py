@@ -44,7 +44,7 @@ SCORES = (*DIMENSIONS, "question_quality")
 _DIGITS = 9
 
 
-_TRIP = ("pair_id", "agrees", "memorised", "one_chunk_answers", "solved_answer", "recalled_answer")
+_TRIP = ("pair_id", "agrees", "memorised", "fewer_chunks_answer", "solved_answer", "recalled_answer")
 _EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
@@ -173,8 +173,7 @@ def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
     refused, refusal = outcome == "refusal", pl.col("refusal")
     answered = pl.lit("the question was meant to have no answer, and the documents answer it")
     no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
-    two_hops = asked_for(*HOP_SCOPES)
-    one_chunk = pl.col("one_chunk_answers")
+    hops, fewer = asked_for(*HOP_SCOPES), pl.col("fewer_chunks_answer")
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     unexamined = pl.lit("answerability of the question was not examined")
     status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
@@ -210,8 +209,8 @@ def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
             pl.col("trip_reason"),
             pl.col("trip_detail"),
         ),
-        Rule(two_hops & one_chunk, "rejected", "round_trip", "one_chunk_answers"),
-        Rule(two_hops & one_chunk.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
+        Rule(hops & fewer, "rejected", "round_trip", "fewer_chunks_answer"),
+        Rule(hops & fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
         Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
         *(
             [Rule(pl.col("memorised"), "rejected", "round_trip", "memorised", pl.col("recalled_answer"))]

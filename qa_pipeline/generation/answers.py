@@ -330,6 +330,7 @@ def _pair(
         "language": question["language"],
         "question_type": question["question_type"],
         "difficulty": question["difficulty"],
+        "hops": len(question["target_chunk_ids"]),
         "persona": question["persona"],
         "source_fields": question["source_fields"],
         "passage_ids": question["passage_ids"],

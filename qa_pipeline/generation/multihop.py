@@ -1,9 +1,11 @@
-"""Which chunks a question of two hops can join: a light graph of a batch.
+"""Which chunks a question of two or three hops can join: a light graph of a batch.
 
-Its nodes are the chunks, its edges (table `links`) what two of them both speak of: a name, the heading or
-title of one that the other writes out, or two rare words side by side, where it is not the only thing. What
-more than a few chunks share joins none of them, nor do chunks that say nearly the same. An edge inside a
-document carries a `multi_hop` question, one between documents a `cross_document` question.
+Its nodes are the chunks, its edges what two of them both speak of: a name, the heading or title of one that
+the other writes out, or two rare words side by side, where it is not the only thing. What more than a few
+chunks share joins none of them, nor do chunks that say nearly the same. Two edges make a chain of three
+chunks where each is a proper name that no third document (or section) has, one sentence of the middle chunk
+has both, and the ends share nothing. Edges and chains (table `links`) inside a document carry a `multi_hop`
+question, others a `cross_document` question.
 """
 
 import re
@@ -14,6 +16,7 @@ import polars as pl
 
 from qa_pipeline.storage.tables import LINKS
 from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Occupied, Token, tokenize
 from qa_pipeline.verification.consistency.names import Name, find_names
 
@@ -22,7 +25,7 @@ MOST_CHUNKS = 6
 MOST_SHARED = 0.3
 """Chunks that share a larger part of what the poorer one speaks of say the same, and are no two hops."""
 LINKS_EACH = 3
-"""Edges kept of a chunk in each scope, best first: more give more partners, and weaker ones."""
+"""Edges, and chains, kept of a chunk in each scope, best first: more give more partners, and weaker ones."""
 _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
 """The kinds of node that join two chunks, and their weight per unit of inverse document frequency.
 
@@ -32,62 +35,145 @@ _LONGEST_HEADING = 4  # words; nobody writes out a longer heading in another sec
 _JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """The letters of a name that is more than a number or an abbreviation."""
+_NAME = r"^\p{Lu}[\w'’-]*(?: \p{Lu}[\w'’-]*)+$"
+"""A proper name of two words or more; one word is often common, or the name of two things."""
+_WORD, _SMALL_WORD = r"\p{L}+", r"\b\p{Ll}+\b"
+_PATH = ("node", "node_right", "through", "hops", "scope", "kind", "bridges", "weight", "shared")
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the edges of a batch, each once, under the chunk that comes first.
+    """Return the edges and chains of a batch, each once, under the chunk that comes first.
 
     Args:
         chunks: CHUNKS frame of the batch.
 
     Returns:
-        LINKS frame, in the order of the chunks, best edges first.
+        LINKS frame, in the order of the chunks, chains before edges and the best of each first.
     """
-    nodes = chunks.select(
-        "chunk_id", "batch", "document_id", "section_start", "language", node=pl.int_range(pl.len())
-    )
-    mentions = _mentions(chunks)
+    nodes = chunks.select("chunk_id", "batch", node=pl.int_range(pl.len()))
+    places = chunks.select("document_id", "section_start", "language", node=pl.int_range(pl.len()))
+    mentions = _mentions(chunks).join(places, on="node", maintain_order="left")
     spread = pl.len().over("key")
     joining = mentions.filter(spread.is_between(2, MOST_CHUNKS)).with_columns(
         weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-        * (np.log(max(nodes.height, 2)) - spread.log())
+        * (np.log(max(nodes.height, 2)) - spread.log()),
+        documents=pl.col("document_id").n_unique().over("key"),
+        sections=pl.struct("document_id", "section_start").n_unique().over("key"),
+        mentioned=pl.len().over("node"),
     )
-    places = nodes.select("node", "document_id", "section_start", "language")
-    joining = joining.join(places, on="node").with_columns(mentioned=pl.len().over("node"))
     across = pl.col("document_id") != pl.col("document_id_right")
-    shared = pl.len().over("node", "node_right")
-    edges = (
+    stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
+    sharing = (
         joining.join(joining, on=["key", "language"])
         .filter(
             pl.col("node") < pl.col("node_right"),
             across | (pl.col("section_start") != pl.col("section_start_right")),
         )
         .with_columns(
-            shared=shared.cast(pl.Int32()),
+            shared=pl.len().over("node", "node_right").cast(pl.Int32()),
             scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
+            strongest=stronger.then(pl.col("kind_right")).otherwise("kind"),
         )
-        .filter(
+    )
+    edges = (
+        sharing.filter(
             pl.col("shared") <= 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right"),
             (pl.col("kind") != "term") | (pl.col("kind_right") != "term") | (pl.col("shared") > 1),
         )
+        .drop("kind", "kind_right")
+        .rename({"strongest": "kind"})
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
-        .unique(["node", "node_right"], keep="first", maintain_order=True)
-        .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
-    named_nodes = nodes.select("node", "chunk_id", "batch")
-    stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
+    chains = _chain(edges, chunks).join(sharing, on=["node", "node_right"], how="anti", maintain_order="left")
+    best = edges.unique(["node", "node_right"], keep="first", maintain_order=True).with_columns(
+        through=pl.lit(None, dtype=pl.Int64()), hops=2, bridges=pl.concat_list("written")
+    )
+    paths = pl.concat([chains.select(_PATH), best.select(_PATH)], how="vertical_relaxed").filter(
+        pl.int_range(pl.len()).over("node", "scope", "hops") < LINKS_EACH
+    )
+    ends = {"chunk_id": "node", "through_chunk_id": "through", "other_chunk_id": "node_right"}
+    for column, end in ends.items():
+        ids = nodes.select(pl.col("node").alias(end), pl.col("chunk_id").alias(column))
+        paths = paths.join(ids, on=end, how="left", maintain_order="left")
+    ordered = paths.sort("node", "hops", descending=[False, True], maintain_order=True)
+    batches = nodes.select("chunk_id", "batch")
     return LINKS.conform(
-        edges.join(named_nodes, on="node", maintain_order="left")
-        .join(
-            named_nodes.select(node_right="node", other_chunk_id="chunk_id"),
-            on="node_right",
-            maintain_order="left",
-        )
-        .with_columns(kind=stronger.then(pl.col("kind_right")).otherwise("kind"), bridge="written")
-        .select(LINKS.schema.names())
+        ordered.join(batches, on="chunk_id", maintain_order="left").select(LINKS.schema.names())
     )
+
+
+def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return the paths of two edges, best first, where a proper name with one meaning makes each.
+
+    Args:
+        edges: what joins two chunks, best first.
+        chunks: CHUNKS frame of the batch.
+    """
+    places = pl.when(pl.col("scope") == "across").then("documents").otherwise("sections")
+    named = edges.filter(
+        places == 2, pl.col("written").str.contains(_NAME), pl.col("written_right").str.contains(_NAME)
+    )
+    words = named.select(pl.col("written").str.to_lowercase().str.extract_all(_WORD))
+    written_small = chunks["text"].str.extract_all(_SMALL_WORD).explode().unique()
+    ordinary = written_small.filter(written_small.is_in(words["written"].explode().unique()))
+    firm = named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0).unique(
+        ["node", "node_right"], keep="first", maintain_order=True
+    )
+    steps = pl.concat(
+        firm.select(
+            "key",
+            "scope",
+            "kind",
+            "weight",
+            through=f"node{middle}",
+            end=f"node{end}",
+            document=f"document_id{end}",
+            section=f"section_start{end}",
+            bridge=f"written{middle}",
+        )
+        for end, middle in (("", "_right"), ("_right", ""))
+    )
+    within = (pl.col("scope") == "within") & (pl.col("scope_right") == "within")
+    weaker = pl.when(pl.col("weight") <= pl.col("weight_right"))
+    texts = chunks.select("text", "language", through=pl.int_range(pl.len()))
+    paths = (
+        steps.join(steps, on="through")
+        .join(texts, on="through", maintain_order="left")
+        .filter(
+            pl.col("end") < pl.col("end_right"),
+            (pl.col("document") != pl.col("document_right"))
+            | (within & (pl.col("section") != pl.col("section_right"))),
+            ~pl.col("key").str.contains(pl.col("key_right"), literal=True),
+            ~pl.col("key_right").str.contains(pl.col("key"), literal=True),
+        )
+        .select(
+            "through",
+            "text",
+            "language",
+            node="end",
+            node_right="end_right",
+            hops=3,
+            scope=pl.when(within).then(pl.lit("within")).otherwise(pl.lit("across")),
+            kind=weaker.then("kind").otherwise("kind_right"),
+            bridges=pl.concat_list("bridge", "bridge_right"),
+            weight=pl.min_horizontal("weight", "weight_right"),
+            shared=pl.lit(0, dtype=pl.Int32()),
+        )
+        .sort("node", "weight", "node_right", "through", descending=[False, True, False, False])
+    )
+    is_stated = [_in_one_sentence(*row) for row in paths.select("text", "language", "bridges").iter_rows()]
+    return paths.filter(pl.Series(is_stated, dtype=pl.Boolean())).unique(
+        ["node", "node_right"], keep="first", maintain_order=True
+    )
+
+
+def _in_one_sentence(text: str, language: str, names: Sequence[str]) -> bool:
+    """Return whether one sentence has both names; one that is not in the text is what all of it is about."""
+    written = [name for name in names if name in text]
+    spans = sentence_spans(text, language)
+    return any(all(name in text[start:end] for name in written) for start, end in spans)
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:

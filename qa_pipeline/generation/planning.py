@@ -4,7 +4,7 @@ A slot is one question to be written about one chunk. Slots are ordered by turns
 its first before any has its second, and within a turn over the topics of the batch in rotation; a limit on
 questions
 cuts the list there. Types are dealt to the slots by largest remainder (Hamilton's method), scarce ones first:
-a chunk without a table is never asked for a table, nor one without a link for two hops.
+a chunk without a table is never asked for a table, nor one without a link for several hops.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ PLAN = pl.Schema(
         "round": pl.Int32(),
         "place": pl.Int32(),
         "planned_type": pl.String(),
-        "partner_id": pl.String(),
+        "partner_ids": pl.List(pl.String()),
     }
 )
 SECTION = ("document_id", "section_start")
@@ -63,28 +63,30 @@ def plan_questions(
         links: LINKS frame of the batch.
 
     Returns:
-        PLAN, best first; `partner_id` is the second chunk of two hops, another one each time. A chunk
-        beyond the limit has no row, nor one that the mix asks for two hops only and that has no link.
+        PLAN, best first; `partner_ids` are the further chunks of several hops, in the order of the links and
+        others each time. A chunk beyond the limit has no row, nor one that the mix asks for several hops only
+        and that has no link.
     """
     chunks = chunks.with_columns(pl.Series("topic", topics, pl.Int64()))
     for scope in HOP_SCOPES.values():
-        of_scope = links.filter(pl.col("scope") == scope).group_by("chunk_id", maintain_order=True)
-        partners = of_scope.agg(pl.col("other_chunk_id").alias(scope))
-        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
+        of_scope = links.filter(pl.col("scope") == scope, pl.col("hops") <= settings.max_hops)
+        further = pl.concat_list("through_chunk_id", "other_chunk_id").list.drop_nulls()
+        with_partners = of_scope.group_by("chunk_id", maintain_order=True).agg(further.alias(scope))
+        chunks = chunks.join(with_partners, on="chunk_id", how="left", maintain_order="left")
     slots = _ordered(chunks, settings.questions_per_chunk)
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix.weights, counts)
-    partner, hops = pl.lit(None, dtype=pl.String()), pl.col("planned_type").is_in(list(HOP_SCOPES))
+    partners, hops = pl.lit(None, dtype=PLAN["partner_ids"]), pl.col("planned_type").is_in(list(HOP_SCOPES))
     turn = pl.col("round") - 1 + pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
         turn_of = turn % pl.col(scope).list.len()
-        partner = (
-            pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn_of)).otherwise(partner)
+        partners = (
+            pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn_of)).otherwise(partners)
         )
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
-    planned = planned.with_columns(partner_id=partner).filter(~hops | pl.col("partner_id").is_not_null())
+    planned = planned.with_columns(partner_ids=partners).filter(~hops | pl.col("partner_ids").is_not_null())
     return planned.select(PLAN.names()).cast(PLAN)
 
 

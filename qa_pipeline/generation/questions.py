@@ -64,14 +64,13 @@ OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 IN_DOUBT = "in_doubt"
 _SHARE_IN_DOUBT = 0.8
 """Share of a chunk's text in doubt for which it is not asked: the rest is too little to ask about."""
-_EDGE = ("chunk_id", "other_chunk_id", "bridge")
 _MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
 _MOST_ASKED = 30  # earlier questions that a prompt shows: more cost tokens, fewer let old ones come again
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The questions that one chunk, or two for two hops, is to be asked in one round.
+    """The questions that one chunk, or those of several hops, are to be asked in one round.
 
     Args:
         passages: the chunks.
@@ -114,7 +113,7 @@ def write_questions(
         settings: how many questions of which types, and what is asked of them.
         llm: workers and seed.
         batch: its name.
-        links: LINKS frame of the batch; without one no question of two hops is asked.
+        links: LINKS frame of the batch; without one no question of several hops is asked.
         topics: a number for each chunk; None where all are one topic.
         uncovered: sections to be asked once more, since nothing about them was accepted.
         guidance: personas and examples.
@@ -206,15 +205,20 @@ def plan_requests(
         schema={"chunk_id": pl.String(), "planned_type": pl.String()},
         orient="row",
     )
-    edges = LINKS.empty() if links is None else links.filter(~pl.col("other_chunk_id").is_in(list(left_out)))
-    plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), edges)
-    groups = plan.group_by("chunk_id", "partner_id", "round", maintain_order=True).agg("planned_type")
-    bridges: dict[tuple[str, ...], str] = {
-        (first, other): bridge for first, other, bridge in edges.select(_EDGE).iter_rows()
+    usable = [
+        pl.col(column).is_in(list(left_out)).fill_null(value=False).not_()
+        for column in ("through_chunk_id", "other_chunk_id")
+    ]
+    links = LINKS.empty() if links is None else links.filter(usable)
+    plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), links)
+    groups = plan.group_by("chunk_id", "partner_ids", "round", maintain_order=True).agg("planned_type")
+    joined = pl.concat_list("chunk_id", "through_chunk_id", "other_chunk_id").list.drop_nulls()
+    bridges: dict[tuple[str, ...], list[str]] = {
+        tuple(ids): names for ids, names in links.select(joined, "bridges").iter_rows()
     }
     planned = {}
-    for chunk_id, partner_id, asked_in, types in groups.iter_rows():
-        ids: tuple[str, ...] = (chunk_id,) if partner_id is None else (chunk_id, partner_id)
+    for chunk_id, partner_ids, asked_in, types in groups.iter_rows():
+        ids: tuple[str, ...] = (chunk_id, *(partner_ids or ()))
         targets = tuple(passages[target_id] for target_id in ids)
         persona = guidance.persona(chunk_id, asked_in)
         earlier = [row["question"] for row in asked_of_chunk[chunk_id] if row["question"]]
@@ -224,7 +228,7 @@ def plan_requests(
             settings,
             llm,
             batch,
-            bridge=bridges.get(ids),
+            bridges=bridges.get(ids, ()),
             earlier_questions=earlier,
             persona=None if persona is None else persona.description,
             guidance=guidance,
@@ -240,12 +244,12 @@ def question_request(
     llm: LLMSettings,
     batch: str,
     *,
-    bridge: str | None = None,
+    bridges: Sequence[str] = (),
     earlier_questions: Sequence[str] = (),
     persona: str | None = None,
     guidance: Guidance = NO_GUIDANCE,
 ) -> Request[QuestionsReply | SmallPairReply]:
-    """Return the request for questions about a chunk, or two for two hops, with their answers by setting.
+    """Return the request for questions about a chunk, or several hops, with their answers by setting.
 
     Args:
         passages: the chunks, in one language.
@@ -253,7 +257,7 @@ def question_request(
         settings: the temperature, and whether answers come with the questions.
         llm: who is asked, seed, profile and the user's own prompts.
         batch: whom the call is for.
-        bridge: what both chunks speak of.
+        bridges: what each chunk and the next speak of.
         earlier_questions: questions there are about the chunk already.
         persona: a description of who asks.
         guidance: the examples.
@@ -265,8 +269,8 @@ def question_request(
         "limit": str(len(types)),
         "types": ", ".join(types),
     }
-    if bridge is not None:
-        prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit(bridge)
+    if bridges:
+        prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit_all(bridges, "link")
     if persona is not None:
         prompt, values["persona"] = prompt.with_part(language, "persona"), persona
     if earlier_questions:
@@ -422,8 +426,8 @@ def _drafts(planned: Planned, reply: QuestionsReply | SmallPairReply) -> Sequenc
 def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance, passages: Sequence[Passage]) -> None:
     """Put a question into its row; one whose further fields do not fit is dropped.
 
-    Its answer is kept where it covers the question and each of its quotes is in a passage; of two hops each
-    passage is quoted. Any other answer is in doubt, and drafted anew from what the search finds.
+    Its answer is kept where it covers the question and each of its quotes is in a passage; of several hops
+    each passage is quoted. Any other answer is in doubt, and drafted anew from what the search finds.
     """
     row["question"], row["question_type"] = draft.question.strip(), draft.question_type
     if isinstance(draft, DraftPair) and draft.coverage == "full" and draft.answer.strip():
@@ -453,7 +457,7 @@ def _set_outcome(
 
 
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
-    """Return the drafts whose type fits the number of passages: two hops need two, others one."""
+    """Return the drafts whose type fits the number of passages: those of hops need several, others one."""
     if len(planned.passages) > 1:
         return [draft for draft in drafts if draft.question_type in planned.request.types]
     return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
@@ -572,7 +576,7 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
         row["difficulty"] = _difficulty([chunk_id for chunk_id, _ in passages], targets)
-        with_targets = _with_second_hop(passages, targets)
+        with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
 
@@ -588,18 +592,20 @@ def _difficulty(retrieved_ids: Sequence[str], targets: Sequence[str]) -> str:
     return "easy" if set(targets) == set(retrieved_ids[: len(targets)]) else "medium"
 
 
-def _with_second_hop(
+def _with_all_hops(
     passages: Sequence[tuple[str, float]], targets: Sequence[str]
 ) -> Sequence[tuple[str, float | None]]:
-    """Put the second chunk of a question of two hops in the last place, where the search finds only one.
+    """Put the chunks of a question of several hops in the last places, where the search finds only some.
 
-    Such a question names what joins the two, and may name nothing else of the second.
+    Such a question names where the path starts, and may name nothing of the chunks that it leads to.
     """
     retrieved_ids = [chunk_id for chunk_id, _ in passages]
     missing = [target for target in targets if target not in retrieved_ids]
     if not 0 < len(missing) < len(targets):
         return passages
-    last_other = [place for place, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets][-1:]
+    last_other = [place for place, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets][
+        -len(missing) :
+    ]
     remaining = [passage for place, passage in enumerate(passages) if place not in last_other]
     return [*remaining, *((target, None) for target in missing)]
 

@@ -5,12 +5,13 @@
 (b) The model answers it from what it knows; if it can, the pair teaches it nothing (`memorised`).
 (c) The search finds the proving chunk, and other chunks that hold the same quotes are further positives.
 
-A question of two hops is answered from each of its proving chunks alone as well, and neither should do.
+A question of two or three hops is answered from its proving chunks less one as well, and none should do.
 Model calls are needed but for (c), and a last one compares what was said with the answer where words differ.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Literal
 
 import polars as pl
@@ -38,7 +39,7 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
-Asked = Literal["agrees", "memorised", "one_chunk_answers"]
+Asked = Literal["agrees", "memorised", "fewer_chunks_answer"]
 """Columns of what a model is asked."""
 
 
@@ -81,7 +82,7 @@ def make_round_trips(
         claim_verdicts: CLAIM_VERDICTS frame.
         chunks: CHUNKS frame.
         accept_grounding: share of claims that must be supported.
-        only_hops: whether the model is asked about questions of two hops alone.
+        only_hops: whether the model is asked about questions of several hops alone.
         model: who solves and recalls; None leaves the rows with what the search alone says.
         llm: workers and seed.
         notify: called with the number of calls answered.
@@ -99,12 +100,12 @@ def make_round_trips(
             "target_rank": _rank(row),
             "further_chunk_ids": row["further_chunk_ids"],
             "status": "not_asked",
-            "one_chunk_answers": True if _is_hop(row) and len(set(row["evidence_chunk_id"])) == 1 else None,
+            "fewer_chunks_answer": True if 0 < len(set(row["evidence_chunk_id"])) < _hops(row) else None,
             "model": None if model is None else model.name,
         }
         for row in rows
     ]
-    places = [place for place, row in enumerate(rows) if not only_hops or _is_hop(row)]
+    places = [place for place, row in enumerate(rows) if not only_hops or _hops(row) > 1]
     if model is not None:
         passages = passages_by_id(chunks)
         trips = _ask([rows[place] for place in places], passages, model, llm or LLMSettings(), notify)
@@ -113,8 +114,8 @@ def make_round_trips(
     return ROUND_TRIPS.frame(base)
 
 
-def _is_hop(row: QuotedPairRow) -> bool:
-    return row["question_type"] in HOP_SCOPES
+def _hops(row: QuotedPairRow) -> int:
+    return (row["hops"] or 1) if row["question_type"] in HOP_SCOPES else 1
 
 
 def _ask(
@@ -167,9 +168,9 @@ def _attempts(
     if row["is_in_doubt"]:
         yield "agrees", _quoted(row, passages)
     yield "memorised", ()
-    chunks = dict.fromkeys(row["evidence_chunk_id"]) if _is_hop(row) else {}
-    if len(chunks) > 1:
-        yield from (("one_chunk_answers", (passages[chunk],)) for chunk in chunks)
+    hops, chunks = _hops(row), [passages[chunk_id] for chunk_id in dict.fromkeys(row["evidence_chunk_id"])]
+    if 1 < hops <= len(chunks):
+        yield from (("fewer_chunks_answer", fewer) for fewer in combinations(chunks, hops - 1))
 
 
 def _any(outcomes: Sequence[bool | None]) -> bool | None:

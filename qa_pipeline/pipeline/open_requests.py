@@ -77,7 +77,7 @@ class Requests:
         return None if None in known_passages else [passage for passage in known_passages if passage]
 
     def questions(self, previous: pl.DataFrame) -> dict[tuple[str, ...], Request[Any]]:
-        """Return the open requests for questions about chunks, alone or by two, for the present model."""
+        """Return the open requests for questions about chunks, alone or joined, for the present model."""
         settings, llm = self._settings.generation, self._settings.llm
         accepted = [
             row

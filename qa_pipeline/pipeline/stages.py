@@ -466,7 +466,7 @@ def _claim_verdicts(run: StageRun) -> pl.DataFrame:
 
 
 def _round_trips(run: StageRun) -> pl.DataFrame:
-    """Question the verified pairs once more: those of two hops always, others by setting."""
+    """Question the verified pairs once more: those of several hops always, others by setting."""
     settings = run.resources.settings
     return make_round_trips(
         **run.inputs,
@@ -635,7 +635,7 @@ STAGES: Mapping[str, Stage] = {
             lambda run: link_chunks(run["chunks"]),
             "generation",
             "A light graph of the batch: chunks that speak of the same name, heading or rare words. "
-            "Questions of two hops are asked along its edges.",
+            "Questions of two hops are asked along its edges, those of three along its chains.",
             inputs=("chunks",),
         ),
         Stage(
@@ -727,8 +727,8 @@ STAGES: Mapping[str, Stage] = {
             _round_trips,
             "validation",
             "A verified question is answered from its quotes alone, which should agree, and from "
-            "memory, which should fail; passages that hold the same proof are noted. One of two hops is "
-            "answered from each chunk alone, which should fail too.",
+            "memory, which should fail; passages that hold the same proof are noted. One of several hops "
+            "is answered from a chunk less than it needs, which should fail too.",
             inputs=("pairs", "claims", "claim_verdicts", "chunks"),
             settings=("verification", "llm"),
             prompts=("answer", "recall", "compare"),

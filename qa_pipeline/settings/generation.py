@@ -87,9 +87,9 @@ class MixSettings(Group):
     table: float = Field(0.10, ge=0)
     """One entry of a table, named by row and column."""
     multi_hop: float = Field(0.05, ge=0)
-    """Needs two passages of one document, and is answered by neither alone."""
+    """Needs two or three passages of one document, and is not answered by fewer."""
     cross_document: float = Field(0.05, ge=0)
-    """The same with passages of two documents of the batch."""
+    """The same with passages of several documents of the batch."""
     unanswerable: float = Field(0.05, ge=0)
     """Is about the passage's subject, and not answered there; a refusal is the right answer."""
     false_premise: float = Field(0.05, ge=0)
@@ -103,7 +103,7 @@ class MixSettings(Group):
 
     @property
     def hops(self) -> float:
-        """Return the share of questions that need two passages, 0 to 1."""
+        """Return the share of questions that need several passages, 0 to 1."""
         return sum(self.weights[kind] for kind in HOP_SCOPES) / sum(self.weights.values())
 
     @property
@@ -166,6 +166,8 @@ class GenerationSettings(Group):
     max_questions: int | None = Field(None, gt=0)
     """Most questions planned over all sections and topics of a batch; null for no limit."""
     mix: MixSettings = MixSettings()
+    max_hops: int = Field(3, ge=2, le=3)
+    """Most passages of a multi_hop or cross_document question; a chain of three is asked before a pair."""
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False

@@ -84,7 +84,7 @@ class VerificationSettings(Group):
     does not reject that one, the claims it accepts need review."""
     round_trip: bool = False
     """Have the verifying model answer each verified question from memory, and from its quotes alone where
-    rules did not prove its answer: up to three calls a pair; questions of two hops always are."""
+    rules did not prove its answer: up to three calls a pair; questions of several hops always are."""
     refusal_recall_none: Decides[float] = 0.20
     """A refusal is correct when no chunk contains this share of the question's words."""
     refusal_similarity_low: Decides[float] = 0.40

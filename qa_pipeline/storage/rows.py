@@ -233,6 +233,7 @@ class PairRow(TypedDict):
     language: str
     question_type: str
     difficulty: str | None
+    hops: int | None
     persona: str | None
     answer_style: str | None
     draft: int | None
@@ -363,6 +364,7 @@ class DraftedPairRow(TypedDict):
     language: str
     question_type: str
     difficulty: str | None
+    hops: int | None
     persona: str | None
     answer_style: str | None
     draft: int | None
@@ -478,6 +480,7 @@ class PairColumns(TypedDict, total=False):
     language: str
     question_type: str
     difficulty: str | None
+    hops: int | None
     persona: str | None
     answer_style: str | None
     draft: int | None
@@ -586,7 +589,7 @@ class RoundTripColumns(TypedDict, total=False):
     agrees: bool | None
     recalled_answer: str | None
     memorised: bool | None
-    one_chunk_answers: bool | None
+    fewer_chunks_answer: bool | None
     target_rank: int | None
     further_chunk_ids: list[str]
     model: str | None

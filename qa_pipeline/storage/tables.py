@@ -397,7 +397,7 @@ JUDGE_CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 # One column a line reads best.
 # fmt: off
@@ -489,7 +489,7 @@ QUESTIONS = Table(
         column("question", S, "The question; null when none was written.", nullable=True),
         column("question_type", S, "Type it is of, a name of the mix; null without a question.", nullable=True),
         column("planned_type", S, "Type that was asked for; null when the chunk was not asked.", nullable=True),
-        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not (both chunks of two hops: easy first, medium among the first six); null when not searched.", nullable=True),
+        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not (all chunks of two or three hops: easy first, medium among the first six or nine); null when not searched.", nullable=True),
         column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
         column("round", I32, "1 for the first time its chunk was asked, higher where nothing had been accepted; null when not asked.", nullable=True),
         column("place", I32, "Its place in the request, from 0; null when the chunk was not asked.", nullable=True),
@@ -498,7 +498,7 @@ QUESTIONS = Table(
         column("drafted_answer", S, "Answer that was written with it, where its quotes are in those chunks and it covers the question; else null.", nullable=True),
         column("drafted_quotes", STRINGS, "Words of those chunks that the answer was written from; null without one.", nullable=True),
         column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
-        column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion); null for a second hop that the search did not find.", nullable=True),
+        column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion); null for a hop that the search did not find.", nullable=True),
         column("source_fields", S, "The further fields of generation.extra_fields, as a JSON object; null without them.", nullable=True),
         column("language", S, "Language of question and answer."),
         column("status", S, "kept, dropped or failed."),
@@ -524,6 +524,7 @@ PAIRS = Table(
         column("language", S, "Language of the pair."),
         column("question_type", S, "Type of the question; imported for imported pairs."),
         column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
+        column("hops", I32, "Chunks its question was written for, each of them needed: 1, 2 or 3; null for what others wrote.", nullable=True),
         column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
         column("answer_style", S, "short, sentence, long_form or steps; null for what others wrote.", nullable=True),
         column("draft", I32, "Which of the drafts for its question, from 1; null for what others wrote.", nullable=True),
@@ -597,7 +598,7 @@ ROUND_TRIPS = Table(
         column("agrees", B, "Whether that answer is the pair's; null where it is not known.", nullable=True),
         column("recalled_answer", S, "Answer without any document; null where it was not known.", nullable=True),
         column("memorised", B, "Whether that answer is the pair's too; null where it is not known.", nullable=True),
-        column("one_chunk_answers", B, "Whether one chunk of the proof alone answers a question of two hops; null for others, and where it is not known.", nullable=True),
+        column("fewer_chunks_answer", B, "Whether a question of two or three hops is answered from a chunk less; null for others, and where it is not known.", nullable=True),
         column("target_rank", I32, "Place, from 1, of the first proving chunk among the passages; null where it is none of them.", nullable=True),
         column("further_chunk_ids", STRINGS, "Other passages that hold every quote of the proof."),
         column("model", S, "Model that was asked; null without one.", nullable=True),
@@ -631,20 +632,22 @@ COVERAGE = Table(
 
 LINKS = Table(
     "links",
-    "One row per edge of the graph of a batch, whose nodes are its chunks: what two of them both speak of.",
+    "One row per edge or chain of the graph of a batch, whose nodes are its chunks: what joins two or three of them.",
     ("chunk_id", "other_chunk_id"),
     (
         BATCH,
         column("chunk_id", S, "The chunk that comes first."),
-        column("other_chunk_id", S, "The other one."),
-        column("scope", S, "within (one document) or across (two)."),
-        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side)."),
-        column("bridge", S, "Its words, as the first chunk has them."),
-        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind."),
-        column("shared", I32, "How many such things both speak of."),
+        column("through_chunk_id", S, "The chunk between them, which joins the two ends of a chain; null for an edge.", nullable=True),
+        column("other_chunk_id", S, "The last chunk."),
+        column("hops", I32, "Chunks that it joins: 2, or 3 for a chain."),
+        column("scope", S, "within (one document) or across (several)."),
+        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side); of a chain, the weaker one."),
+        column("bridges", STRINGS, "Its words, as the first chunk has them; of a chain, those of both steps, as the chunk between has them."),
+        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind; of a chain, the lesser."),
+        column("shared", I32, "How many such things the first and the last chunk both speak of; 0 for a chain."),
     ),
-    preview=("scope", "kind", "bridge", "weight"),
-    counted=("scope", "kind"),
+    preview=("scope", "hops", "kind", "bridges", "weight"),
+    counted=("scope", "hops", "kind"),
 )
 
 TABLES: dict[str, Table] = {

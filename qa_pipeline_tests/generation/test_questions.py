@@ -335,8 +335,8 @@ def test_a_chunk_that_no_longer_repeats_another_is_asked_and_the_other_way_round
 HOPS = GenerationSettings(mix=MixSettings(**{**dict.fromkeys(MixSettings().weights, 0.0), "multi_hop": 1.0}))
 EDGE = LINKS.frame(
     [
-        {"batch": "b", "chunk_id": "a", "other_chunk_id": "b", "scope": "within", "kind": "name",
-         "bridge": "the Tower", "weight": 1.0, "shared": 1}
+        {"batch": "b", "chunk_id": "a", "other_chunk_id": "b", "hops": 2, "scope": "within", "kind": "name",
+         "bridges": ["the Tower"], "weight": 1.0, "shared": 1}
     ]
 )  # fmt: skip
 BRIDGE = QuestionsReply(questions=[DraftQuestion(question="Who built it all?", question_type="multi_hop")])

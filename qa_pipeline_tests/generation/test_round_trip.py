@@ -146,7 +146,7 @@ def test_a_pair_that_the_solver_does_not_confirm_waits_for_a_person_and_a_memori
 
 HOP_FRAMES = {
     "pairs": rows.pairs(
-        rows.pair("p", question_type="multi_hop", answer=ANSWER, passage_ids=["c", "x"]),
+        rows.pair("p", question_type="multi_hop", hops=2, answer=ANSWER, passage_ids=["c", "x"]),
         rows.pair("q", answer=ANSWER),
     ),
     "claims": rows.claims(
@@ -175,21 +175,21 @@ class FromOne(Plays):
 
 
 @pytest.mark.parametrize(
-    ("plays", "one_chunk_answers", "verdict", "reason"),
+    ("plays", "fewer_chunks_answer", "verdict", "reason"),
     [
         (FromOne("nowhere", "same"), False, "accepted", "passed"),
-        (FromOne("closes at five", "same", "same"), True, "rejected", "one_chunk_answers"),
+        (FromOne("closes at five", "same", "same"), True, "rejected", "fewer_chunks_answer"),
         (FromOne("closes at five", "same", "different"), False, "accepted", "passed"),
         (FromOne("closes at five", "same", "unsure"), None, "needs_review", "hops_unproved"),
     ],
 )
 def test_two_hops_are_accepted_only_where_neither_chunk_alone_answers(
-    plays: Plays, one_chunk_answers: bool | None, verdict: str, reason: str
+    plays: Plays, fewer_chunks_answer: bool | None, verdict: str, reason: str
 ) -> None:
     model = ScriptedModel(plays)
     found = trips(model, HOP_FRAMES, only_hops=True)
-    assert found.select("status", "one_chunk_answers").rows() == [
-        ("checked", one_chunk_answers),
+    assert found.select("status", "fewer_chunks_answer").rows() == [
+        ("checked", fewer_chunks_answer),
         ("not_asked", None),
     ]
     judged = rows.assessments(rows.assessment("p"), rows.assessment("q"))
@@ -198,6 +198,6 @@ def test_two_hops_are_accepted_only_where_neither_chunk_alone_answers(
 
 
 def test_without_a_model_two_hops_are_unproved_and_a_proof_in_one_chunk_is_none() -> None:
-    assert trips(None, HOP_FRAMES)["one_chunk_answers"].to_list() == [None, None]
+    assert trips(None, HOP_FRAMES)["fewer_chunks_answer"].to_list() == [None, None]
     in_one = rows.claims(rows.claim("p", evidence_quote=QUOTE), rows.claim("p", 1, evidence_quote=QUOTE))
-    assert trips(None, {**HOP_FRAMES, "claims": in_one})["one_chunk_answers"].to_list() == [True]
+    assert trips(None, {**HOP_FRAMES, "claims": in_one})["fewer_chunks_answer"].to_list() == [True]
