@@ -31,6 +31,7 @@ RowFlaw = Literal[
     "boilerplate",
     "answer_too_long",
     "copied_passage",
+    "passage_not_cited",
     "language_mismatch",
     "unclear_question",
     "not_standalone",

@@ -30,7 +30,7 @@ _LONGEST_HEADING = 200
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without names of columns; in code a bar is an operator."""
 _DELIMITER = re.compile(
-    r"</?(?:passage|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal|types)\}"
+    r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal|types)\}"
 )
 
 
@@ -38,7 +38,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     """Return the pairs, of status flawed where their answer is, or drafted where an old flaw is gone.
 
     Neither failures nor refusals are looked at, nor reasons that the settings ignore. The reason is a
-    `RowFlaw`: the first five and the last are looked for in rows drafted here alone, the others whoever wrote
+    `RowFlaw`: the first six and the last are looked for in rows drafted here alone, the others whoever wrote
     them.
     """
     drafted = pairs.filter(
@@ -49,12 +49,17 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     copied = _copied(generated, chunks, settings)
     headings_only, headings = _headings_only(drafted, chunks), _headings(generated, chunks)
     flaw_rows = []
-    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style")
-    for pair_id, origin, question, answer, language, style in drafted.select(columns).iter_rows():
+    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style", "hops")
+    cited = pl.col("used_chunk_ids").list.n_unique()
+    for pair_id, origin, question, answer, language, style, hops, used in drafted.select(
+        *columns, cited
+    ).iter_rows():
         flaws: list[Flaw] = []
         if origin == "generated":
             flaws += _flaws_of_draft(answer, language, settings.most_characters.get(style))
             flaws += [("copied_passage", f"{len(answer)} characters word for word")] * (pair_id in copied)
+            if hops is not None and used < hops > 1:
+                flaws.append(("passage_not_cited", f"{used} of the {hops} passages that it needs"))
         if question is not None and answer is not None:
             flaws += _flaws_of_question(question, language, settings.fewest_question_words)
             flaws += [("bare_heading", answer)] * (pair_id in headings_only)

@@ -4,7 +4,7 @@ Its nodes are the chunks, its edges what two of them both speak of: a name, the 
 the other writes out, or two rare words side by side, where it is not the only thing. What more than a few
 chunks share joins none of them, nor do chunks that say nearly the same. Two edges make a chain of three
 chunks where each is a proper name that no third document (or section) has, one sentence of the middle chunk
-has both, and the ends share nothing. Edges and chains (table `links`) inside a document carry a `multi_hop`
+has both, and the ends share no name. Edges and chains (table `links`) inside a document carry a `multi_hop`
 question, others a `cross_document` question.
 """
 
@@ -86,7 +86,10 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
         .rename({"strongest": "kind"})
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
     )
-    chains = _chain(edges, chunks).join(sharing, on=["node", "node_right"], how="anti", maintain_order="left")
+    names = sharing.filter(
+        pl.any_horizontal(pl.col("kind", "kind_right") == "name") | pl.col("written").str.contains(_NAME)
+    )
+    chains = _chain(edges, chunks).join(names, on=["node", "node_right"], how="anti", maintain_order="left")
     best = edges.unique(["node", "node_right"], keep="first", maintain_order=True).with_columns(
         through=pl.lit(None, dtype=pl.Int64()), hops=2, bridges=pl.concat_list("written")
     )
@@ -117,10 +120,10 @@ def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     )
     words = named.select(pl.col("written").str.to_lowercase().str.extract_all(_WORD))
     written_small = chunks["text"].str.extract_all(_SMALL_WORD).explode().unique()
-    ordinary = written_small.filter(written_small.is_in(words["written"].explode().unique()))
-    firm = named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0).unique(
-        ["node", "node_right"], keep="first", maintain_order=True
-    )
+    ordinary = written_small.filter(written_small.is_in(words["written"].explode().unique().implode()))
+    firm = _without_third(
+        named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0), chunks
+    ).unique(["node", "node_right"], keep="first", maintain_order=True)
     steps = pl.concat(
         firm.select(
             "key",
@@ -167,6 +170,28 @@ def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     return paths.filter(pl.Series(is_stated, dtype=pl.Boolean())).unique(
         ["node", "node_right"], keep="first", maintain_order=True
     )
+
+
+def _without_third(named: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Leave out edges whose name a third document (or section) writes too, if within another name."""
+    names = pl.concat([named["written"], named["written_right"]]).unique()
+    written = pl.col("text").str.extract_many(names.implode(), overlapping=True)
+    places = (
+        chunks.select("document_id", "section_start", name=written)
+        .explode("name")
+        .group_by("name")
+        .agg(
+            across=pl.col("document_id").n_unique(),
+            within=pl.struct("document_id", "section_start").n_unique(),
+        )
+        .unpivot(index="name", variable_name="scope", value_name="places")
+        .filter(pl.col("places") > 2)
+    )
+    for written_as in ("written", "written_right"):
+        named = named.join(
+            places.rename({"name": written_as}), on=[written_as, "scope"], how="anti", maintain_order="left"
+        )
+    return named
 
 
 def _in_one_sentence(text: str, language: str, names: Sequence[str]) -> bool:

@@ -45,6 +45,21 @@ def looked_at(
     return checked.select("status", "reason", "detail").row(0)
 
 
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ({"hops": 2}, ("flawed", "passage_not_cited", "1 of the 2 passages that it needs")),
+        ({"hops": 3}, ("flawed", "passage_not_cited", "1 of the 3 passages that it needs")),
+        ({"hops": 1}, ("drafted", None, None)),
+        ({"hops": None, "origin": "imported"}, ("drafted", None, None)),
+    ],
+)
+def test_an_answer_of_several_hops_cites_each_of_their_passages(
+    values: dict[str, object], outcome: tuple[str, str | None, str | None]
+) -> None:
+    assert looked_at(GOOD["en"], **values) == outcome
+
+
 @pytest.mark.parametrize("language", GOOD)
 def test_an_answer_that_says_what_it_has_to_say_stays_drafted(language: str) -> None:
     assert looked_at(GOOD[language], language) == ("drafted", None, None)

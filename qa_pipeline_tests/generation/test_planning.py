@@ -152,6 +152,17 @@ def test_a_chunk_without_an_edge_is_not_asked_where_the_mix_wants_two_hops_only(
     assert planned.select("chunk_id", "partner_ids").rows() == [("0-0", ["1-0"])]
 
 
+def test_a_chain_is_asked_first_and_its_edges_in_later_rounds() -> None:
+    paths = links(("0-0", "1-0", "2-0", "across"), ("0-0", "1-0", "across"))
+    asked = {
+        (hops, asked_in): plan(
+            batch([["One."]], asked_in), mix={"cross_document": 1}, links=paths, max_hops=hops
+        )["partner_ids"].to_list()
+        for hops, asked_in in ((3, 1), (3, 2), (2, 1))
+    }
+    assert asked == {(3, 1): [["1-0", "2-0"]], (3, 2): [["1-0"]], (2, 1): [["1-0"]]}
+
+
 def test_a_later_round_takes_another_partner() -> None:
     edges = links(("0-0", "1-0", "within"), ("0-0", "2-0", "within"))
     partners = [
