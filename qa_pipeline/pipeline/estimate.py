@@ -162,7 +162,7 @@ def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[R
         "answer": len(work.answers) + expected.answered * new * drafts,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),
-        "solve": again + 2 * hops,
+        "solve": again + 2 * hops,  # a question of three hops is solved once more, and there are few
         "recall": again,
         "compare": again,
         "judge": passed + _canaries(settings, passed),

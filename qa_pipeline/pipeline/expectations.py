@@ -60,7 +60,7 @@ class Expectations:
 
     `accepted_questions` is how many questions are kept of each chunk asked, `answered`, `split`, `verified`
     and `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and
-    need two passages.
+    need several passages.
     `reply_tokens` is what a call writes, thoughts included. `prompt_factors` correct the estimated tokens of
     prompts; `learned` names the stages for which earlier calls showed it.
     """
@@ -93,7 +93,7 @@ def default_expectations(
         models: who is asked in each role.
         questions_per_chunk: the setting.
         split_claims: the setting.
-        hops: share of the mix that needs two passages.
+        hops: share of the mix that needs several passages.
         drafts_at_once: drafts of each answer, where the first comes with its question; None where none does.
     """
     of_question = REPLY_TOKENS["questions"] if drafts_at_once is None else PAIR_TOKENS

@@ -19,7 +19,7 @@ _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 _QUOTED = re.compile(r"[^“]*“(.+)”", re.DOTALL)
 _HOPS = re.compile(r"multi_hop|cross_document")
 _BOTH = "” + “"
-"""Between what is quoted of two passages in a question that needs both."""
+"""Between what is quoted of several passages in a question that needs each."""
 _REFUSAL = re.compile(r'"none"[^\n"]*: (.+)$', re.MULTILINE)
 """What the prompt of an answer wants said where there is none."""
 _NUMBER = re.compile(r"\d+")
@@ -81,7 +81,7 @@ def _questions(prompt: str) -> dict[str, Any]:
     questions = [f"{asked} “{sentence}”?" for sentence in dict.fromkeys(sentences)]
     limit, kind = int(asked_for[0]) if asked_for else 1, "fact_single"
     if hops := _HOPS.search(order):
-        firsts = [found[0] for _, text in passages[:2] if (found := _sentences(text))]
+        firsts = [found[0] for _, text in passages if (found := _sentences(text))]
         questions, kind = [f"{asked} “{_BOTH.join(firsts)}”?"], hops[0]
     return {"questions": [{"question": question, "question_type": kind} for question in questions[:limit]]}
 

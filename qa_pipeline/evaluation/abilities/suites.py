@@ -135,7 +135,7 @@ def _rejection_rows(source: Source, pair: Proved) -> list[Row] | str:
 
 
 def _integration_rows(source: Source, pair: Proved) -> list[Row] | str:
-    """Return a question of two hops as it is; any other joined with one about another document."""
+    """Return a question of several hops as it is; any other joined with one about another document."""
     if not pair.proofs:
         return "refusal"
     if pair.kind in HOP_SCOPES and len(pair.passages) > 1:

@@ -115,13 +115,15 @@ def test_pairs_that_give_no_row_are_counted_with_a_reason() -> None:
         )
 
 
-def test_a_question_of_two_hops_is_taken_as_it_is() -> None:
-    first, second = SOURCE.pairs[0], SOURCE.pairs[3]
-    asked = f"{first.question[:-1]}, and {second.question[0].lower()}{second.question[1:]}"
-    both = Proved("both", asked, "Both.", "en", "cross_document", (*first.proofs, *second.proofs))
-    row = of(INTEGRATION, build_suite([replace(SOURCE, pairs=(both,))], 1).rows)[0]
+@pytest.mark.parametrize("places", [(0, 3), (0, 3, 6)])
+def test_a_question_of_two_or_three_hops_is_taken_as_it_is(places: tuple[int, ...]) -> None:
+    chained = [SOURCE.pairs[place] for place in places]
+    asked = f"{chained[0].question[:-1]}, and {chained[-1].question[0].lower()}{chained[-1].question[1:]}"
+    proofs = tuple(proof for pair in chained for proof in pair.proofs)
+    joined = Proved("joined", asked, "All.", "en", "cross_document", proofs)
+    row = of(INTEGRATION, build_suite([replace(SOURCE, pairs=(joined,))], 1).rows)[0]
     assert (row["query"], row["difficulty"]) == (asked, "cross_document")
-    assert [holding(row, pair.proofs[0].quote) for pair in (first, second)] == [1, 1]
+    assert [holding(row, pair.proofs[0].quote) for pair in chained] == [1] * len(places)
 
 
 def test_a_question_that_was_rightly_refused_is_asked_again_and_not_joined() -> None:
