@@ -3,9 +3,9 @@
 Its nodes are the chunks, its edges what two of them both speak of: a name, the heading or title of one that
 the other writes out, or two rare words side by side, where it is not the only thing. What more than a few
 chunks share joins none of them, nor do chunks that say nearly the same. Two edges make a chain of three
-chunks where each is a proper name that no third document (or section) has, one sentence of the middle chunk
-has both, and the ends share no name. Edges and chains (table `links`) inside a document carry a `multi_hop`
-question, others a `cross_document` question.
+chunks where each is a whole proper name that no third document (or section) has, one sentence of the middle
+chunk has both, and the ends share no name. Edges and chains (table `links`) inside a document carry a
+`multi_hop` question, others a `cross_document` question.
 """
 
 import re
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.storage.tables import LINKS
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Occupied, Token, tokenize
 from qa_pipeline.verification.consistency.names import Name, find_names
@@ -121,9 +121,10 @@ def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     words = named.select(pl.col("written").str.to_lowercase().str.extract_all(_WORD))
     written_small = chunks["text"].str.extract_all(_SMALL_WORD).explode().unique()
     ordinary = written_small.filter(written_small.is_in(words["written"].explode().unique().implode()))
-    firm = _without_third(
-        named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0), chunks
-    ).unique(["node", "node_right"], keep="first", maintain_order=True)
+    named = named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0)
+    firm = _without_parts(_without_third(named, chunks), chunks).unique(
+        ["node", "node_right"], keep="first", maintain_order=True
+    )
     steps = pl.concat(
         firm.select(
             "key",
@@ -192,6 +193,29 @@ def _without_third(named: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
             places.rename({"name": written_as}), on=[written_as, "scope"], how="anti", maintain_order="left"
         )
     return named
+
+
+def _without_parts(named: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Leave out edges whose name is part of a longer one in a chunk, such as "Department of Health"."""
+    for end, written in (("node", "written"), ("node_right", "written_right")):
+        texts = chunks.select("text", pl.int_range(pl.len()).alias(end))
+        beside = named.select(end, written, "language").join(texts, on=end, maintain_order="left")
+        is_whole = [_is_whole(*row) for row in beside.select("text", written, "language").iter_rows()]
+        named = named.filter(pl.Series(is_whole, dtype=pl.Boolean()))
+    return named
+
+
+def _is_whole(text: str, name: str, language: str) -> bool:
+    """Return whether no preposition joins a name with a capitalised word after it, nor "of" with one before.
+
+    German writes every noun with a capital, so there what stands before is not looked at.
+    """
+    vocabulary, capital = lexicon(language), rf"[^\W\d_{SMALL}]"
+    prepositions = "|".join(sorted(vocabulary.prepositions))
+    before = rf"{capital}[\w'’-]* {vocabulary.of_word} (?:\w{{1,3}} )?{re.escape(name)}"
+    after = rf"{re.escape(name)} (?:{prepositions}) {capital}"
+    patterns = [after] if vocabulary.nouns_capitalised else [after, before]
+    return not any(re.search(pattern, text) for pattern in patterns)
 
 
 def _in_one_sentence(text: str, language: str, names: Sequence[str]) -> bool:

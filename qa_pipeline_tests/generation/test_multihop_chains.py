@@ -92,6 +92,16 @@ NOT_CHAINED = {
         LAST,
         "A street is called Professor Elsa Lindqvist Street.",
     ],
+    "a name that goes on": [
+        "The bridge was paid for by the Missouri Department of Health.",
+        "It hired the Missouri Department of Traffic and the Varberg Institute.",
+        LAST,
+    ],
+    "a name that began before": [
+        "The bridge stands in South Carolina.",
+        "Once the University of South Carolina bought the Varberg Institute.",
+        LAST,
+    ],
     "one word": [
         "The bridge was drawn by Lindqvist.",
         "As a girl, Lindqvist was at Varberg.",
