@@ -551,7 +551,7 @@ PAIRS = Table(
         column("source_fields", S, "Further fields, as a JSON object: those of an imported pair, or what the question was given by generation.extra_fields.", nullable=True),
     ),
     preview=("question", "answer", "coverage", "quote"),
-    counted=("status", "reason", "origin", "coverage"),
+    counted=("status", "reason", "origin", "coverage", "hops"),
 )
 
 TRAINING_EXAMPLES = Table(
