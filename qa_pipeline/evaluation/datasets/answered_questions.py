@@ -198,8 +198,8 @@ class RagRow(LabelledRow):
         for place, passage in enumerate(contexts, start=1):
             passage["rank"] = place
         # en-US and EN are English: rules are chosen by the code alone
-        named = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
-        row["language"] = named or _language(f"{row['query']} {row['answer'] or ''}")
+        code = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
+        row["language"] = code or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
         query_hash = hash_text(row["query"])[:16]
