@@ -185,6 +185,8 @@ def test_a_sentence_answers_the_question_of_its_kind(
         ("en", "If you are not sure, ask the owner of the boiler first."),
         ("en", "When the boiler was new, the pump of it was very loud."),
         ("en", "A trigger of the pump is a one-byte mes- sage of the boiler."),
+        ("en", "Make sure the change does not break the Nordic valves."),
+        ("en", "Check the valve is not in the boiler of the house."),
         ("sv", "Annars måste pumpen stängas av innan ventilen öppnas."),
         ("sv", "Om pumpen var ny, skulle ventilen ha öppnats av ägaren."),
         ("de", "Allerdings muss die Pumpe stehen, bevor das Ventil aufgeht."),
