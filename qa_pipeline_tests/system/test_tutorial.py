@@ -42,6 +42,16 @@ def test_each_block_that_is_not_run_says_why_to_readers_too() -> None:
     assert languages.count("text") >= 10
 
 
+def test_no_other_page_quotes_an_output_that_no_test_compares() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    quoting = [
+        page.name
+        for page in pages
+        if any(language == "text" for _, language, _ in blocks(page.read_text(encoding="utf-8")))
+    ]
+    assert quoting == ["tutorial.md"]
+
+
 @pytest.mark.parametrize(("quoted", "missing"), [("a b\nc", []), ("c\na b", ["a b"]), ("d", ["d"])])
 def test_a_quoted_line_that_was_not_printed_is_found(quoted: str, missing: list[str]) -> None:
     assert missing_lines(quoted, "x a   b x\nc") == missing
