@@ -302,8 +302,10 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
     counts = summary.batches.select(pl.col(pl.Int64).sum()).to_dicts()[0] if summary.batches.height else {}
     if counts:
         verdicts = ", ".join(f"{counts[word]} {words(word)}" for word in VERDICT_WORDS if counts[word])
+        chunks = plural(counts["chunks"], "chunk")
         lines = {
-            "documents": f"{counts['parsed']} of {counts['documents']} read, {counts['chunks']} chunks",
+            "documents": f"{counts['parsed']} of {counts['documents']} read, {chunks}",
+            "sections": f"{counts['covered']} of {counts['sections']} gave an accepted pair",
             "pairs": f"{counts['pairs']}: {verdicts}" if verdicts else str(counts["pairs"]),
             "training examples": str(counts["examples"]),
         }
@@ -322,6 +324,12 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
         print_line("")
     for line in summary.cost.message() if summary.cost.calls else ():
         print_line(line)
+    if counts and counts["chunks"] and not counts["pairs"] and not summary.cost.calls:
+        print_line(
+            "No question was found: the offline rules know few kinds of sentences. A model asks about the "
+            "others; name one with --provider",
+            "yellow",
+        )
     _show_not_judged(summary.batches)
     _show_unread(summary.unread)
     _show_unasked(summary.unasked)
@@ -376,10 +384,9 @@ def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
 
 def _show_next_commands(summary: Report, layout: Layout, *, can_release: bool, in_dagster: bool) -> None:
     """Print the commands that come next, with the output folder of this run."""
-    counts = (
-        summary.batches.select(pl.col("examples", "needs_review").sum()) if summary.batches.height else None
-    )
-    examples, review = (0, 0) if counts is None else counts.row(0)
+    columns = pl.col("examples", "needs_review", "sections", "covered")
+    counts = summary.batches.select(columns.sum()) if summary.batches.height else None
+    examples, review, sections, covered = (0, 0, 0, 0) if counts is None else counts.row(0)
     out = f"--out {shlex.quote(str(layout.out))}"
     commands = []
     if examples and can_release:
@@ -387,6 +394,9 @@ def _show_next_commands(summary: Report, layout: Layout, *, can_release: bool, i
     if review:
         waiting = "1 pair waits" if review == 1 else f"{review} pairs wait"
         commands.append((f"qa-pipeline review {out}", f"{waiting} for a person: decide in a browser"))
+    if uncovered := sections - covered:
+        why = f"why {plural(uncovered, 'section')} gave no accepted pair"
+        commands.append((f"qa-pipeline status --coverage {out}", why))
     commands.append((f"qa-pipeline status {out}", "all counts"))
     if in_dagster:
         commands.append(("make ui", "the same in Dagster, at http://127.0.0.1:3000"))

@@ -1,7 +1,7 @@
 """The sensor that tells people of failed runs and of checks that do not hold, in one message a tick.
 
 One message for all: a night over thousands of batches may fail in hundreds of them. Its cursor is the last
-event it told of, stored only when a place took the message, so that none is lost while a server is down.
+event it reported of, stored only when a place took the message, so that none is lost while a server is down.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ import dagster as dg
 from pydantic import BaseModel
 
 from qa_pipeline.defs.base import PARTITION
+from qa_pipeline.defs.batch_runs import BUILD_BATCHES, BUILT_BY_TAG
 from qa_pipeline.defs.checks import BLOCKED_TAG
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.monitoring.notifications import notify
@@ -23,7 +24,7 @@ RETRIED_TAG = "dagster/will_retry"
 """On a failed run that the daemon starts anew; it is told of when that one fails too."""
 
 
-class Told(BaseModel):
+class Reported(BaseModel):
     """The number of the last event of each kind that a message told of; None before the first tick."""
 
     failure: int | None = None
@@ -43,11 +44,13 @@ def alerts_sensor(settings: AlertSettings) -> dg.SensorDefinition:
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         if not settings.urls:
             return dg.SkipReason("monitoring.alerts.urls names no place for messages")
-        told, instance = Told.model_validate_json(context.cursor or "{}"), context.instance
-        failures = _ended(instance, dg.DagsterEventType.RUN_FAILURE, told.failure)
-        successes = _ended(instance, dg.DagsterEventType.RUN_SUCCESS, told.success)
-        after = Told(failure=_last(failures, told.failure), success=_last(successes, told.success))
-        if told == Told():  # what was before it was turned on is no news
+        reported, instance = Reported.model_validate_json(context.cursor or "{}"), context.instance
+        failures = _ended(instance, dg.DagsterEventType.RUN_FAILURE, reported.failure)
+        successes = _ended(instance, dg.DagsterEventType.RUN_SUCCESS, reported.success)
+        after = Reported(
+            failure=_last(failures, reported.failure), success=_last(successes, reported.success)
+        )
+        if reported == Reported():  # what was before it was turned on is no news
             return dg.SensorResult(
                 cursor=after.model_dump_json(), skip_reason="tells of what happens from now on"
             )
@@ -89,7 +92,7 @@ def _lines(instance: dg.DagsterInstance, events: Iterable[dg.EventLogRecord], *,
     lines = []
     for event in events:
         run = instance.get_run_by_id(event.run_id)
-        if run is None or run.tags.get(RETRIED_TAG) == "true":
+        if run is None or run.tags.get(RETRIED_TAG) == "true" or _failed_by_its_batches(instance, run):
             continue
         checks = _failed_checks(instance, run.run_id)
         if failed or checks:
@@ -100,10 +103,18 @@ def _lines(instance: dg.DagsterInstance, events: Iterable[dg.EventLogRecord], *,
     return lines
 
 
+def _failed_by_its_batches(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Return whether a run built batches that failed; each of these has a run, and a line, of its own."""
+    failed = dg.RunsFilter(tags={BUILT_BY_TAG: run.run_id}, statuses=[dg.DagsterRunStatus.FAILURE])
+    return run.job_name == BUILD_BATCHES and instance.get_runs_count(failed) > 0
+
+
 def _failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[str]:
     kind = dg.DagsterEventType.ASSET_CHECK_EVALUATION
     events = (entry.dagster_event for entry in instance.all_logs(run_id, of_type=kind))
     evaluations = (event.asset_check_evaluation_data for event in events if event is not None)
     return [
-        f"{found.asset_key.to_user_string()}: {found.check_name}" for found in evaluations if not found.passed
+        f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name}"
+        for evaluation in evaluations
+        if not evaluation.passed
     ]

@@ -154,10 +154,10 @@ def fail_orphaned_runs(instance: dg.DagsterInstance) -> None:
         builder = run.tags.get(BUILT_BY_TAG)
         here = run.tags.get(HOST_TAG) == socket.gethostname()
         if here and not _alive(int(run.tags[PROCESS_TAG])):
-            gone = [run, *([going[builder]] if builder in going else [])]
+            ended = [run, *([going[builder]] if builder in going else [])]
         else:
-            gone = [run] if builder is not None and builder not in going else []
-        for orphan in gone:
+            ended = [run] if builder is not None and builder not in going else []
+        for orphan in ended:
             if going.pop(orphan.run_id, None) is not None:
                 instance.report_run_failed(orphan, "The process that ran it is gone.")
 

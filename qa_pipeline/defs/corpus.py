@@ -118,11 +118,11 @@ def read_reports(
     storage = cast("SqlRunStorage", instance.run_storage).get_run_storage_id()
     if reports.storage != storage:
         reports = Reports(storage=storage)
-    ids, wanted = latest_ids(instance, CORPUS, batches), set(batches)
+    ids, names = latest_ids(instance, CORPUS, batches), set(batches)
     new = [
         batch
         for batch, number in ids.items()
-        if batch in wanted and reports.by_batch.get(batch, (0,))[0] != number
+        if batch in names and reports.by_batch.get(batch, (0,))[0] != number
     ]
     for number, part in enumerate(parts_of(new)):
         if number and time.monotonic() > until:

@@ -124,7 +124,7 @@ def test_a_function_that_raises_leaves_the_claim_open_and_says_so() -> None:
         ("It stands.", None, "contexts is missing"),
         ("It stands.", [" "], "no context has text"),
         ("It stands.", ["a", 3], "contexts, entry 2 is a int; it should be a text"),
-        ("It stands.", ["a" * 1_000_001], "at most 1,000,000"),
+        ("It stands.", ["a" * 1_000_001], "the most is 1,000,000"),
     ],
 )
 def test_input_that_cannot_be_verified_is_refused(answer: object, contexts: object, message: str) -> None:

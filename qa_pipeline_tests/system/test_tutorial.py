@@ -1,56 +1,18 @@
 """The tutorial is true: its commands run in their order, and print what it quotes."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from qa_pipeline_tests.support.page_blocks import blocks, missing_lines, run_block
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"(<!-- not run: ([^\n]+) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-Block = tuple[str, str, str]
-"""Why it is not run, else nothing; its language; its text."""
-
-
-def blocks(page: str) -> list[Block]:
-    return [(reason, language, text) for _, reason, language, text in BLOCK.findall(page)]
-
-
-def run_block(language: str, text: str, folder: Path) -> str:
-    """Run a block as a person would in a shell; return what it printed.
-
-    Raises:
-        AssertionError: a command ended with an error.
-    """
-    shell = ["bash", "-euo", "pipefail", "-c", text]
-    commands = {"bash": shell, "python": [sys.executable, "-c", text]}
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "HF_HOME": str(folder / "hub"),
-        "HF_HUB_OFFLINE": "1",
-        "COLUMNS": "200",
-    }
-    ran = subprocess.run(
-        commands[language], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, f"{text}\n{ran.stdout}\n{ran.stderr}"
-    return ran.stdout
-
-
-def missing_lines(quoted: str, printed: str) -> list[str]:
-    """Return the quoted lines that were not printed, or not in this order; runs of spaces are alike."""
-    lines = iter([" ".join(line.split()) for line in printed.splitlines()])
-    return [
-        line for line in quoted.splitlines() if not any(" ".join(line.split()) in other for other in lines)
-    ]
 
 
 @pytest.mark.timeout(3600)
@@ -64,7 +26,7 @@ def test_the_tutorial_runs_and_prints_what_it_quotes(tmp_path: Path) -> None:
         if language == "text":
             wrong += missing_lines(text, printed)
         else:
-            printed = run_block(language, text, tmp_path)
+            printed = run_block(language, text, tmp_path, Path(sys.executable), ROOT)
             losses += re.findall(r"held-out loss before ([\d.]+), after ([\d.]+)", printed)
     assert wrong == []
     ((before, after),) = losses
@@ -80,6 +42,16 @@ def test_each_block_that_is_not_run_says_why_to_readers_too() -> None:
     assert languages.count("text") >= 10
 
 
+def test_no_other_page_quotes_an_output_that_no_test_compares() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    quoting = [
+        page.name
+        for page in pages
+        if any(language == "text" for _, language, _ in blocks(page.read_text(encoding="utf-8")))
+    ]
+    assert quoting == ["tutorial.md"]
+
+
 @pytest.mark.parametrize(("quoted", "missing"), [("a b\nc", []), ("c\na b", ["a b"]), ("d", ["d"])])
 def test_a_quoted_line_that_was_not_printed_is_found(quoted: str, missing: list[str]) -> None:
     assert missing_lines(quoted, "x a   b x\nc") == missing
@@ -87,4 +59,4 @@ def test_a_quoted_line_that_was_not_printed_is_found(quoted: str, missing: list[
 
 def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="false"):
-        run_block("bash", "false\ntrue", tmp_path)
+        run_block("bash", "false\ntrue", tmp_path, Path(sys.executable), ROOT)

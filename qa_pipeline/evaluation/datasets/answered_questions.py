@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -72,6 +73,9 @@ else that of the first context, else the row itself. `contexts` stand in the ord
 are further answers to the same question, `relevance_grades` the gains of `relevant_documents`
 (1 each where they are null), `confidences` those of the steps of a chain of evidence.
 """
+LONGEST = 1_000_000
+"""Characters of an answer and its contexts together: more than models read at once, and compared in a
+minute."""
 _MOST_TEXTS = 1000
 """Contexts or citations of a row: far more than a search gives, and few enough that no row fills the
 memory."""
@@ -179,6 +183,11 @@ class RagRow(LabelledRow):
         if row["id"] is None:
             del row["id"]
         contexts = row["contexts"] or []
+        length = len(row["answer"] or "") + sum(len(context["text"] or "") for context in contexts)
+        if length > LONGEST:
+            return Fault(
+                "too_long", f"answer and contexts have {length:,} characters; the most is {LONGEST:,}"
+            )
         ranks = [context["rank"] for context in contexts if context["rank"] is not None]
         if len(set(ranks)) < len(ranks):
             return Fault("repeated_rank", "two contexts have the same rank; give each its own")
@@ -188,7 +197,9 @@ class RagRow(LabelledRow):
             contexts.sort(key=lambda context: context["rank"])
         for place, passage in enumerate(contexts, start=1):
             passage["rank"] = place
-        row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
+        # en-US and EN are English: rules are chosen by the code alone
+        code = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
+        row["language"] = code or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
         query_hash = hash_text(row["query"])[:16]

@@ -75,11 +75,11 @@ def read_cited_sections(rows: pl.DataFrame, verified: Verified) -> SignalValues:
         bearing = [as_one(statements or ()) for statements in verdicts]
         signals.append(
             [
-                {"raw": raw, "exists": bool(parts), "supported": found["supported"] if parts else False}
-                for (raw, _, parts), found in zip(_cited_sections(row), bearing, strict=True)
+                {"raw": raw, "exists": bool(parts), "supported": verdict["supported"] if parts else False}
+                for (raw, _, parts), verdict in zip(_cited_sections(row), bearing, strict=True)
             ]
         )
-        deciders.append([found["decided_by"] or RULES for found in bearing])
+        deciders.append([verdict["decided_by"] or RULES for verdict in bearing])
     return signals, deciders
 
 

@@ -305,7 +305,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         )
         or leans_on_context(" ".join(word for word in inner if word not in language.joiners), phrases)
         or first in (phrases.leaning | language.prepositions) - articles
-        or (language.verb_second and first in phrases.infinitives)  # an order: "Kontrollera filen …"
+        or _is_order(words, passage, phrases)
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
         or not phrases.weak.isdisjoint(word.lower() for word in inner)
         or not (any(character.isalpha() for character in subject) and subject[-1].isalnum())
@@ -322,6 +322,14 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         return written[:1].lower() + written[1:] if is_action else written
     is_named = _is_mentioned(opener, passage, phrases) or _headed(subject, passage, phrases)
     return written if is_named else None
+
+
+def _is_order(words: Sequence[str], passage: Passage, phrases: Phrases) -> bool:
+    """Return whether words open an order: "Kontrollera filen", "Check the valve"; "Set theory" does not."""
+    articles = phrases.definite | phrases.indefinite
+    return words[0].lower() in phrases.infinitives and (
+        lexicon(passage.language).verb_second or not articles.isdisjoint(word.lower() for word in words[1:2])
+    )
 
 
 def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:

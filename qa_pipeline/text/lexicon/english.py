@@ -729,7 +729,7 @@ ENGLISH = Lexicon(
         weak=words("""
             good great bad nice bit lot problem same only first last default best few common most must very
             more simple reason result following case right wrong different easy hard better prime important
-            example simplest easiest recommended good-enough useful another real main key"""),
+            example simplest easiest recommended good-enough useful another real main key sure"""),
         abstract=words("""
             answer approach concept advantage alternative assumption benefit caveat consequence difference
             disadvantage drawback effect example exception fact former goal idea intent issue latter main

@@ -82,6 +82,8 @@ _DUTY = (
 )
 _NAMES = r"(?!die[sr]|den Fall|der Regel|welche|Ausnahme|Hilfe|Bezug|Beispiel|jedem Fall|der Praxis)(?:(?! [a-zäöüß]+(?:lich|ten|bar|genannt)e[nrs]? [A-Z])(?! (?:ist|sind|wird|werden|kann|können|muss|müssen|hat|haben|darf|soll) )[^,;:()]){4,80}?"
 _PARTICIPLE = r"(?!werden|worden|haben|sein|Sie)[a-zäöüß]{4,}(?:t|en)"
+_ARRANGED = "(?!(?:An|Zu|Ein|Um|Neu|Un|Ab|Bei|Nach|Über|Unter|Rang|Größen|Reihen|Tages|Sitz)ordnung)"
+"""What "Ordnung" forms without the meaning of a law: an arrangement, an agenda."""
 _LAW = r"(?:gesetz|gesetzbuch|ordnung|verordnung|satzung|richtlinie|vertrag|statut|abkommen)"
 _AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
 
@@ -458,10 +460,10 @@ GERMAN = Lexicon(
         source="laut {title}",
         laws=(
             (re.compile(r"(?:[^(]{0,200}\()?([A-ZÄÖÜ][a-zäöüß]+(?:gesetz|statut|gesetzbuch))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach dem \1"),
-            (re.compile(r"(?:[^(]{0,200}\()?([A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|richtlinie))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach der \1"),
+            (re.compile(rf"(?:[^(]{{0,200}}\()?({_ARRANGED}[A-ZÄÖÜ][a-zäöüß]+(?:ordnung|satzung|richtlinie))(?: ?[-–,] ?\w+(?: \d+)?)?\)?"), r"nach der \1"),
             (re.compile(r"([A-ZÄÖÜ][a-zäöüß]+)es Gesetzbuch(?: \([^()]*\))?"), r"nach dem \1en Gesetzbuch"),
             (re.compile(r"((?:[A-ZÄÖÜ][a-zäöüß]*g|G)esetz (?:über|zur|zum|für|betreffend) [^()]{4,80}?)(?: \([^()]*\))?"), r"nach dem \1"),
-            (re.compile(r"([A-ZÄÖÜ][a-zäöüß]*(?:ordnung|satzung) (?:über|zur|zum|für) [^()]{4,80}?)(?: \([^()]*\))?"), r"nach der \1"),
+            (re.compile(rf"({_ARRANGED}[A-ZÄÖÜ][a-zäöüß]*(?:ordnung|satzung) (?:über|zur|zum|für) [^()]{{4,80}}?)(?: \([^()]*\))?"), r"nach der \1"),
         ),
         key_value="Was ist bei {place} unter {key} angegeben?",
         term="was ist {key}[ {source}]?",

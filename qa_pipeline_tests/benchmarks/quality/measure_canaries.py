@@ -1,7 +1,7 @@
 """Recall and false alarms of the local verification on canaries made from real documents.
 
     python -m qa_pipeline_tests.benchmarks.quality.measure_canaries --corpus FOLDER --per-kind 300
-        [--out FOLDER] [--kinds number,date] [--languages sv] [--rows FILE.parquet]
+        [--out FOLDER] [--kinds number,date] [--languages sv] [--rows FILE.parquet] [--with-vectors]
 
 Prints one JSON document: for each kind and language how many claims were made from how many sentences (fewer
 where the documents hold no more), the share rejected, the share accepted, and their Wilson intervals. Of
@@ -65,6 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", type=_names, default=tuple(dict.fromkeys(one.kind for one in _GENERATORS)))
     parser.add_argument("--languages", type=_names, default=LANGUAGES)
     parser.add_argument("--rows", type=Path, help="keeps the canaries table")
+    parser.add_argument("--with-vectors", action="store_true", help="order evidence by them, as for pairs")
     return parser.parse_args()
 
 
@@ -106,7 +107,14 @@ def _measured(
     drawn = _drawn(material, asked)
     pairs = canary_pairs(drawn, material, language)
     begun = time.perf_counter()
-    claims = stages.score_claims(resources, pairs, frames["documents"], chunks, frames["embeddings"])
+    claims = stages.score_claims(
+        resources,
+        pairs,
+        frames["documents"],
+        chunks,
+        frames["embeddings"],
+        similarity=asked.with_vectors,
+    )
     verdicts = verify_claims(claims, pairs, frames["documents"], chunks, resources.settings.verification)
     took = time.perf_counter() - begun
     print(f"{language}: {len(drawn)} canaries in {took:.0f} s", file=sys.stderr)

@@ -96,6 +96,14 @@ def test_contexts_that_cannot_be_used_are_left_out_with_a_reason(
     assert found.items["query"].to_list() == ["When?"]
 
 
+@pytest.mark.parametrize(
+    ("named", "language"), [("EN", "en"), ("sv-SE", "sv"), ("de_AT", "de"), (" ", "en"), ("fr", "fr")]
+)
+def test_a_language_is_the_code_without_its_region(tmp_path: Path, named: str, language: str) -> None:
+    rows = read(tmp_path, {"query": "Who wrote the book of the year?", "language": named})
+    assert rows.items["language"].to_list() == [language]
+
+
 def test_a_score_that_is_no_number_is_unknown(tmp_path: Path) -> None:
     row = {"query": "Who?", "seconds": float("nan"), "contexts": [{"text": "a", "score": float("inf")}]}
     found = one(tmp_path, row)

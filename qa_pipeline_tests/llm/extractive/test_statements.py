@@ -185,6 +185,8 @@ def test_a_sentence_answers_the_question_of_its_kind(
         ("en", "If you are not sure, ask the owner of the boiler first."),
         ("en", "When the boiler was new, the pump of it was very loud."),
         ("en", "A trigger of the pump is a one-byte mes- sage of the boiler."),
+        ("en", "Make sure the change does not break the Nordic valves."),
+        ("en", "Check the valve is not in the boiler of the house."),
         ("sv", "Annars måste pumpen stängas av innan ventilen öppnas."),
         ("sv", "Om pumpen var ny, skulle ventilen ha öppnats av ägaren."),
         ("de", "Allerdings muss die Pumpe stehen, bevor das Ventil aufgeht."),
@@ -302,6 +304,20 @@ def test_a_law_is_named_as_people_name_it() -> None:
     assert asked(f"Das gilt so. {sentence}".replace("Ein", "Das"), "de", title="Hausordnung") == [
         "Wann darf das Mitglied nach der Hausordnung das Haus nur betreten?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "law"),
+    [
+        ("Hausordnung", "nach der Hausordnung"),
+        ("Verordnung über Kessel", "nach der Verordnung über Kessel"),
+        ("Anordnung der Ventile", ""),
+        ("Rangordnung", ""),
+        ("Zuordnung für Kessel", ""),
+    ],
+)
+def test_a_title_that_ends_as_laws_do_but_means_an_arrangement_names_none(title: str, law: str) -> None:
+    assert lexicon("de").wording.law_named(title) == law
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
