@@ -382,6 +382,43 @@ def test_the_search_must_find_one_hop_and_the_other_is_put_beside_it(
     assert (row["status"], row["passage_ids"], row["passage_scores"]) == (status, shown, scores)
 
 
+CHAIN = EDGE.with_columns(
+    through_chunk_id=pl.lit("b"), other_chunk_id=pl.lit("c"), hops=3, bridges=pl.lit(["the Tower", "Ek"])
+).cast(LINKS.schema)
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "shown"),
+    [
+        (["b", "d", "e", "f", "g"], ["b", "d", "e", "a", "c"]),
+        (["d", "c", "e", "a", "f"], ["d", "c", "e", "a", "b"]),
+        (["c"], ["c", "a", "b"]),
+    ],
+)
+def test_every_hop_of_three_that_the_search_does_not_find_is_put_last(
+    retrieved: list[str], shown: list[str]
+) -> None:
+    model = ScriptedModel([BRIDGE])
+    questions = write(
+        chunks("a", "b", "c", "d", "e", "f", "g"),
+        model,
+        settings=HOPS,
+        links=CHAIN,
+        retrieve=lambda q, _: [[(one, 1.0) for one in retrieved]],
+    )
+    row = questions.filter(pl.col("question").is_not_null()).row(0, named=True)
+    assert (row["status"], row["target_chunk_ids"], row["passage_ids"]) == ("kept", ["a", "b", "c"], shown)
+    assert "\nthe Tower\n" in model.asked[0].prompt
+    assert "\nEk\n" in model.asked[0].prompt
+
+
+def test_a_chain_through_a_chunk_that_is_passed_over_is_not_asked() -> None:
+    model = ScriptedModel([])
+    repeated = repeating("a", "b", "c", marks={"b": "repeated_block"})
+    questions = write(repeated, model, settings=HOPS, links=CHAIN)
+    assert (model.asked, set(questions["status"])) == ([], {"dropped"})
+
+
 def test_a_reply_of_another_number_of_hops_than_asked_is_not_written() -> None:
     single = QuestionsReply(questions=[DraftQuestion(question="Who?", question_type="fact_single")])
     asked_two = write(chunks("a", "b"), ScriptedModel([single]), settings=HOPS, links=EDGE)

@@ -197,6 +197,62 @@ def test_two_hops_are_accepted_only_where_neither_chunk_alone_answers(
     assert decided.select("verdict", "reason").rows() == [(verdict, reason), ("accepted", "passed")]
 
 
+THIRD = "The library closes at five."
+CHAIN_FRAMES = {
+    "pairs": rows.pairs(
+        rows.pair("p", question_type="multi_hop", hops=3, answer=ANSWER, passage_ids=["c", "x", "e"])
+    ),
+    "claims": rows.claims(
+        rows.claim("p", evidence_quote=QUOTE),
+        rows.claim("p", 1, evidence_chunk_id="x", evidence_quote="The museum opens at ten."),
+        rows.claim("p", 2, evidence_chunk_id="e", evidence_quote=THIRD),
+    ),
+    "claim_verdicts": rows.claim_verdicts(
+        *(rows.claim_verdict("p", "supported", place) for place in range(3))
+    ),
+}
+
+
+class FromAll(Plays):
+    """Answers from passages that hold all of `needed`, as told, and from nothing else."""
+
+    def __init__(self, needed: tuple[str, ...], *agreement: str) -> None:
+        super().__init__("The same.", None, *agreement)
+        self.needed = needed
+
+    def __call__(self, request: Request[Any]) -> AnswerReply | RecallReply | CompareReply:
+        if request.role == "solve" and not all(text in request.prompt for text in self.needed):
+            return AnswerReply(coverage="none", answer="-", used_chunks=[], citations=[])
+        return super().__call__(request)
+
+
+@pytest.mark.parametrize(
+    ("needed", "agreement", "fewer_chunks_answer"),
+    [
+        ((QUOTE, "museum", THIRD), (), False),
+        (("museum", THIRD), ("same",), True),
+        (("museum", THIRD), ("unsure",), None),
+        ((QUOTE,), ("different", "same"), True),
+    ],
+)
+def test_three_hops_are_answered_from_each_two_of_their_chunks(
+    needed: tuple[str, ...], agreement: tuple[str, ...], fewer_chunks_answer: bool | None
+) -> None:
+    model = ScriptedModel(FromAll(needed, *agreement))
+    proved = CHAIN_FRAMES["claim_verdicts"].with_columns(decided_by=pl.lit("alignment"))
+    made = trips(model, {**CHAIN_FRAMES, "claim_verdicts": proved}, only_hops=True)
+    solved = [{chunk.chunk_id for chunk in one.passages} for one in model.asked if one.role == "solve"]
+    assert solved == [{"c", "x"}, {"c", "e"}, {"x", "e"}]
+    assert made["fewer_chunks_answer"].to_list() == [fewer_chunks_answer]
+
+
+def test_a_proof_of_three_hops_in_two_chunks_is_none() -> None:
+    claims = CHAIN_FRAMES["claims"].head(2)
+    model = ScriptedModel(Plays(None, None))
+    made = trips(model, {**CHAIN_FRAMES, "claims": claims}, only_hops=True)
+    assert made["fewer_chunks_answer"].to_list() == [True]
+
+
 def test_without_a_model_two_hops_are_unproved_and_a_proof_in_one_chunk_is_none() -> None:
     assert trips(None, HOP_FRAMES)["fewer_chunks_answer"].to_list() == [None, None]
     in_one = rows.claims(rows.claim("p", evidence_quote=QUOTE), rows.claim("p", 1, evidence_quote=QUOTE))
