@@ -1,3 +1,5 @@
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -37,7 +39,7 @@ DEFAULT = AnswerCheckSettings()
 
 
 def looked_at(
-    answer: str, language: str = "en", settings: AnswerCheckSettings = DEFAULT, **values: object
+    answer: str, language: str = "en", settings: AnswerCheckSettings = DEFAULT, **values: Any
 ) -> tuple[str, str | None, str | None]:
     pair = rows.pair("p", answer=answer, language=language, used_chunk_ids=["c"], **values)
     chunk = rows.chunk("c", LONG, section_path=["Valves", "Opening the valve"])
@@ -55,7 +57,7 @@ def looked_at(
     ],
 )
 def test_an_answer_of_several_hops_cites_each_of_their_passages(
-    values: dict[str, object], outcome: tuple[str, str | None, str | None]
+    values: dict[str, Any], outcome: tuple[str, str | None, str | None]
 ) -> None:
     assert looked_at(GOOD["en"], **values) == outcome
 
