@@ -119,8 +119,9 @@ def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
         places == 2, pl.col("written").str.contains(_NAME), pl.col("written_right").str.contains(_NAME)
     )
     words = named.select(pl.col("written").str.to_lowercase().str.extract_all(_WORD))
-    written_small = chunks["text"].str.extract_all(_SMALL_WORD).explode().unique()
-    ordinary = written_small.filter(written_small.is_in(words["written"].explode().unique().implode()))
+    of_names = words["written"].explode().unique().implode()
+    small_words = chunks["text"].str.extract_all(_SMALL_WORD)
+    ordinary = small_words.list.set_intersection(of_names).explode().unique()
     named = named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0)
     firm = _without_parts(_without_third(named, chunks), chunks).unique(
         ["node", "node_right"], keep="first", maintain_order=True
