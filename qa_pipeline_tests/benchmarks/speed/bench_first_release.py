@@ -38,7 +38,9 @@ def main() -> None:
             print_json({"step": step, "seconds": taken, "load": load_now()})
         seconds |= _sections(clone)
     to_own = [seconds[step] for step in seconds if step.endswith(OWN_FOLDER) or not step[0].isdigit()]
-    print_json({"all": round(sum(seconds.values()), 1), "to_the_release_of_ones_own_folder": sum(to_own)})
+    print_json(
+        {"all": round(sum(seconds.values()), 1), "to_the_release_of_ones_own_folder": round(sum(to_own), 1)}
+    )
 
 
 def _timed(command: list[str]) -> float:
