@@ -1,4 +1,4 @@
-"""Which chunks a question of two or three hops can join: a light graph of a batch.
+"""Find the chunks that a question of two or three hops can join: a light graph of a batch.
 
 Its nodes are the chunks, its edges what two of them both speak of: a name, the heading or title of one that
 the other writes out, or two rare words side by side, where it is not the only thing. What more than a few
@@ -115,15 +115,15 @@ def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
         chunks: CHUNKS frame of the batch.
     """
     places = pl.when(pl.col("scope") == "across").then("documents").otherwise("sections")
-    named = edges.filter(
+    name_edges = edges.filter(
         places == 2, pl.col("written").str.contains(_NAME), pl.col("written_right").str.contains(_NAME)
     )
-    words = named.select(pl.col("written").str.to_lowercase().str.extract_all(_WORD))
+    words = name_edges.select(pl.col("written").str.to_lowercase().str.extract_all(_WORD))
     of_names = words["written"].explode().unique().implode()
     small_words = chunks["text"].str.extract_all(_SMALL_WORD)
     ordinary = small_words.list.set_intersection(of_names).explode().unique()
-    named = named.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0)
-    firm = _without_parts(_without_third(named, chunks), chunks).unique(
+    name_edges = name_edges.filter(words["written"].list.set_difference(ordinary.implode()).list.len() > 0)
+    firm = _without_parts(_without_third(name_edges, chunks), chunks).unique(
         ["node", "node_right"], keep="first", maintain_order=True
     )
     steps = pl.concat(
@@ -174,9 +174,9 @@ def _chain(edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _without_third(named: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+def _without_third(name_edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """Leave out edges whose name a third document (or section) writes too, if within another name."""
-    names = pl.concat([named["written"], named["written_right"]]).unique()
+    names = pl.concat([name_edges["written"], name_edges["written_right"]]).unique()
     written = pl.col("text").str.extract_many(names.implode(), overlapping=True)
     places = (
         chunks.select("document_id", "section_start", name=written)
@@ -190,20 +190,20 @@ def _without_third(named: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("places") > 2)
     )
     for written_as in ("written", "written_right"):
-        named = named.join(
+        name_edges = name_edges.join(
             places.rename({"name": written_as}), on=[written_as, "scope"], how="anti", maintain_order="left"
         )
-    return named
+    return name_edges
 
 
-def _without_parts(named: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+def _without_parts(name_edges: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """Leave out edges whose name is part of a longer one in a chunk, such as "Department of Health"."""
     for end, written in (("node", "written"), ("node_right", "written_right")):
         texts = chunks.select("text", pl.int_range(pl.len()).alias(end))
-        beside = named.select(end, written, "language").join(texts, on=end, maintain_order="left")
-        is_whole = [_is_whole(*row) for row in beside.select("text", written, "language").iter_rows()]
-        named = named.filter(pl.Series(is_whole, dtype=pl.Boolean()))
-    return named
+        with_texts = name_edges.select(end, written, "language").join(texts, on=end, maintain_order="left")
+        is_whole = [_is_whole(*row) for row in with_texts.select("text", written, "language").iter_rows()]
+        name_edges = name_edges.filter(pl.Series(is_whole, dtype=pl.Boolean()))
+    return name_edges
 
 
 def _is_whole(text: str, name: str, language: str) -> bool:
@@ -234,7 +234,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
         if path and lexicon(language).wording.references.fullmatch(path[-1]):
-            continue  # everybody is named there, and nothing is said of them
+            continue  # everybody is name_edges there, and nothing is said of them
         rows += ((node, key, "heading", written) for key, written in headings[node].items())
         rows += (
             (node, key, "heading" if key in titles else kind, written)

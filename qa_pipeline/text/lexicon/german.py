@@ -83,7 +83,7 @@ _DUTY = (
 _NAMES = r"(?!die[sr]|den Fall|der Regel|welche|Ausnahme|Hilfe|Bezug|Beispiel|jedem Fall|der Praxis)(?:(?! [a-zäöüß]+(?:lich|ten|bar|genannt)e[nrs]? [A-Z])(?! (?:ist|sind|wird|werden|kann|können|muss|müssen|hat|haben|darf|soll) )[^,;:()]){4,80}?"
 _PARTICIPLE = r"(?!werden|worden|haben|sein|Sie)[a-zäöüß]{4,}(?:t|en)"
 _ARRANGED = "(?!(?:An|Zu|Ein|Um|Neu|Un|Ab|Bei|Nach|Über|Unter|Rang|Größen|Reihen|Tages|Sitz)ordnung)"
-"""What "Ordnung" forms without the meaning of a law: an arrangement, an agenda."""
+"""Words that end in "ordnung" and are no laws: an arrangement, an agenda."""
 _LAW = r"(?:gesetz|gesetzbuch|ordnung|verordnung|satzung|richtlinie|vertrag|statut|abkommen)"
 _AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
 

@@ -306,20 +306,6 @@ def test_a_law_is_named_as_people_name_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("title", "law"),
-    [
-        ("Hausordnung", "nach der Hausordnung"),
-        ("Verordnung über Kessel", "nach der Verordnung über Kessel"),
-        ("Anordnung der Ventile", ""),
-        ("Rangordnung", ""),
-        ("Zuordnung für Kessel", ""),
-    ],
-)
-def test_a_title_that_ends_as_laws_do_but_means_an_arrangement_names_none(title: str, law: str) -> None:
-    assert lexicon("de").wording.law_named(title) == law
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_brings_all_of_its_words(language: str) -> None:
     phrases = lexicon(language).wording

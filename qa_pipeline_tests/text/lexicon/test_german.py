@@ -115,7 +115,12 @@ def test_a_manual_is_asked_for_places_means_and_purposes(sentence: str, question
         ("Bürgerliches Gesetzbuch", "nach dem Bürgerlichen Gesetzbuch"),
         ("Verordnung über Betriebsbeauftragte (AbfV 2017)", "nach der Verordnung über Betriebsbeauftragte"),
         ("Strafgesetzbuch", "nach dem Strafgesetzbuch"),
+        ("Hausordnung", "nach der Hausordnung"),
+        ("Verordnung über Kessel", "nach der Verordnung über Kessel"),
         ("Die Ordnung der Dinge", ""),
+        ("Anordnung der Ventile", ""),
+        ("Rangordnung", ""),
+        ("Zuordnung für Kessel", ""),
     ],
 )
 def test_a_law_is_named_by_its_title_in_the_right_case(title: str, named: str) -> None:
