@@ -234,7 +234,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
         if path and lexicon(language).wording.references.fullmatch(path[-1]):
-            continue  # everybody is name_edges there, and nothing is said of them
+            continue  # everybody is named there, and nothing is said of them
         rows += ((node, key, "heading", written) for key, written in headings[node].items())
         rows += (
             (node, key, "heading" if key in titles else kind, written)
