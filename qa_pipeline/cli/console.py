@@ -324,7 +324,7 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
         print_line("")
     for line in summary.cost.message() if summary.cost.calls else ():
         print_line(line)
-    if counts and counts["chunks"] and not counts["pairs"] and not summary.cost.calls:
+    if summary.types.height and not counts.get("pairs") and not summary.cost.calls:
         print_line(
             "No question was found: the offline rules know few kinds of sentences. A model asks about the "
             "others; name one with --provider",

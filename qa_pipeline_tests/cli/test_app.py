@@ -154,6 +154,22 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     assert "Canaries" in invoke_all("run", workspace.corpus, "--out", out, "--verbose").stdout
 
 
+@pytest.mark.parametrize(("provider", "says_why"), [("extractive", True), ("none", False)])
+def test_a_run_that_found_no_question_says_why_and_where_to_look(
+    tmp_path: Path, provider: str, *, says_why: bool
+) -> None:
+    corpus = tmp_path / "flat"
+    corpus.mkdir()
+    text = "# Boats\n\nBoats float upon the water by day and by night.\n"
+    (corpus / "boats.md").write_text(text, encoding="utf-8")
+    ran = invoke_all("run", corpus, "--out", tmp_path / "out", "--provider", provider)
+    assert ran.code == OK
+    assert ("No question was found: the offline rules know few kinds" in ran.stdout) is says_why
+    assert "0 of 1 gave an accepted pair" in " ".join(ran.stdout.split())
+    assert "status --coverage" in ran.stdout
+    assert "# why 1 section gave no accepted pair" in ran.stdout
+
+
 def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
     arguments = ("run", workspace.corpus, "--out", workspace.out, "--require-judge")
     waits = invoke_all(*arguments)
