@@ -301,6 +301,7 @@ def _refreshed(pair: PairRow, question: KeptQuestionRow, owners: Mapping[str, st
     ]
     return {
         **pair,
+        "difficulty": question["difficulty"],
         "passage_ids": question["passage_ids"],
         "passage_scores": question["passage_scores"],
         "citations": citations,

@@ -102,9 +102,10 @@ def write_questions(
 ) -> pl.DataFrame:
     """Ask the chunks for the planned questions; keep those that stand alone and retrieve their own chunk.
 
-    Rows of `previous` stay as they are while the chunks they name still exist, whatever has been added to the
-    batch since: they were paid for, and new neighbours do not make them wrong. Chunks whose earlier reply
-    could not be used are asked again. Every planned question has a row, written or not.
+    Questions of `previous` stay while the chunks they ask about exist, whatever has been added to the batch
+    since: they were paid for, and new neighbours do not make them wrong. Where another chunk that the search
+    returned is gone, the search is made again. Chunks whose earlier reply could not be used are asked again.
+    Every planned question has a row, written or not.
 
     Args:
         chunks: CHUNKS frame of the batch.
@@ -143,7 +144,8 @@ def write_questions(
         for row in _rows(plan, reply, model.name, guidance)
     ]
     _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, llm)
-    _retrieve_passages(written, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
+    outdated = _with_missing_passages(valid, chunks)
+    _retrieve_passages(outdated + written, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
     hashes = _prompt_hashes(chunks, settings, llm, guidance)
     not_asked = _not_asked(chunks, asked_ids, settings, hashes, batch, model.name)
@@ -356,7 +358,7 @@ def still_valid(
     guidance: Guidance,
     models: Collection[str],
 ) -> list[QuestionRow]:
-    """Return earlier rows whose chunk, passages, prompt and model (one of `models`) are unchanged."""
+    """Return earlier rows whose chunks, prompt and model (one of `models`) are unchanged."""
     if previous is None:
         return []
     languages = dict(chunks.select("chunk_id", "language").iter_rows())
@@ -374,9 +376,15 @@ def still_valid(
         for row in rows
         if row["status"] == "failed"
         or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]
-        or any(chunk_id not in languages for chunk_id in (*row["target_chunk_ids"], *row["passage_ids"]))
+        or any(chunk_id not in languages for chunk_id in row["target_chunk_ids"])
     }
     return [row for row in rows if tuple(row["target_chunk_ids"]) not in changed]
+
+
+def _with_missing_passages(rows: Iterable[QuestionRow], chunks: pl.DataFrame) -> list[QuestionRow]:
+    """Return the questions for which the search returned a chunk that is gone."""
+    ids = set(chunks["chunk_id"])
+    return [row for row in rows if not ids.issuperset(row["passage_ids"])]
 
 
 def _rows(
@@ -569,7 +577,11 @@ def standalone_request(
 def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
     """Search for what each question asks; the title of its document is left out."""
     answerable = [
-        row for row in _written(rows) if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION
+        row
+        for row in _written(rows)
+        if row["reason"] != FIELDS_UNFIT
+        and row["status"] != "failed"
+        and len(row["question"]) <= MAX_QUESTION
     ]
     queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
     retrieved = retrieve(queries, [row["language"] for row in answerable])

@@ -67,6 +67,34 @@ def test_only_changed_chunks_are_asked_again(texts: list[str], data: st.DataObje
     assert questions["target_chunk_ids"].to_list() == [[text] for text in now]
 
 
+def test_a_question_stays_where_another_retrieved_chunk_is_gone_and_its_search_is_made_again() -> None:
+    def retrieve(questions: Sequence[str], _: Sequence[str]) -> list[list[tuple[str, float]]]:
+        return [[(text, 1.0) for text in ("a", "b", "c")]] * len(questions)
+
+    first = write(chunks("a", "b", "c"), ScriptedModel(ask_about_text), retrieve=retrieve)
+    model = ScriptedModel(ask_about_text)
+    after = write(
+        chunks("a", "B", "c"),
+        model,
+        previous=first,
+        retrieve=lambda q, _: [[("a", 1.0), ("c", 0.5), ("B", 0.25)]] * len(q),
+    )
+    assert [request.passages[0].chunk_id for request in model.asked] == ["B"]
+    assert after["passage_ids"].to_list() == [["a", "c", "B"]] * 3
+    assert after["question_id"].to_list()[::2] == first["question_id"].to_list()[::2]
+
+
+def test_a_question_that_lost_its_round_trip_to_a_chunk_that_is_gone_is_kept() -> None:
+    first = write(
+        chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [[("b", 1.0)]] * len(q)
+    )
+    assert first["reason"].to_list() == ["round_trip_failed", None]
+    later = write(
+        chunks("a"), ScriptedModel([]), retrieve=lambda q, _: [[("a", 1.0)]] * len(q), previous=first
+    )
+    assert later.select("status", "reason").rows() == [("kept", None)]
+
+
 def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_with_a_reason() -> None:
     questions = write(
         chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [[("b", 1.0)]] * len(q)
