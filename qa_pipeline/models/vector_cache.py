@@ -5,6 +5,7 @@ that every reader sees one value. The file can be deleted at any time; only comp
 """
 
 import contextlib
+import math
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ CREATE TABLE IF NOT EXISTS vectors (
     PRIMARY KEY (model, revision, precision, text_sha256)
 )"""
 _INSERT = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?)"
+# half of the rows, the oldest; rows are never changed, so that their ids follow their age
+_FORGET = "DELETE FROM vectors WHERE rowid <= (SELECT (min(rowid) + max(rowid)) / 2 FROM vectors)"
 _SELECT = (
     "SELECT text_sha256, vector FROM vectors "
     "WHERE model = ? AND revision = ? AND precision = ? AND text_sha256 IN ({marks})"
@@ -58,9 +61,11 @@ class VectorCache:
     Args:
         path: the file; created with its folder when absent (`:memory:` keeps nothing). Not on a network file
             system, where the shared memory of WAL does not work.
+        most_bytes: where it holds more when it is opened, the older half is deleted, and its room used again.
     """
 
     path: Path
+    most_bytes: float = math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
 
@@ -113,10 +118,21 @@ class VectorCache:
             connection.execute("PRAGMA synchronous = NORMAL")
             with connection:
                 connection.execute(_SCHEMA)
+            if self._bytes_in_use(connection) > self.most_bytes:
+                with connection:
+                    connection.execute(_FORGET)
         except sqlite3.Error:
             connection.close()
             raise
         return connection
+
+    def _bytes_in_use(self, connection: sqlite3.Connection) -> int:
+        """Return the bytes of the file without those of deleted rows."""
+        pages, free, size = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
 
     def _vectors(self, blobs: Sequence[bytes]) -> list[Vector]:
         sizes = [len(blob) for blob in blobs]

@@ -87,7 +87,7 @@ class Resources:
         from qa_pipeline.models.encoder import load_embedder
 
         inner = self._embedder or load_embedder(self.settings.embedding)
-        return CachedEmbedder(inner, VectorCache(self.layout.vectors))
+        return CachedEmbedder(inner, self._vector_cache(self.layout.vectors))
 
     @cached_property
     def reranker(self) -> "Reranker | None":
@@ -103,7 +103,10 @@ class Resources:
     @cached_property
     def logits(self) -> VectorCache:
         """Return the store of logits of models that read a passage and a claim together."""
-        return VectorCache(self.layout.logits)
+        return self._vector_cache(self.layout.logits)
+
+    def _vector_cache(self, path: Path) -> VectorCache:
+        return VectorCache(path, self.settings.cache_limit_gb * 10**9)
 
     @cached_property
     def entailment(self) -> "CrossEncoder | None":
