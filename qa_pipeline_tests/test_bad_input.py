@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, Workspace, invoke, new_workspace

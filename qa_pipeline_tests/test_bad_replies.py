@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.records import (
     AnswerReply,
     ClaimReply,

@@ -7,7 +7,7 @@ import fsspec
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY

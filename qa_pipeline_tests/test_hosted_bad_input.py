@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.responses import Asked

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import FAILED, OK
+from qa_pipeline.cli.exit_codes import FAILED, OK
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.errors import StorageError
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage.files import write_bytes

@@ -13,7 +13,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY

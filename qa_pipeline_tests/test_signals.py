@@ -15,7 +15,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline_tests.defs.project import instance_at
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline.curation.duplicates import MOST_OF_ONE_WORDING
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 

@@ -28,10 +28,10 @@ from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.audits import audit
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, what_if
-from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
+from qa_pipeline.cli.exit_codes import FAILED, OK, PENDING, errors_as_exit_codes
 from qa_pipeline.cli.forget import forget
 from qa_pipeline.cli.labels import labels
 from qa_pipeline.cli.monitor import monitor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.arguments import Change, Json, MaxCalls, Model, OnlyBatch, Out, Provider, named_settings
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.resources import Resources

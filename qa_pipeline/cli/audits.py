@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from qa_pipeline.cli.arguments import Json, ReleaseFolder
-from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 audit = typer.Typer(
     name="audit",

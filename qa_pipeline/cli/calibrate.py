@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.arguments import Json, OnlyBatch, Out, out_folder
-from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.estimate import Estimate

@@ -17,7 +17,7 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     out_folder,
 )
-from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,7 +25,7 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
-from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, OK, PENDING, errors_as_exit_codes
 from qa_pipeline.storage.hashes import hash_text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.arguments import Json
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.gates.changed_verdicts import Run

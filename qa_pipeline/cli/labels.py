@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 labels = typer.Typer(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.arguments import Change, Json, Out
-from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from qa_pipeline.cli.arguments import Change, Json, Out, ReleaseFolder, out_folder
-from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 MOST_SHOWN = 20
 """Problems of a check that are shown, as many as fit a screen; all are counted, and in --json."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qa_pipeline.cli.arguments import out_folder
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once

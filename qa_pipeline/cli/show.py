@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qa_pipeline.cli.arguments import Json, Out
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:

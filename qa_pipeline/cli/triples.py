@@ -15,7 +15,7 @@ from qa_pipeline.cli.arguments import (
     Provider,
     named_settings,
 )
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 
 def triples(

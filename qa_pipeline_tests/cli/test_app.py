@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
 from qa_pipeline.people.decision_files import _as_written, _safe
 from qa_pipeline.storage.layout import Layout

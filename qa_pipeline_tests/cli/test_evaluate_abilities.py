@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.evaluation.abilities.suites import COUNTERFACTUAL, NOISE, REJECTION, build_suite
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK, STOPPED
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import ChatServer

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.records import AnswerReply
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server import chat, gemini

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.evaluation.labelled_files import write_lines
 

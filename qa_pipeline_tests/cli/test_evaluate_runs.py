@@ -7,7 +7,7 @@ import yaml
 from typer.main import get_command
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline_tests.end_to_end import Ran, invoke
 from qa_pipeline_tests.evaluation.stored_reports import continuous, write_report
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import size, versions_of
 from qa_pipeline.storage.files import locked

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace

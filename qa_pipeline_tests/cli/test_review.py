@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.cli.review import check_reachable
 from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.server import listen

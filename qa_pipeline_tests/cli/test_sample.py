@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 
 GUIDE = """# Guide

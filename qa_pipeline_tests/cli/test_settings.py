@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline_tests.end_to_end import invoke
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.records import DraftTriple, TriplesReply
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.gemini import says

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation import forgetting
 from qa_pipeline.curation.decisions import add_decisions, read_decisions
 from qa_pipeline.curation.forgetting import forgotten_documents

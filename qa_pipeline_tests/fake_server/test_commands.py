@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT
+from qa_pipeline.cli.exit_codes import BAD_INPUT
 from qa_pipeline_tests.end_to_end import GUIDE, invoke, new_workspace
 
 pytestmark = pytest.mark.slow

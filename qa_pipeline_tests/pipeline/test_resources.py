@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK, PENDING, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK, PENDING, STOPPED
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.gemini import says
 from qa_pipeline_tests.fake_server.plan import ServerPlan

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.errors import InputError, ReleaseError
 from qa_pipeline.publishing.card import write_card
 from qa_pipeline.publishing.certificate import (

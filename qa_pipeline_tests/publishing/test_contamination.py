@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.publishing.contamination import WORDS, evaluation_finder, read_evaluation

@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.publishing.differences import (
     MOST_ROWS,
     NOT_ACCEPTED,

@@ -15,7 +15,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.end_to_end import Workspace, invoke

@@ -13,7 +13,7 @@ import pytest
 from datasets import load_dataset
 
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import OK
+from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.publishing.formats import FORMATS, ORIGIN, format_writer
 from qa_pipeline.publishing.manifest import read_manifest, release_folder

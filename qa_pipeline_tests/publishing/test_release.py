@@ -11,7 +11,7 @@ from datasets import load_dataset
 
 import qa_pipeline
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing import manifest
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest, release_folder

@@ -6,7 +6,7 @@ from pathlib import Path
 import minisign
 import pytest
 
-from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.publishing.manifest import MANIFEST, SIGNATURE
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 

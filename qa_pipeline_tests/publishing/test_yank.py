@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing import yank
 from qa_pipeline.publishing.manifest import alone, latest_release, newest_keys, read_manifest, yank_reason

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline import load_release
-from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.pipeline.stages import Stage, StageRun, run_stage
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import object_stores
