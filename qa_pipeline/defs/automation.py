@@ -53,7 +53,13 @@ def automation_sensor(steps: Steps, batches_per_run: int) -> dg.SensorDefinition
         ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
         going = [batch for batch in batches if batch in ready][: amounts.max_examined]
         work = remembered_work(
-            instance, resources, steps, going, most=amounts.max_examined, seconds=TICK_SECONDS
+            instance,
+            resources,
+            steps,
+            going,
+            most=amounts.max_examined,
+            enough=len(going),
+            seconds=TICK_SECONDS,
         )
         due = dict(list(work.due.items())[: amounts.max_requests * batches_per_run])
         numbers = latest_ids(instance, CORPUS, due) if due else {}

@@ -1,10 +1,14 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.defs.base import PARTITIONS_NAME, TICK_SECONDS
@@ -23,6 +27,7 @@ from qa_pipeline.defs.staleness import Steps, Work, remembered_work
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
 from qa_pipeline.pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import write_bytes
 
 NIGHTLY = "nightly"
 
@@ -67,9 +72,7 @@ def nightly_schedule(steps: Steps, batches_per_run: int) -> dg.ScheduleDefinitio
         if work.blocked:
             context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
-        waiting = (
-            f"{len(work.unexamined)} changed batches are left for the next tick" if work.unexamined else ""
-        )
+        waiting = f"{len(work.unexamined)} batches are left for the next tick" if work.unexamined else ""
         return requests or dg.SkipReason(
             "; ".join(filter(None, [waiting or nothing, work.blocked_message()]))
         )
@@ -84,29 +87,59 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
     replies of batch jobs is left to wait: a run would come no further. So is one whose run has not ended, and
     one that a run was begun of this night. They come in a circle that begins after the last run that was
-    requested: the runs themselves are the cursor, so a tick that dies loses nothing, and no batch starves.
+    requested: the runs themselves are the cursor, so a tick that dies loses nothing, and no batch starves. A
+    tick that had no time for the whole circle, and requests nothing, notes where the next one begins.
 
     Raises:
         CorpusError: the corpus cannot be read.
         ReplyStoreError: the waiting batches cannot be read.
     """
+    began = time.monotonic()
     place = corpus_of(resources.settings)
     batches = place.find_batches()
     if batches.names:  # else nothing is taken for gone: the corpus may be a place that is not mounted
         withdraw_missing(resources.layout, resources.settings.corpus, {*batches.names, *batches.refused})
-    last = next(
-        iter(instance.get_runs(dg.RunsFilter(tags={"dagster/schedule_name": NIGHTLY}), limit=1)), None
-    )
-    after = (["", *batches_of(last)] if last else [""])[-1]
+    runs = dg.RunsFilter(tags={"dagster/schedule_name": NIGHTLY})
+    last = next(iter(instance.get_runs(runs, limit=1)), None)
+    run = last.run_id if last else ""
+    looked = _read_looked(resources.layout.nightly)
+    after = looked.after if looked.run == run else ["", *(batches_of(last) if last else [])][-1]
     circle = sorted(batches.names, key=lambda name: (name <= after, name))
-    limit = resources.settings.automation.max_examined
-    # half of the time each: a night that only read would request nothing
-    unreported = report_changed_batches(instance, resources.layout, place, circle, limit, TICK_SECONDS / 2)
+    amounts = resources.settings.automation
+    # half of the time: a night that only read would request nothing
+    unreported = report_changed_batches(
+        instance, resources.layout, place, circle, amounts.max_examined, TICK_SECONDS / 2
+    )
     busy = waiting_batches(resources) | running_batches(instance) | batches_of_night(instance, night)
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
-    work = remembered_work(instance, resources, steps, idle, most=limit, seconds=TICK_SECONDS / 2)
+    work = remembered_work(
+        instance,
+        resources,
+        steps,
+        idle,
+        most=amounts.max_examined,
+        enough=amounts.max_requests * amounts.batches_per_run,
+        seconds=TICK_SECONDS - (time.monotonic() - began),
+    )
+    done = list(takewhile(lambda batch: batch not in work.unexamined, idle))
+    if done and work.unexamined and not work.due:
+        write_bytes(resources.layout.nightly, _Looked(run=run, after=done[-1]).model_dump_json().encode())
     work.unexamined |= unreported
     return work
+
+
+class _Looked(BaseModel):
+    """The last batch that ticks without a request looked at since a run; none where they began after it."""
+
+    run: str = "none"
+    after: str = ""
+
+
+def _read_looked(path: Path) -> _Looked:
+    try:
+        return _Looked.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, ValidationError):  # the circle begins after the last run
+        return _Looked()
 
 
 PENDING_TAG = "qa_pipeline/pending"

@@ -26,6 +26,7 @@ from qa_pipeline.defs.base import (
     latest_ids,
     latest_tags,
     latest_tags_by_batch,
+    parts_of,
 )
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.pipeline.freshness import added_pairs, lost_file, new_decisions, unanswered
@@ -34,6 +35,7 @@ from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import Version, version_of, versions_in, write_bytes
 from qa_pipeline.storage.hashes import hash_json, hash_text
+from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.tables import DECISIONS, PAIRS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.text.rendering import first_names
 
@@ -41,6 +43,10 @@ Steps = Sequence[dg.AssetSpec]
 
 _BATCHES_A_LOOK = 50
 """Batches examined between two looks at the clock: about a second on a busy machine."""
+
+_LOOKED_UP = 20
+"""Batches whose files are asked for one by one on an object store, each in a request; of more, folders are
+listed."""
 
 _GATES = {f"{gate.asset}_schema" if gate.name == "schema" else gate.name: gate for gate in GATES}
 """By the name under which a failing gate is noted; `schema` alone is the name of many."""
@@ -76,6 +82,13 @@ class Work:
     due: dict[str, str] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
     unexamined: set[str] = field(default_factory=set)
+
+    def note(self, batch: str, finding: Finding) -> None:
+        """Add what was found about a batch."""
+        if finding.due:
+            self.due[batch] = finding.due
+        if finding.blocked:
+            self.blocked[batch] = finding.blocked
 
     def blocked_message(self) -> str:
         """Return the blocked batches in a sentence; empty where there are none."""
@@ -119,8 +132,9 @@ def remembered_work(
     steps: Steps,
     batches: Sequence[str],
     *,
-    most: int | None = None,
-    seconds: float = math.inf,
+    most: int,
+    enough: int,
+    seconds: float,
 ) -> Work:
     """Return the batches that need a run; other code or settings are no reason, but for a blocked one.
 
@@ -133,26 +147,32 @@ def remembered_work(
         steps: all steps.
         batches: the partitions, the most urgent first.
         most: how many batches are examined anew; the others are examined by a later call.
-        seconds: time for examining them; some are examined in any case.
+        enough: number of batches that need a run after which no others are looked at.
+        seconds: time after which no others are looked at; some are in any case.
     """
-    path = resources.layout.findings
-    remembered = _read_findings(path)
-    bases = _bases(instance, resources, steps, batches)
     until = time.monotonic() + seconds
-    changed = [name for name in batches if remembered.get(name, Finding()).basis != bases[name]]
-    examined = examine_batches(instance, resources, steps, changed[:most], compare_code=False, until=until)
-    if examined:
-        for batch, finding in examined.items():
-            remembered[batch] = finding.model_copy(update={"basis": bases[batch]})
+    path, work = resources.layout.findings, Work(unexamined=set(batches))
+    remembered, learned, listings = _read_findings(path), False, dict[Path, dict[str, Version]]()
+    for part in parts_of(batches):
+        bases = _bases(instance, resources, steps, part, listings)
+        changed = [name for name in part if remembered.get(name, Finding()).basis != bases[name]]
+        examined = examine_batches(
+            instance, resources, steps, changed[:most], compare_code=False, until=until
+        )
+        remembered |= {
+            name: finding.model_copy(update={"basis": bases[name]}) for name, finding in examined.items()
+        }
+        most, learned = most - len(examined), learned or bool(examined)
+        work.unexamined -= {*part} - ({*changed} - examined.keys())
+        for name in part:
+            if name not in work.unexamined:
+                work.note(name, remembered[name])
+        if len(work.due) >= enough or time.monotonic() > until:
+            break
+    if learned:
         content = _Findings(by_batch=dict(sorted(remembered.items())))
         write_bytes(path, content.model_dump_json(exclude_defaults=True).encode())
-    waiting = set(changed) - examined.keys()
-    current = {batch: remembered[batch] for batch in batches if batch not in waiting}
-    return Work(
-        due={batch: finding.due for batch, finding in current.items() if finding.due},
-        blocked={batch: finding.blocked for batch, finding in current.items() if finding.blocked},
-        unexamined=waiting,
-    )
+    return work
 
 
 def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
@@ -173,15 +193,25 @@ def _read_findings(path: Path) -> dict[str, Finding]:
 
 
 def _bases(
-    instance: dg.DagsterInstance, resources: Resources, steps: Steps, batches: Collection[str]
+    instance: dg.DagsterInstance,
+    resources: Resources,
+    steps: Steps,
+    batches: Collection[str],
+    listings: dict[Path, dict[str, Version]],
 ) -> dict[str, str]:
-    """Hash of every fact that `_Facts` concludes from, by batch: cheap, since no record is read."""
+    """Hash of every fact that `_Facts` concludes from, by batch: cheap, since no record is read.
+
+    `listings` are folders of an object store that were listed; further ones are added.
+    """
     layout = resources.layout
     common = [code_version("gates", resources.settings), *(str(step.code_version) for step in steps)]
     ids = [latest_ids(instance, key, batches) for key in (CORPUS, *(step.key for step in steps))]
     files = [
-        *(_versions(layout.table(name, "batch"), batches) for name in STORED),
-        *(_versions(of("batch"), batches) for of in (layout.index, layout.decisions, layout.added_pairs)),
+        *(_versions(layout.table(name, "batch"), batches, listings) for name in STORED),
+        *(
+            _versions(of("batch"), batches, listings)
+            for of in (layout.index, layout.decisions, layout.added_pairs)
+        ),
     ]
     stones = withdrawn_batches(layout)
     bases = {}
@@ -197,11 +227,16 @@ def _bases(
     return bases
 
 
-def _versions(pattern: Path, batches: Collection[str]) -> Mapping[str, Version | None]:
+def _versions(
+    pattern: Path, batches: Collection[str], listings: dict[Path, dict[str, Version]]
+) -> Mapping[str, Version | None]:
     """Return the version of the file of each batch, which is named like `pattern`."""
-    if len(batches) > BATCHES_A_QUERY:
-        return versions_in(pattern.parent, pattern.suffix)
-    return {batch: version_of(pattern.with_name(batch + pattern.suffix)) for batch in batches}
+    folder = pattern.parent
+    if store_of(folder) is None or (len(batches) <= _LOOKED_UP and folder not in listings):
+        return {batch: version_of(pattern.with_name(batch + pattern.suffix)) for batch in batches}
+    if folder not in listings:
+        listings[folder] = versions_in(folder, pattern.suffix)
+    return listings[folder]
 
 
 class _Facts:

@@ -167,6 +167,11 @@ class Layout:
         return self._memory("findings")
 
     @property
+    def nightly(self) -> Path:
+        """Return the file of where the next tick of the night begins; it begins elsewhere when deleted."""
+        return self._memory("nightly")
+
+    @property
     def listings(self) -> Path:
         """Return the file of how batches looked when they were last read; made anew when deleted."""
         return self._memory("listings")

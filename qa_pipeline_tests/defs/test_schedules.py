@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs import schedules, staleness
+from qa_pipeline.defs import base, schedules, staleness
 from qa_pipeline_tests.defs.project import GUIDE, Project
 
 
@@ -198,3 +198,16 @@ def test_a_night_whose_ticks_have_no_time_still_requests_each_batch_once(
     for name in ("b1", "b2"):
         project.write(name)
     assert [start(project, most=5) for _ in range(3)] == [["b1"], ["b2"], []]
+
+
+def test_a_night_whose_ticks_have_no_time_comes_to_the_batches_after_those_that_are_up_to_date(
+    finished: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished.write("b2")
+    finished.launch("b2")
+    assert finished.work_tonight().unexamined == set()
+    finished.resources.layout.table("claims", "b2").unlink()
+    monkeypatch.setattr(schedules, "TICK_SECONDS", -1.0)
+    monkeypatch.setattr(base, "BATCHES_A_QUERY", 1)
+    works = [finished.work_tonight() for _ in range(2)]
+    assert [(list(work.due), work.unexamined) for work in works] == [([], {"b2"}), (["b2"], {"b1"})]
