@@ -159,7 +159,7 @@ def report_changed_batches(
     place: Corpus,
     batches: Sequence[str],
     most: int,
-    seconds: float = math.inf,
+    until: float = math.inf,
 ) -> set[str]:
     """Register the batches, and report those whose listing is another one than at their last report.
 
@@ -169,14 +169,13 @@ def report_changed_batches(
         place: the corpus.
         batches: their names, the most urgent first.
         most: how many of them are read.
-        seconds: time for reading them, which begins when all are listed.
+        until: time (monotonic) after which no further one is read.
 
     Returns:
         The batches whose present content is not reported: being copied, not readable, or left for later.
     """
     register_batches(instance, batches)
     listings = _listings(place, batches)
-    until = time.monotonic() + seconds
     reports = read_reports(instance, layout, batches, until)
     changed = [name for name in batches if reports.listing(name) != listings[name]]
     to_read = [name for name in changed if listings[name] is not None][:most]

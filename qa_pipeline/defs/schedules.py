@@ -108,7 +108,7 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     amounts = resources.settings.automation
     # half of the time: a night that only read would request nothing
     unreported = report_changed_batches(
-        instance, resources.layout, place, circle, amounts.max_examined, TICK_SECONDS / 2
+        instance, resources.layout, place, circle, amounts.max_examined, began + TICK_SECONDS / 2
     )
     busy = waiting_batches(resources) | running_batches(instance) | batches_of_night(instance, night)
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
