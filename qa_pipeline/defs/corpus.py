@@ -169,7 +169,8 @@ def report_changed_batches(
         place: the corpus.
         batches: their names, the most urgent first.
         most: how many of them are read.
-        until: time (monotonic) after which no further one is read.
+        until: time (monotonic) after which no further one is reported; half of what is left until then goes to
+            reading them.
 
     Returns:
         The batches whose present content is not reported: being copied, not readable, or left for later.
@@ -179,12 +180,18 @@ def report_changed_batches(
     reports = read_reports(instance, layout, batches, until)
     changed = [name for name in batches if reports.listing(name) != listings[name]]
     to_read = [name for name in changed if listings[name] is not None][:most]
-    contents = read_contents(instance, place, {name: listings[name] for name in to_read}, until=until)
-    for event in contents.events:
-        instance.report_runless_asset_event(event)
+    half = (time.monotonic() + until) / 2
+    contents = read_contents(instance, place, {name: listings[name] for name in to_read}, until=half)
+    reported = set[str]()
+    for batch, events in contents.changed.items():
+        if reported and time.monotonic() > until:
+            break
+        for event in events:
+            instance.report_runless_asset_event(event)
+        reported.add(batch)
     reports.note_same(contents.same)
     write_bytes(layout.listings, reports.model_dump_json().encode())
-    return set(changed) - contents.changed.keys() - contents.same.keys()
+    return set(changed) - reported - contents.same.keys()
 
 
 def _listings(place: Corpus, batches: Iterable[str]) -> dict[str, str | None]:

@@ -1,6 +1,7 @@
 """What one changed document of many costs: calls, seconds and files, against the run of all.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_changed [--batches 20] [--documents 50] [--nights 0]
+        [--latency 1]
 
 Prints one JSON line. Generated batches run with the loopback server as the hosted model, each run a process
 of its own: all of them, then after one sentence of one document was changed, then unchanged. Before the
@@ -43,9 +44,11 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=50, help="of each batch")
     parser.add_argument("--sections", type=int, default=1, help="of each document")
     parser.add_argument("--nights", type=int, default=0, help="further runs, each after one change")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds until the server answers")
     parser.add_argument("--profile", type=Path)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, serving() as server:
+    latency = arguments.latency
+    with tempfile.TemporaryDirectory() as name, serving(latency=latency) as server:
         folder = Path(name)
         names = write_corpus(
             folder / "corpus",
@@ -73,6 +76,7 @@ def main() -> None:
         {
             "benchmark": "changed",
             "documents": arguments.batches * arguments.documents,
+            "latency": latency,
             "load": load_now(),
             "full": full,
             "changed": changed,
