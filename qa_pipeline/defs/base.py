@@ -89,9 +89,8 @@ PARTITION = "dagster/partition"
 BATCHES_A_QUERY = 500
 """Batches whose records are fetched at once: it bounds memory, and SQLite limits variables of a query."""
 
-TICK_SECONDS = 8.0
-"""Seconds after which a tick begins nothing further: Dagster ends it after 60, and a large corpus takes some
-to list before."""
+TICK_SECONDS = 12.0
+"""Seconds after which a tick begins nothing further: Dagster ends it after 60, and other sensors wait."""
 
 
 def parts_of(sequence: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -169,8 +169,8 @@ def report_changed_batches(
         place: the corpus.
         batches: their names, the most urgent first.
         most: how many of them are read.
-        until: time (monotonic) after which no further one is reported; half of what is left until then goes to
-            reading them.
+        until: time (monotonic) after which no further one is reported; half of what is left until then goes
+            to reading them.
 
     Returns:
         The batches whose present content is not reported: being copied, not readable, or left for later.
