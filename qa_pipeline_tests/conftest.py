@@ -40,6 +40,11 @@ def sealed_off() -> Iterator[None]:
     patch.undo()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of whole servers, which take minutes, first: so no worker ends alone with one."""
+    items.sort(key=lambda item: item.path.parent.name != "system")
+
+
 @pytest.fixture(scope="module")
 def one_faiss_thread() -> Iterator[None]:
     """Keep many small indexes from waiting for threads; no result depends on their number."""

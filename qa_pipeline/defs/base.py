@@ -89,7 +89,7 @@ PARTITION = "dagster/partition"
 BATCHES_A_QUERY = 500
 """Batches whose records are fetched at once: it bounds memory, and SQLite limits variables of a query."""
 
-TICK_SECONDS = 12.0
+TICK_SECONDS = 10.0
 """Seconds after which a tick begins nothing further: Dagster ends it after 60, and other sensors wait."""
 
 

@@ -5,6 +5,7 @@ long a step may work (workers, time limits, caps) are left out, or raising a cap
 """
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from importlib import metadata
 from operator import attrgetter
 from typing import cast
@@ -49,6 +50,7 @@ def code_version(step: str, settings: Settings) -> str:
     return f"{_package_version()}-{hash_json(resources)[:12]}"
 
 
+@cache
 def _package_version() -> str:
     try:
         return metadata.version("qa-pipeline")
