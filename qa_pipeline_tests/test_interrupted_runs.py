@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from qa_pipeline.cli.exit_codes import FAILED, OK
+from qa_pipeline_tests.defs.project import instance_at
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
 pytestmark = pytest.mark.slow
@@ -42,7 +44,7 @@ def write_without_room(file, content):
 
 if mishap == "no room":
     storage._write_synced = write_without_room
-app(["run", corpus, "--out", out, "--accept-unjudged"])
+app(["run", corpus, "--out", out, "--accept-unjudged", *sys.argv[5:]])
 """
 
 
@@ -61,9 +63,12 @@ def undisturbed(workspace: Workspace, tmp_path: Path) -> dict[str, str]:
     return calm.contents()
 
 
-def start(workspace: Workspace, mishap: str = "none", number: int = 0) -> "subprocess.Popen[str]":
+def start(
+    workspace: Workspace, mishap: str = "none", number: int = 0, options: Sequence[str] = ()
+) -> "subprocess.Popen[str]":
+    corpus, out = str(workspace.corpus), str(workspace.out)
     return subprocess.Popen(
-        [sys.executable, "-c", PROCESS, str(workspace.corpus), str(workspace.out), mishap, str(number)],
+        [sys.executable, "-c", PROCESS, corpus, out, mishap, str(number), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -108,11 +113,18 @@ def test_a_disk_without_room_is_named_and_what_stood_before_stays(
     assert workspace.contents() == undisturbed
 
 
+@pytest.mark.parametrize("options", [(), ("--dagster",)])
 def test_two_runs_over_the_same_batches_at_once_end_as_one(
-    workspace: Workspace, undisturbed: dict[str, str]
+    workspace: Workspace,
+    undisturbed: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
 ) -> None:
-    twins = [start(workspace), start(workspace)]
-    for twin in twins:
-        told, _ = twin.communicate()
-        assert twin.returncode == OK, told
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    with instance_at(tmp_path / "dagster"):
+        twins = [start(workspace), start(workspace, options=options)]
+        for twin in twins:
+            told, _ = twin.communicate()
+            assert twin.returncode == OK, told
     assert workspace.contents() == undisturbed

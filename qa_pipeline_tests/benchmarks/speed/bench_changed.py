@@ -1,7 +1,7 @@
 """What one changed document of many costs: calls, seconds and files, against the run of all.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_changed [--batches 20] [--documents 50] [--nights 0]
-        [--latency 1]
+        [--latency 0.5] [--workers 5]
 
 Prints one JSON line. Generated batches run with the loopback server as the hosted model, each run a process
 of its own: all of them, then after one sentence of one document was changed, then unchanged. Before the
@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--sections", type=int, default=1, help="of each document")
     parser.add_argument("--nights", type=int, default=0, help="further runs, each after one change")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds until the server answers")
+    parser.add_argument("--workers", type=int, default=5, help="calls in flight")
     parser.add_argument("--profile", type=Path)
     arguments = parser.parse_args()
     latency = arguments.latency
@@ -57,9 +58,9 @@ def main() -> None:
             sections=arguments.sections,
             pairs=0,
         )
-        run = _Runs(folder, server)
+        run = _Runs(folder, server, arguments.workers)
         full = run.measured()
-        decisions = _decide(folder, server)
+        decisions = _decide(folder, server, arguments.workers)
         run.measured()  # which takes the decisions into the verdicts
         other = names.pop(len(names) // 2)
         accepted = _accepted_by_people(folder / "out", names)
@@ -77,6 +78,7 @@ def main() -> None:
             "benchmark": "changed",
             "documents": arguments.batches * arguments.documents,
             "latency": latency,
+            "workers": arguments.workers,
             "load": load_now(),
             "full": full,
             "changed": changed,
@@ -96,8 +98,8 @@ def main() -> None:
 class _Runs:
     """Runs of one corpus into one output folder."""
 
-    def __init__(self, folder: Path, server: Served) -> None:
-        self._folder, self._server = folder, server
+    def __init__(self, folder: Path, server: Served, workers: int) -> None:
+        self._folder, self._server, self._workers = folder, server, workers
         self._calls = 0
         self._roles: Counter[str] = Counter()
         self._files: dict[str, str] = {}
@@ -108,6 +110,7 @@ class _Runs:
         _command(
             self._folder,
             self._server,
+            self._workers,
             ["run", str(self._folder / "corpus"), "--provider", "gemini", "--json"],
             profile,
         )
@@ -127,7 +130,9 @@ class _Runs:
         return result
 
 
-def _command(folder: Path, server: Served, words: Sequence[str], profile: Path | None = None) -> None:
+def _command(
+    folder: Path, server: Served, workers: int, words: Sequence[str], profile: Path | None = None
+) -> None:
     program: tuple[str, ...] = ("-c", COMMAND)
     if profile:
         file = folder / "start.py"
@@ -139,7 +144,7 @@ def _command(folder: Path, server: Served, words: Sequence[str], profile: Path |
             **os.environ,
             "GEMINI_API_KEY": server.key,
             "QA_PIPELINE_LLM__BASE_URL": server.url,
-            "QA_PIPELINE_LLM__WORKERS": "32",
+            "QA_PIPELINE_LLM__WORKERS": str(workers),
             "QA_PIPELINE_QUALITY__MIN_PASS_RATE": "0",  # a batch that a gate blocks is run every time
         },
         stdout=subprocess.PIPE,
@@ -147,15 +152,15 @@ def _command(folder: Path, server: Served, words: Sequence[str], profile: Path |
     )
 
 
-def _decide(folder: Path, server: Served) -> int:
+def _decide(folder: Path, server: Served, workers: int) -> int:
     """Accept a pair that waits for a person in each batch; return how many there are."""
     template, file = folder / "waiting.jsonl", folder / "decided.jsonl"
-    _command(folder, server, ["decide", "--template", str(template)])
+    _command(folder, server, workers, ["decide", "--template", str(template)])
     rows = [json.loads(line) for line in template.read_text(encoding="utf-8").splitlines()]
     chosen = {row["batch"]: row for row in reversed(rows)}.values()
     lines = [json.dumps({**row, "decision": "accepted", "who": "bench"}) for row in chosen]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    _command(folder, server, ["decide", str(file)])
+    _command(folder, server, workers, ["decide", str(file)])
     return len(lines)
 
 
