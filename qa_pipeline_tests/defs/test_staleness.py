@@ -13,10 +13,13 @@ import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.withdrawals import note_gate, withdrawn_batches
-from qa_pipeline.defs import checks
+from qa_pipeline.defs import checks, staleness
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 from qa_pipeline.pipeline import versions
+from qa_pipeline.settings.location import output_folder
+from qa_pipeline.storage import files
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.curation.withdrawal_corpus import published
@@ -247,3 +250,29 @@ def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decide
     assert project.build("b1").success
     assert published(project.resources.layout) == {"b1": 1}
     assert requested(project) == {}
+
+
+def test_files_of_many_batches_on_an_object_store_are_listed_once_and_those_of_few_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pattern = output_folder("memory://versions/out") / "tables" / "pairs" / "batch.parquet"
+    names = [f"b{number}" for number in range(40)]
+    for name in names[:30]:
+        write_bytes(pattern.with_name(f"{name}.parquet"), name.encode())
+    sizes = {name: len(name) for name in names[:30]}
+    listed = []
+
+    def versions_in(folder: Path, suffix: str) -> dict[str, Any]:
+        listed.append(folder)
+        return files.versions_in(folder, suffix)
+
+    def sizes_of(batches: list[str]) -> dict[str, int]:
+        looked_up = staleness._versions(pattern, batches, listings)
+        return {name: version[1] for name in batches if (version := looked_up.get(name))}
+
+    monkeypatch.setattr(staleness, "versions_in", versions_in)
+    listings: dict[Path, dict[str, Any]] = {}
+    assert sizes_of(names[28:32]) == {name: sizes[name] for name in names[28:30]}
+    assert listed == []
+    assert sizes_of(names) == sizes_of(names) == sizes
+    assert listed == [pattern.parent]
