@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, ViewportSize, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 WIDE, NARROW = ViewportSize(width=1400, height=900), ViewportSize(width=360, height=740)
+LONGEST_WAIT = 180_000.0
+"""Milliseconds after which what a page should show is given up: only for what hangs, on a busy machine too."""
 _SERIOUS = {"serious", "critical"}
 
 
@@ -18,6 +20,7 @@ def chromium() -> Iterator[Browser]:
     """Debian's Chromium; a machine without it fails the tests, and skips none."""
     if not CHROMIUM.is_file():
         pytest.fail(f"{CHROMIUM} is missing: apt-get install chromium, as .ci/run does")
+    expect.set_options(timeout=LONGEST_WAIT)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM)
         yield browser
@@ -39,6 +42,7 @@ def person(browser: Browser, address: str) -> Iterator[Page]:
         dialog.dismiss()
 
     context = browser.new_context(viewport=WIDE)
+    context.set_default_timeout(LONGEST_WAIT)
     page = context.new_page()
     page.on("console", note)
     page.on("dialog", refuse)
