@@ -16,13 +16,11 @@ from qa_pipeline.publishing.release import publish_release
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.system.browser import person
-from qa_pipeline_tests.system.servers import LIMIT, LOCATION, Servers
+from qa_pipeline_tests.system.servers import LOCATION, Servers
 from qa_pipeline_tests.system.test_backfill import ended
 
 pytestmark = pytest.mark.slow
 
-MOST_WAITED = LIMIT * 1000
-"""Milliseconds, as the browser counts."""
 BLOCKING = ("conservation", "fabricated_citations", "pass_rate", "proof", "schema", "unique_ids")
 
 
@@ -34,7 +32,6 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
     project.write("b1")
     project.write("b2", GUIDE.format(name="b2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
     with servers.webserver(), servers.daemon(), person(browser, servers.address) as page:
-        page.set_default_timeout(MOST_WAITED)
         with dg.DagsterInstance.from_config(str(servers.home)) as instance:
             servers.wait(
                 lambda: instance.get_materialized_partitions(CORPUS) == {"b1", "b2"},
@@ -73,7 +70,7 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
 def build_many(page: Page, servers: Servers) -> None:
     """Launch the job that builds all batches with the configuration that its launchpad shows."""
     page.goto(f"{servers.address}/locations/{LOCATION}/jobs/build_batches/playground")
-    expect(page.get_by_text("force").first).to_be_visible(timeout=MOST_WAITED)
+    expect(page.get_by_text("force").first).to_be_visible()
     page.get_by_role("button", name="Launch Run").click()
 
 
@@ -94,22 +91,22 @@ def expect_passed_checks(page: Page, servers: Servers) -> None:
     page.goto(f"{servers.address}/assets/verdicts?view=checks")
     for name in BLOCKING:
         check = page.locator("span", has=page.get_by_title(name, exact=True)).filter(has_text="Succeeded")
-        expect(check.first).to_be_visible(timeout=MOST_WAITED)
+        expect(check.first).to_be_visible()
     expect(page.get_by_title("warns_yield", exact=True)).to_be_visible()
 
 
 def expect_stale(page: Page, servers: Servers, batch: str) -> None:
     """Expect the page of a batch to say that what its documents were made from has changed."""
     page.goto(f"{servers.address}/assets/documents?view=partitions&partition={batch}")
-    expect(page.get_by_text("Unsynced").first).to_be_visible(timeout=MOST_WAITED)
+    expect(page.get_by_text("Unsynced").first).to_be_visible()
 
 
 def expect_rates_run_by_run(page: Page, servers: Servers, batch: str) -> None:
     """Expect the page of a batch to list its runs, this one and the one before."""
     page.goto(f"{servers.address}/assets/verdicts?view=partitions&partition={batch}")
     row = page.get_by_role("row").filter(has=page.get_by_text("over its runs", exact=True))
-    expect(row.first).to_contain_text("this run", timeout=MOST_WAITED)
-    expect(row.first).to_contain_text("-", timeout=MOST_WAITED)
+    expect(row.first).to_contain_text("this run")
+    expect(row.first).to_contain_text("-")
 
 
 def resting_on(pairs: pl.DataFrame, words: str) -> set[str]:

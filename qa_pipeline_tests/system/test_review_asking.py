@@ -31,8 +31,6 @@ PAGES = (
 MADE_UP = "It was made in Sweden by hand."
 QUESTION = "When does the safety valve open?"
 REFUSAL = "This information is not available in the knowledge base."
-PATIENCE = 120_000
-"""Milliseconds that an answer may take: the first one waits for models to load, on a busy machine."""
 
 
 def upload(page: Page, origin: str) -> None:
@@ -41,7 +39,7 @@ def upload(page: Page, origin: str) -> None:
     manual = {"name": "manual.pdf", "mimeType": "application/pdf", "buffer": pdf_bytes(*PAGES)}
     page.get_by_label("Document", exact=True).set_input_files(manual)  # type: ignore[arg-type]
     page.get_by_role("button", name="Read it").click()
-    page.get_by_role("link", name="Ask it").click(timeout=PATIENCE)
+    page.get_by_role("link", name="Ask it").click()
 
 
 def ask(page: Page, question: str) -> Locator:
@@ -51,7 +49,7 @@ def ask(page: Page, question: str) -> Locator:
     page.get_by_label("Question").fill(question)
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(question)
-    expect(page.locator("#job:not([data-more])")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#job:not([data-more])")).to_be_visible()
     return page.locator("#job")
 
 
@@ -141,7 +139,6 @@ def test_an_upload_of_300_megabytes_is_refused_in_one_sentence(ada: Page, tmp_pa
     ada.get_by_role("button", name="Read it").click()
     expect(ada.get_by_role("main")).to_contain_text(
         re.compile(r"What was sent has 300,\d{3},\d{3} bytes, and at most 50,000,000 are read"),
-        timeout=PATIENCE,
     )
     ada.go_back()
 
