@@ -84,7 +84,8 @@ class Work:
     unexamined: set[str] = field(default_factory=set)
 
     def note(self, batch: str, finding: Finding) -> None:
-        """Add what was found about a batch."""
+        """Add what was found about a batch, which is examined now."""
+        self.unexamined.discard(batch)
         if finding.due:
             self.due[batch] = finding.due
         if finding.blocked:
@@ -163,9 +164,8 @@ def remembered_work(
             name: finding.model_copy(update={"basis": bases[name]}) for name, finding in examined.items()
         }
         most, learned = most - len(examined), learned or bool(examined)
-        work.unexamined -= {*part} - ({*changed} - examined.keys())
         for name in part:
-            if name not in work.unexamined:
+            if name in remembered and remembered[name].basis == bases[name]:
                 work.note(name, remembered[name])
         if len(work.due) >= enough or time.monotonic() > until:
             break
