@@ -15,7 +15,7 @@ FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
-.PHONY: help install demo check test test-system test-laws bench layers lint types format ui serve-fake clean
+.PHONY: help install demo check test test-system test-processes test-laws bench layers lint types format ui serve-fake clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,8 +54,11 @@ bench: $(VENV)/installed  ## list the benchmarks and what each measures
 test: layers lint types  ## lint, types and the tests that start no processes
 	$(PYTEST) -m "not slow" --durations=30
 
-test-system: $(VENV)/installed  ## the tests marked slow: processes, signals, Postgres, a webserver with daemon and run workers
-	$(PYTEST) -m slow --durations=30
+test-system: $(VENV)/installed  ## whole servers: a browser, Dagster as deployed, Postgres, S3, Ray, and kills of them
+	$(PYTEST) -m slow --durations=30 $(T)/system
+
+test-processes: $(VENV)/installed  ## programs that run beside each other, are stopped or killed; the tutorial and the notebook
+	$(PYTEST) -m slow --durations=30 --ignore=$(T)/system
 
 test-laws: $(VENV)/installed  ## the laws alone, on twenty times as many examples; for the night
 	$(PYTEST) -m hypothesis --hypothesis-profile=laws --durations=30

@@ -41,8 +41,8 @@ def sealed_off() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of whole servers, which take minutes, first: so no worker ends alone with one."""
-    items.sort(key=lambda item: item.path.parent.name != "system")
+    """Put tests with a limit of their own, which take minutes, first: so no worker ends alone with one."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
 @pytest.fixture(scope="module")

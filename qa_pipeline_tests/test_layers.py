@@ -38,11 +38,12 @@ WHO_KNOWS_THE_TABLES = {
 END_TO_END = {
     "test_accounted_text", "test_bad_input", "test_bad_replies", "test_conftest", "test_corpus_places",
     "test_deploy", "test_deploy_production", "test_docs", "test_fake_server", "test_hosted_bad_input",
-    "test_interrupted_runs", "test_layers", "test_output_places", "test_overlapping_chunks", "test_patterns",
-    "test_plain_english", "test_prompt_safety", "test_readme", "test_signals", "test_unsuitable_texts",
+    "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places", "test_overlapping_chunks",
+    "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_signals",
+    "test_tutorial", "test_unsuitable_texts",
     "api.test_python_page", "publishing.test_examples", "publishing.test_trainers",
-    "system.test_backfill", "system.test_deployment", "system.test_kills", "system.test_notebook",
-    "system.test_object_store", "system.test_ray", "system.test_tutorial",
+    "system.test_backfill", "system.test_deployment", "system.test_kills",
+    "system.test_object_store", "system.test_ray",
     "system.test_review", "system.test_review_asking", "system.test_dagster_ui", "fake_server.test_commands",
 }  # fmt: skip
 """Test files about no single module: whole runs, the repository, and what the tests themselves use."""

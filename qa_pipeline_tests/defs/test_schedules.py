@@ -96,8 +96,8 @@ def start(project: Project, most: int = 500, begun: int = 500) -> list[str]:
     ("due", "most", "each"),
     [
         *((due, 2, each) for due in (0, 1, 2, 5) for each in (1, 2)),
-        pytest.param(150, 60, 1, marks=pytest.mark.slow),
-        pytest.param(150, 6, 10, marks=pytest.mark.slow),
+        (20, 8, 1),
+        (20, 1, 8),
     ],
 )
 def test_ticks_request_each_due_batch_once_and_so_many_at_a_time(

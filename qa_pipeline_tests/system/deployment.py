@@ -15,25 +15,34 @@ import yaml
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline_tests.defs.project import GUIDE
 from qa_pipeline_tests.llm.postgres_server import Server
-from qa_pipeline_tests.system.servers import Servers, free_port
+from qa_pipeline_tests.system.servers import Servers, accepts, free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
 NAMES = [*STAGES, "exports"]
+HASHED = "qa_pipeline_tests.system.hashed_location"
+"""The shipped code location without the embedding model, whose import takes a run twelve seconds."""
 BINARIES = Path(sys.executable).parent
 
 
 class Deployment(Servers):
     """Everything below a folder but Postgres, which is the test's."""
 
-    def __init__(self, folder: Path, postgres: Server, launcher: str = "code-server") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        postgres: Server,
+        launcher: str = "code-server",
+        location: str = "qa_pipeline.definitions",
+    ) -> None:
         super().__init__(folder)
         self.database = postgres.new_database()
         (folder / "logs").mkdir()
         parts = ("dagster-production", f"run-launcher-{launcher}")
         instance = "".join((DEPLOY / f"{part}.yaml").read_text(encoding="utf-8") for part in parts)
         (self.home / "dagster.yaml").write_text(instance, encoding="utf-8")
-        self.code_port, self.review_port = free_port(), free_port()
+        self.review_port = free_port()
+        self._ports = {"code": self.code_port, "webserver": self.port, "review": self.review_port}
         self._here = {
             "/corpora": folder / "corpus",
             "/data": folder / "out",
@@ -43,6 +52,7 @@ class Deployment(Servers):
             "postgres": "127.0.0.1",
             "code": "127.0.0.1",
             "dagster": "qa",
+            "qa_pipeline.definitions": location,
             "5432": postgres.port,
             "4000": self.code_port,
             "3000": self.port,
@@ -95,6 +105,9 @@ class Deployment(Servers):
             ) as process,
         ):
             try:
+                # a health check is a process of two seconds: none before there is somebody to ask
+                if name in self._ports:
+                    self.wait(lambda: accepts(self._ports[name]), f"{name} listens")
                 self.wait(lambda: self.is_healthy(name), f"{name} is healthy")
                 yield process
             finally:

@@ -26,7 +26,7 @@ import psycopg
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import Server
 from qa_pipeline_tests.support.servers import ChatServer
-from qa_pipeline_tests.system.deployment import NAMES, Deployment
+from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
 
 WORKERS = 2
 """Requests that a run has in flight at once."""
@@ -39,7 +39,6 @@ LONGEST_END = 120.0
 LATENCY = 0.5
 LOOKS_APART = 5.0
 """Seconds between two looks whether something must be launched again."""
-HASHED = "qa_pipeline_tests.system.hashed_location"
 ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
 _AWAY = (OSError, AssertionError, ValueError)
 _TORN = (pl.exceptions.PolarsError, ValueError)
@@ -196,7 +195,7 @@ class Target(Deployment):
     """A deployment whose services are killed and started again one by one."""
 
     def __init__(self, folder: Path, postgres: Server, models: ChatServer, batches: Sequence[str]) -> None:
-        super().__init__(folder, postgres)
+        super().__init__(folder, postgres, location=HASHED)
         self.postgres, self.models, self.batches = postgres, models, batches
         for batch in batches:
             self.write(batch)
@@ -205,7 +204,6 @@ class Target(Deployment):
         quicker = shipped.replace("poll_interval_seconds: 30", "poll_interval_seconds: 2")
         assert quicker != shipped
         instance.write_text(quicker, encoding="utf-8")
-        self._here["qa_pipeline.definitions"] = HASHED
         self.changes = hosted(models)
         self.services: dict[str, Popen[bytes]] = {}
         self.current, self.launches = "", 0

@@ -47,15 +47,21 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
+def accepts(port: int) -> bool:
+    """Whether somebody listens on a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Servers:
-    """One instance, its webserver, and a daemon that can be stopped and started."""
+    """One instance, its webserver with a code server, and a daemon that can be stopped and started."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.home = folder / "dagster"
         self.home.mkdir()
         shutil.copy(DAGSTER_YAML, self.home / "dagster.yaml")
-        self.port = free_port()
+        self.port, self.code_port = free_port(), free_port()
 
     @property
     def address(self) -> str:
@@ -69,26 +75,39 @@ class Servers:
             "DAGSTER_HOME": str(self.home),
             "SYSTEM_TEST_FOLDER": str(self.folder),
         }
-        command = [sys.executable, "-m", module, *arguments, "-m", LOCATION]
         with (
             (self.folder / f"{module}.log").open("ab") as log,
-            subprocess.Popen(command, stdout=log, stderr=log, env=environment) as process,
+            subprocess.Popen(
+                [sys.executable, "-m", module, *arguments], stdout=log, stderr=log, env=environment
+            ) as process,
         ):
             try:
                 yield process
             finally:
                 process.terminate()
 
+    @property
+    def workspace(self) -> str:
+        """A file that names the code server, which webserver and daemon share: each would import its own."""
+        file = self.folder / "workspace.yaml"
+        location = {"host": "127.0.0.1", "port": self.code_port, "location_name": LOCATION}
+        file.write_text(json.dumps({"load_from": [{"grpc_server": location}]}), encoding="utf-8")
+        return str(file)
+
     @contextmanager
     def webserver(self) -> Iterator[None]:
-        """The webserver, once it answers."""
-        with self.running("dagster_webserver", "-h", "127.0.0.1", "-p", str(self.port)):
-            self.wait(self._answers, "the webserver answers")
-            yield
+        """The webserver with the code server, once it answers."""
+        code = ("api", "grpc", "-h", "127.0.0.1", "-p", str(self.code_port), "-m", LOCATION)
+        web = ("-h", "127.0.0.1", "-p", str(self.port), "-w", self.workspace)
+        with self.running("dagster", *code):
+            self.wait(lambda: accepts(self.code_port), "the code server listens")
+            with self.running("dagster_webserver", *web):
+                self.wait(self._answers, "the webserver answers")
+                yield
 
     def daemon(self) -> Any:
-        """The daemon."""
-        return self.running("dagster._daemon", "run")
+        """The daemon, for as long as the webserver is there."""
+        return self.running("dagster._daemon", "run", "-w", self.workspace)
 
     def _answers(self) -> bool:
         try:

@@ -1,7 +1,4 @@
-"""A webserver, a daemon and run workers as they are deployed, on loopback with a SQLite instance.
-
-Takes minutes, so it is apart from the other tests: `make test-system`. Every wait is for a condition.
-"""
+"""A webserver, a daemon and run workers as they are deployed, on loopback with a SQLite instance."""
 
 from pathlib import Path
 

@@ -5,7 +5,6 @@ Processes, commands, settings and health checks are those of the file; addresses
 
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import urllib.error
@@ -19,7 +18,7 @@ import pytest
 
 from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.deployment import COMPOSE, DEPLOY, NAMES, Deployment
-from qa_pipeline_tests.system.servers import free_port
+from qa_pipeline_tests.system.servers import accepts, free_port
 
 pytestmark = pytest.mark.slow
 
@@ -112,8 +111,3 @@ def proxy(deployment: Deployment) -> Iterator[Callable[[str | None], int]]:
         deployment.wait(lambda: accepts(port), "the proxy listens")
         yield ask
         process.terminate()
-
-
-def accepts(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import running_server
 from qa_pipeline_tests.support.servers import ChatServer
-from qa_pipeline_tests.system.deployment import NAMES, Deployment
+from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.ray_nodes import two_nodes
 
 pytestmark = pytest.mark.slow
@@ -37,22 +38,19 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
         settings = {
             "llm": {"provider": "openai", "base_url": models.url, "model": "m", "workers": WORKERS},
             "quality": {"min_pass_rate": 0.0},
-            # The last digits of a vector move with what is computed beside it where numbers are rounded to
-            # bfloat16 or threads share a sum, and both batches have the same sentences.
-            "embedding": {"precision": "float32"},
         }
         file = tmp_path / "qa_pipeline.yaml"
         file.write_text(yaml.safe_dump(settings))
         shared = {"QA_PIPELINE_SETTINGS": str(file), "OPENAI_API_KEY": str(models.key)}
         shared["QA_PIPELINE_CACHE"] = str(tmp_path / "cache")
 
-        deployment = Deployment(tmp_path, postgres, "ray")
+        deployment = Deployment(tmp_path, postgres, "ray", HASHED)
         for batch in ("b1", "b2"):
             deployment.write(batch)
-        alone = deployment.environment(**shared, OMP_NUM_THREADS="1")  # as Ray sets it for one processor
-        del alone["QA_PIPELINE_LLM__STORE__URL"], alone["QA_PIPELINE_CACHE"]
         one = tmp_path / "one"
-        deployment.run("qa-pipeline", "run", tmp_path / "corpus", "--out", one, environment=alone)
+        alone = deployment.environment(**shared, QA_PIPELINE_OUT=str(one))
+        del alone["QA_PIPELINE_LLM__STORE__URL"], alone["QA_PIPELINE_CACHE"]
+        deployment.run(sys.executable, "-m", HASHED, environment=alone)
         needed = models.stats.answered
 
         with two_nodes(tmp_path / "ray.log") as (address, first, second):

@@ -11,7 +11,7 @@ from qa_pipeline_tests.support.page_blocks import blocks, missing_lines, run_blo
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 

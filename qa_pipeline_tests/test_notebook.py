@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "examples" / "first_look.ipynb"
 
 
