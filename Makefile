@@ -79,4 +79,4 @@ format: $(VENV)/installed  ## format the code and let ruff fix what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove the outputs of the demo, not the sample corpus
-	rm -rf data/tables data/indexes data/exports data/cache data/dagster data/settings
+	rm -rf data/tables data/indexes data/exports data/cache data/dagster data/origins data/settings

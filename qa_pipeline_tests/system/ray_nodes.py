@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,33 +58,38 @@ def _descendants(parent: int) -> dict[int, str]:
 
 
 @contextmanager
-def two_nodes(log: Path) -> Iterator[tuple[str, Node, Node]]:
-    """The address of the cluster's jobs, and its nodes, each with one processor to give."""
+def two_nodes(
+    log: Path, environments: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+) -> Iterator[tuple[str, Node, Node]]:
+    """The address of the cluster's jobs, and its nodes, each with one processor to give.
+
+    What is in an environment is so on that machine alone.
+    """
     place = tempfile.mkdtemp(prefix="ray-")  # sockets in it have no room for a longer path
     gcs, jobs = free_port(), free_port()
     head = ["--head", f"--port={gcs}", f"--dashboard-host={HEAD}", f"--dashboard-port={jobs}"]
     head += [f"--ray-client-server-port={free_port()}", f"--temp-dir={place}"]
     try:
-        with _node(log, HEAD, *head) as first:
+        with _node(log, environments[0], HEAD, *head) as first:
             address = f"http://{HEAD}:{jobs}"
             _wait_for(address)
-            with _node(log, SECOND, f"--address={HEAD}:{gcs}") as second:
+            with _node(log, environments[1], SECOND, f"--address={HEAD}:{gcs}") as second:
                 yield address, first, second
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
 @contextmanager
-def _node(log: Path, address: str, *options: str) -> Iterator[Node]:
+def _node(log: Path, environment: Mapping[str, str], address: str, *options: str) -> Iterator[Node]:
     common = ["--num-cpus=1", "--object-store-memory=80000000", "--disable-usage-stats", "--block"]
     ports = [f"--dashboard-agent-listen-port={free_port()}", f"--node-ip-address={address}"]
     command = [_RAY, "start", *options, *common, *ports]
     with log.open("ab") as output:
-        process = next(
-            process
-            for process in (subprocess.Popen(command, stdout=output, stderr=output) for _ in range(TRIES))
-            if _stands(process, log)
+        tries = (
+            subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **environment})
+            for _ in range(TRIES)
         )
+        process = next(process for process in tries if _stands(process, log))
     node = Node(process)
     try:
         yield node

@@ -1,4 +1,4 @@
-"""Runs as jobs of two Ray nodes that share Postgres and a folder, one of which dies in the middle."""
+"""Runs as jobs of two Ray nodes that share Postgres and an object store, one of which dies in the middle."""
 
 import os
 import signal
@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from qa_pipeline.settings.location import output_folder
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import running_server
+from qa_pipeline_tests.support.object_store import BUCKET, access, seaweedfs
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.ray_nodes import two_nodes
@@ -24,17 +27,22 @@ def tables(out: Path) -> dict[str, bytes]:
     """The bytes of all tables, but for the calls: they say which run paid, and that is who came first."""
     files = (out / "tables").rglob("*.parquet")
     return {
-        file.relative_to(out).as_posix(): file.read_bytes()
-        for file in files
-        if file.parent.name != "llm_calls"
+        str(file.relative_to(out)): file.read_bytes() for file in files if file.parent.name != "llm_calls"
     }
 
 
 @pytest.mark.timeout(3600)
 def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_its_run_outlives_it(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ChatServer(plan=ServerPlan(latency=1.0)) as models, running_server() as postgres:
+    (tmp_path / "store").mkdir()
+    with (
+        ChatServer(plan=ServerPlan(latency=1.0)) as models,
+        running_server() as postgres,
+        seaweedfs(tmp_path / "store") as store,
+    ):
+        for name, value in access(store).items():  # of each machine, and of whoever looks
+            monkeypatch.setenv(name, value)
         settings = {
             "llm": {"provider": "openai", "base_url": models.url, "model": "m", "workers": WORKERS},
             "quality": {"min_pass_rate": 0.0},
@@ -42,19 +50,25 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
         file = tmp_path / "qa_pipeline.yaml"
         file.write_text(yaml.safe_dump(settings))
         shared = {"QA_PIPELINE_SETTINGS": str(file), "OPENAI_API_KEY": str(models.key)}
-        shared["QA_PIPELINE_CACHE"] = str(tmp_path / "cache")
+        shared["QA_PIPELINE_OUT"] = f"s3://{BUCKET}/out"
+        caches = [{"QA_PIPELINE_CACHE": str(tmp_path / place)} for place in ("here", "first", "second")]
 
         deployment = Deployment(tmp_path, postgres, "ray", HASHED)
         for batch in ("b1", "b2"):
             deployment.write(batch)
         one = tmp_path / "one"
-        alone = deployment.environment(**shared, QA_PIPELINE_OUT=str(one))
-        del alone["QA_PIPELINE_LLM__STORE__URL"], alone["QA_PIPELINE_CACHE"]
+        alone = deployment.environment(**shared | {"QA_PIPELINE_OUT": str(one)})
+        del alone["QA_PIPELINE_LLM__STORE__URL"]
         deployment.run(sys.executable, "-m", HASHED, environment=alone)
         needed = models.stats.answered
 
-        with two_nodes(tmp_path / "ray.log") as (address, first, second):
-            shared["RAY_JOBS_ADDRESS"] = address
+        instance = deployment.home / "dagster.yaml"
+        shipped = instance.read_text(encoding="utf-8")
+        with_own_caches = shipped.replace("        - QA_PIPELINE_CACHE\n", "")
+        assert with_own_caches != shipped
+        instance.write_text(with_own_caches, encoding="utf-8")
+        with two_nodes(tmp_path / "ray.log", (caches[1], caches[2])) as (address, first, second):
+            shared |= {"RAY_JOBS_ADDRESS": address, **caches[0]}
             with (
                 deployment.service("code", **shared),
                 deployment.service("daemon", **shared),
@@ -64,9 +78,12 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
                     lambda: deployment.registered() == {"b1", "b2"}, "the sensor registers batches"
                 )
                 deployment.backfill(NAMES, ["b1", "b2"])
-                vectors = tmp_path / "out" / "tables" / "embeddings"
+                out = output_folder(shared["QA_PIPELINE_OUT"])
                 deployment.wait(
-                    lambda: bool(first.workers() and second.workers()) and len(list(vectors.glob("*"))) == 2,
+                    lambda: (
+                        bool(first.workers() and second.workers())
+                        and len(Layout(out).tables("embeddings")) == 2
+                    ),
                     "each machine has a run that asks models",
                 )
                 orphan = second.workers()
@@ -79,7 +96,7 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
                 # the orphan tells of its own run that it ended well, after that was taken for lost
                 deployment.wait(lambda: are_made(deployment.runs()), "every batch is made")
                 deployment.wait(lambda: not any(is_alive(process) for process in orphan), "the orphan ends")
-        assert tables(tmp_path / "out") == tables(one)
+        assert tables(out) == tables(one)
         assert needed <= models.stats.answered - needed <= needed + WORKERS
 
 
