@@ -15,6 +15,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Self
 
+import fsspec
+import pytest
+
 BUCKET = "qa-pipeline"
 SECRET = "planted-secret"
 _RIGHTS = {
@@ -39,6 +42,13 @@ def access(url: str, key: str = "owner") -> dict[str, str]:
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ALLOW_HTTP": "true",
     }
+
+
+def reach(monkeypatch: pytest.MonkeyPatch, url: str, key: str = "owner") -> None:
+    """Let this process and those that it starts reach the store, not one that an earlier test reached."""
+    for name, value in access(url, key).items():
+        monkeypatch.setenv(name, value)
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
 @contextmanager

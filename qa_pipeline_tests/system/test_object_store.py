@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import botocore.auth
-import fsspec
 import polars as pl
 import pytest
 
@@ -22,7 +21,7 @@ from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import object_stores
 from qa_pipeline.storage.files import delete
 from qa_pipeline_tests.end_to_end import Ran, invoke, new_workspace
-from qa_pipeline_tests.support.object_store import BUCKET, Proxy, access, seaweedfs
+from qa_pipeline_tests.support.object_store import BUCKET, Proxy, reach, seaweedfs
 
 pytestmark = pytest.mark.slow
 
@@ -42,12 +41,6 @@ def owner(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     new_workspace(tmp_path / "unused", monkeypatch)
     monkeypatch.setenv("QA_PIPELINE_CACHE", str(tmp_path / "cache"))
     reach(monkeypatch, server)
-
-
-def reach(monkeypatch: pytest.MonkeyPatch, url: str, key: str = "owner") -> None:
-    for name, value in access(url, key).items():
-        monkeypatch.setenv(name, value)
-    fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
 def contents(out: Path) -> dict[str, bytes]:

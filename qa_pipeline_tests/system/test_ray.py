@@ -12,7 +12,7 @@ from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import running_server
-from qa_pipeline_tests.support.object_store import BUCKET, access, seaweedfs
+from qa_pipeline_tests.support.object_store import BUCKET, reach, seaweedfs
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.ray_nodes import two_nodes
@@ -41,8 +41,7 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
         running_server() as postgres,
         seaweedfs(tmp_path / "store") as store,
     ):
-        for name, value in access(store).items():  # of each machine, and of whoever looks
-            monkeypatch.setenv(name, value)
+        reach(monkeypatch, store)  # from each machine, and from here
         settings = {
             "llm": {"provider": "openai", "base_url": models.url, "model": "m", "workers": WORKERS},
             "quality": {"min_pass_rate": 0.0},
