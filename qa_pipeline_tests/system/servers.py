@@ -62,6 +62,7 @@ class Servers:
         self.home.mkdir()
         shutil.copy(DAGSTER_YAML, self.home / "dagster.yaml")
         self.port, self.code_port = free_port(), free_port()
+        self._workspace = folder / "workspace.yaml"
 
     @property
     def address(self) -> str:
@@ -86,19 +87,13 @@ class Servers:
             finally:
                 process.terminate()
 
-    @property
-    def workspace(self) -> str:
-        """A file that names the code server, which webserver and daemon share: each would import its own."""
-        file = self.folder / "workspace.yaml"
-        location = {"host": "127.0.0.1", "port": self.code_port, "location_name": LOCATION}
-        file.write_text(json.dumps({"load_from": [{"grpc_server": location}]}), encoding="utf-8")
-        return str(file)
-
     @contextmanager
     def webserver(self) -> Iterator[None]:
-        """The webserver with the code server, once it answers."""
+        """The webserver, once it answers, with a code server that the daemon shares."""
+        location = {"host": "127.0.0.1", "port": self.code_port, "location_name": LOCATION}
+        self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": location}]}), encoding="utf-8")
         code = ("api", "grpc", "-h", "127.0.0.1", "-p", str(self.code_port), "-m", LOCATION)
-        web = ("-h", "127.0.0.1", "-p", str(self.port), "-w", self.workspace)
+        web = ("-h", "127.0.0.1", "-p", str(self.port), "-w", str(self._workspace))
         with self.running("dagster", *code):
             self.wait(lambda: accepts(self.code_port), "the code server listens")
             with self.running("dagster_webserver", *web):
@@ -107,7 +102,7 @@ class Servers:
 
     def daemon(self) -> Any:
         """The daemon, for as long as the webserver is there."""
-        return self.running("dagster._daemon", "run", "-w", self.workspace)
+        return self.running("dagster._daemon", "run", "-w", str(self._workspace))
 
     def _answers(self) -> bool:
         try:
