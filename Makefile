@@ -54,8 +54,9 @@ bench: $(VENV)/installed  ## list the benchmarks and what each measures
 test: layers lint types  ## lint, types and the tests that start no processes
 	$(PYTEST) -m "not slow" --durations=30
 
+# a file shares its servers among its tests, so all of it runs in one process
 test-system: $(VENV)/installed  ## whole servers: a browser, Dagster as deployed, Postgres, S3, Ray, and kills of them
-	$(PYTEST) -m slow --durations=30 $(T)/system
+	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder $(T)/system
 
 test-processes: $(VENV)/installed  ## programs that run beside each other, are stopped or killed; the tutorial and the notebook
 	$(PYTEST) -m slow --durations=30 --ignore=$(T)/system

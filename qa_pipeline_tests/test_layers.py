@@ -42,9 +42,9 @@ END_TO_END = {
     "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_signals",
     "test_tutorial", "test_unsuitable_texts",
     "api.test_python_page", "publishing.test_examples", "publishing.test_trainers",
-    "system.test_backfill", "system.test_deployment", "system.test_kills",
+    "system.test_deployment", "system.test_kills",
     "system.test_object_store", "system.test_ray",
-    "system.test_review", "system.test_review_asking", "system.test_dagster_ui", "fake_server.test_commands",
+    "system.test_review", "system.test_review_asking", "fake_server.test_commands",
 }  # fmt: skip
 """Test files about no single module: whole runs, the repository, and what the tests themselves use."""
 SOME = 8

@@ -13,8 +13,14 @@ _ENDS_WITHIN = 60.0
 _START = """
 import signal
 from qa_pipeline.cli import start
+{patch}
 signal.signal(signal.SIGINT, signal.default_int_handler)
 start()
+"""
+_HASHED = """
+from qa_pipeline.models import encoder
+from qa_pipeline_tests.fakes import HashEmbedder
+encoder.load_embedder = lambda *_: HashEmbedder()
 """
 
 
@@ -36,9 +42,19 @@ class ReviewServer:
 
 
 @contextmanager
-def review_server(out: Path, *options: str | Path, port: int = 0) -> Iterator[ReviewServer]:
-    """Serve an output folder until the context ends."""
-    command = [sys.executable, "-c", _START, "review", "--out", out, "--port", str(port), *options]
+def review_server(
+    out: Path, *options: str | Path, port: int = 0, hashed: bool = False
+) -> Iterator[ReviewServer]:
+    """Serve an output folder until the context ends.
+
+    Args:
+        out: the output folder; need not be there.
+        options: of `qa-pipeline review`.
+        port: 0 for one of the system's choice.
+        hashed: hash words in place of loading the embedding model, which takes twelve seconds.
+    """
+    start = _START.format(patch=_HASHED if hashed else "")
+    command = [sys.executable, "-c", start, "review", "--out", out, "--port", str(port), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

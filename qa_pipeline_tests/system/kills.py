@@ -27,6 +27,7 @@ from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import Server
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
+from qa_pipeline_tests.system.servers import ENDED
 
 WORKERS = 2
 """Requests that a run has in flight at once."""
@@ -39,7 +40,6 @@ LONGEST_END = 120.0
 LATENCY = 0.5
 LOOKS_APART = 5.0
 """Seconds between two looks whether something must be launched again."""
-ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
 _AWAY = (OSError, AssertionError, ValueError)
 _TORN = (pl.exceptions.PolarsError, ValueError)
 
@@ -63,6 +63,7 @@ class Outcome:
         seed: of the moments.
         kills: in order.
         launches: backfills until all was made.
+        retried: runs that Dagster began anew by itself.
         seconds: in all.
         reads: files that a reader read meanwhile.
         torn: those of them that were no whole file.
@@ -77,6 +78,7 @@ class Outcome:
     seed: int
     kills: list[Kill] = field(default_factory=list)
     launches: int = 0
+    retried: int = 0
     seconds: float = 0.0
     reads: int = 0
     torn: list[str] = field(default_factory=list)
@@ -141,7 +143,7 @@ class Reader:
         self._thread.join()
 
     def _read_all(self) -> None:
-        while not self._ends.wait(0.05):
+        while not self._ends.wait(0.1):
             for path in self._files():
                 with suppress(FileNotFoundError):
                     status = path.stat()
@@ -290,7 +292,7 @@ class Target(Deployment):
                 if self.is_made():
                     self.launch_batches(self.batches)
                 looked = time.monotonic()
-            time.sleep(0.02)
+            time.sleep(0.1)
         kill = Kill(kind, tables_now, len(workers), self.models.stats.in_flight, 0.0)
         return replace(kill, seconds_away=round(KINDS[kind](self, lots), 2))
 
@@ -396,6 +398,7 @@ def run_under_kills(
                 outcome.kills.append(target.hit(kind, moment, lots))
                 tell(outcome.kills[-1])
             target.wait(target.is_made, "every batch is made")
+            outcome.retried = target.retried()
         outcome.left_running = target.left_running()
         outcome.launches, outcome.reads, outcome.torn = target.launches, reader.reads, reader.torn
         outcome.asked = models.stats.answered - outcome.needed

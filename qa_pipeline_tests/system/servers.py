@@ -22,6 +22,9 @@ LOCATION = "qa_pipeline_tests.system.location"
 
 Json = dict[str, Any]
 
+ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
+"""States of a backfill of which nothing more comes."""
+
 LAUNCH = """mutation($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
     __typename ... on LaunchBackfillSuccess { backfillId } ... on Error { message } } }"""
@@ -37,6 +40,11 @@ STALE = """query($batch: String!, $assets: [AssetKeyInput!]!) { assetNodes(asset
   staleCauses(partition: $batch) { key { path } partitionKey reason } } }"""
 START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on Error { message } } }"""
+REGISTERED = (
+    """{ assetNodeOrError(assetKey: {path: ["documents"]}) { ... on AssetNode { partitionKeys } } }"""
+)
+REPORTED = """{ assetNodeOrError(assetKey: {path: ["corpus"]}) { ... on AssetNode { assetPartitionStatuses {
+  ... on DefaultPartitionStatuses { materializedPartitions } } } } }"""
 REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
 
 
@@ -100,10 +108,6 @@ class Servers:
                 self.wait(self._answers, "the webserver answers")
                 yield
 
-    def daemon(self) -> Any:
-        """The daemon, for as long as the webserver is there."""
-        return self.running("dagster._daemon", "run", "-w", str(self._workspace))
-
     def _answers(self) -> bool:
         try:
             return bool(self.ask("{ version }"))
@@ -127,7 +131,7 @@ class Servers:
         end = time.monotonic() + LIMIT
         while not holds():
             assert time.monotonic() < end, f"waited in vain: {what}; see {self.folder}/*.log"
-            time.sleep(0.5)
+            time.sleep(1)  # a question to the webserver can take it half a second
 
     def backfill(self, assets: list[str], batches: list[str]) -> str:
         """Launch a backfill as the button Materialize does; its id."""
@@ -151,9 +155,17 @@ class Servers:
 
     def registered(self) -> set[str]:
         """The batches that are partitions."""
-        nodes = self.ask("{ assetNodes { assetKey { path } partitionKeys } }")["assetNodes"]
-        (documents,) = (node for node in nodes if node["assetKey"]["path"] == ["documents"])
-        return set(documents["partitionKeys"])
+        return set(self.ask(REGISTERED)["assetNodeOrError"].get("partitionKeys", ()))
+
+    def reported(self) -> set[str]:
+        """The batches whose content a tick has reported."""
+        statuses = self.ask(REPORTED)["assetNodeOrError"]["assetPartitionStatuses"]
+        return set(statuses["materializedPartitions"])
+
+    def retried(self) -> int:
+        """The number of runs that Dagster began anew."""
+        runs = self.ask(RUNS)["runsOrError"]["results"]
+        return sum(tag["key"] == "dagster/retry_number" for run in runs for tag in run["tags"])
 
     def stale(self, batch: str) -> dict[str, list[tuple[str, str, str]]]:
         """The assets that the UI shows as stale for a batch, each with what changed: asset, batch, how."""
@@ -168,13 +180,21 @@ class Servers:
             if node["staleStatus"] == "STALE"
         }
 
-    def launch(self, job: str, run_config: Json) -> str:
-        """Launch a job that has no partitions; the id of its run."""
-        selector = self._repository() | {"jobName": job}
-        parameters = {"selector": selector, "mode": "default", "runConfigData": run_config}
+    def launch(self, job: str, run_config: Json, **tags: str) -> str:
+        """Launch a job; the id of its run."""
+        parameters = {
+            "selector": self._repository() | {"jobName": job},
+            "mode": "default",
+            "runConfigData": run_config,
+            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+        }
         answer = self.ask(LAUNCH_RUN, params=parameters)["launchRun"]
         assert answer["__typename"] == "LaunchRunSuccess", answer
         return str(answer["run"]["runId"])
+
+    def launch_batch(self, batch: str) -> str:
+        """Launch the job that builds a batch as its page does for one partition; the id of its run."""
+        return self.launch("build_batch", {}, **{"dagster/partition": batch})
 
     def status_of(self, run: str) -> str:
         return str(self.ask(STATUS, id=run)["runOrError"].get("status"))

@@ -1,10 +1,10 @@
 """The deployment of deploy/compose.yaml on loopback: Postgres, code server, daemon, webserver, review, proxy.
 
-Processes, commands, settings and health checks are those of the file; addresses and folders differ.
+Processes, commands, settings and health checks are those of the file; addresses and folders differ, and
+vectors are hashed.
 """
 
 import os
-import signal
 import ssl
 import subprocess
 import urllib.error
@@ -14,13 +14,34 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import dagster as dg
+import polars as pl
 import pytest
+from playwright.sync_api import Browser
 
+from qa_pipeline.publishing.release import publish_release
+from qa_pipeline_tests.defs.project import GUIDE, Project
+from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.llm.postgres_server import Server, running_server
-from qa_pipeline_tests.system.deployment import COMPOSE, DEPLOY, NAMES, Deployment
-from qa_pipeline_tests.system.servers import accepts, free_port
+from qa_pipeline_tests.system.browser import person
+from qa_pipeline_tests.system.dagster_pages import (
+    build_many,
+    expect_passed_checks,
+    expect_rates_run_by_run,
+    expect_stale,
+    materialize,
+)
+from qa_pipeline_tests.system.deployment import COMPOSE, DEPLOY, HASHED, NAMES, Deployment
+from qa_pipeline_tests.system.servers import ENDED, accepts, free_port
 
 pytestmark = pytest.mark.slow
+
+SETTINGS = {
+    "QA_PIPELINE_JUDGING__ACCEPT_UNJUDGED": "true",
+    "QA_PIPELINE_GENERATION__QUESTIONS_PER_CHUNK": "3",
+    "QA_PIPELINE_QUALITY__MIN_PASS_RATE": "0",
+}
+"""What a project of the tests sets too."""
 
 
 @pytest.fixture(scope="module")
@@ -29,54 +50,140 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def deployment(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment at work. Each test has batches of its own."""
+    deployed = Deployment(tmp_path_factory.mktemp("deployment"), postgres, location=HASHED)
+    with ExitStack() as ended:
+        for name in ("code", "daemon", "webserver"):
+            ended.enter_context(deployed.service(name, **SETTINGS))
+        yield deployed
+
+
+@pytest.fixture
+def project(deployment: Deployment) -> Project:
+    """The folders of the deployment."""
+    return Project(deployment.folder, dg.DagsterInstance.ephemeral())
+
+
 @pytest.mark.timeout(3600)
-def test_a_deployment_runs_batches_outlives_its_code_server_forgets_old_runs_and_is_restored(
-    tmp_path: Path, postgres: Server
+def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pairs_that_rest_on_it(
+    browser: Browser, deployment: Deployment, project: Project, tmp_path: Path
 ) -> None:
-    deployment = Deployment(tmp_path, postgres)
-    for batch in ("b1", "b2"):
-        deployment.write(batch)
-    (tmp_path / "corpus" / "b1" / "pairs.parquet").write_text("this is no pair")
-    with ExitStack() as ended, deployment.service("code") as code:
-        ended.enter_context(deployment.service("daemon"))
-        ended.enter_context(deployment.service("webserver"))
-        with proxy(deployment) as ask:
-            assert (ask(None), ask("anna:wrong"), ask("anna:right")) == (401, 401, 200)
-        deployment.wait(lambda: deployment.registered() == {"b1", "b2"}, "the sensor registers batches")
+    project.write("u1")
+    project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
+    deployment.wait(
+        lambda: {"u1", "u2"} <= deployment.reported(),
+        "ticks register the folders, and report their content once it has settled",
+    )
+    with person(browser, deployment.address) as page:
+        build_many(page, deployment)
+        deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "both runs end")
+        assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["SUCCESS"]}
+        expect_passed_checks(page, deployment)
+        pairs = project.table("pairs", "u1")
+        before = publish_release(project.resources).folder
 
-        # a step that fails is no reason to start anew, a code server that was killed is
-        deployment.backfill(NAMES, ["b1"])
-        deployment.wait(lambda: deployment.runs().get("b1") == ["FAILURE"], "a file that is no Parquet fails")
-        deployment.backfill(NAMES, ["b2"])
-        deployment.wait(lambda: deployment.runs().get("b2") == ["STARTED"], "a run starts")
-        os.killpg(code.pid, signal.SIGKILL)
-        code.wait()
-        assert not deployment.is_healthy("code")
-        ended.enter_context(deployment.service("code"))
-        deployment.wait(lambda: deployment.runs()["b2"] == ["SUCCESS", "FAILURE"], "the run starts anew")
-        assert deployment.runs()["b1"] == ["FAILURE"]
-        assert [file.name for file in (tmp_path / "out" / "exports" / "passed").iterdir()] == ["b2.jsonl"]
+        project.write("u1", GUIDE.format(name="u1").replace("10 minutes", "20 minutes"))
+        deployment.wait(lambda: bool(deployment.stale("u1")), "the edited batch is stale")
+        assert deployment.stale("u2") == {}
+        expect_stale(page, deployment, "u1")
 
-        backup = tmp_path / "backup.dump"
-        deployment.run("pg_dump", "--format=custom", f"--file={backup}")
-        purge = deployment.launch("purge_runs", {"ops": {"purge_old_runs": {"config": {"days": 0}}}})
-        deployment.wait(lambda: deployment.status_of(purge) == "SUCCESS", "old runs are deleted")
-        assert deployment.runs() == {"b1": ["FAILURE"], "b2": ["SUCCESS"]}  # those that made the tables
+        materialize(page, deployment, "u1")
+        deployment.wait(
+            lambda: deployment.runs()["u1"] == ["SUCCESS", "SUCCESS"], "the edited batch runs again"
+        )
+        assert deployment.runs()["u2"] == ["SUCCESS"]
+        assert deployment.stale("u1") == {}
+        expect_rates_run_by_run(page, deployment, "u1")
+
+    after, table = publish_release(project.resources).folder, tmp_path / "differences.parquet"
+    assert invoke("diff", before, after, "--table", table, "--out", tmp_path / "out").code == 0
+    changed = pl.read_parquet(table)
+    dependent = resting_on(pairs, "10 minutes") | resting_on(project.table("pairs", "u1"), "20 minutes")
+    assert set(changed["change"]) == {"added", "retired"}
+    assert set(changed["pair_id"]) <= dependent
+    assert set(pairs["pair_id"]) - dependent <= set(project.table("pairs", "u1")["pair_id"])
+
+
+@pytest.mark.timeout(3600)
+def test_from_a_backfill_over_an_edited_file_that_the_automation_picks_up_to_a_backup_and_a_purge(
+    deployment: Deployment, project: Project, postgres: Server, tmp_path: Path
+) -> None:
+    batches = ("good", "bad")
+    for batch in batches:
+        project.write(batch)
+    project.write("bad", "this is no pair", file="pairs.parquet")
+    deployment.wait(lambda: set(batches) <= deployment.registered(), "the sensor registers batches")
+    backfill = deployment.backfill(NAMES, list(batches))
+    deployment.wait(lambda: deployment.backfill_status(backfill) in ENDED, "the backfill ends")
+    # a step that fails is no reason to start anew
+    made = {"good": ["SUCCESS"], "bad": ["FAILURE"]}
+    assert runs_of(deployment, *batches) == made
+    assert deployment.stale("good") == {}
+
+    project.write("good", GUIDE.format(name="good").replace("10 minutes", "20 minutes"))
+    deployment.wait(lambda: bool(deployment.stale("good")), "the edited batch is shown as stale")
+    because = [("corpus", "good", "has a new data version")]
+    assert deployment.stale("good") == dict.fromkeys(("documents", "decisions", "pairs"), because)
+
+    deployment.start_sensor("automation_sensor")
+    deployment.wait(lambda: len(deployment.runs()["good"]) > 1, "the automation runs the edited batch")
+    deployment.wait(lambda: have_ended(deployment, *batches), "all runs end")
+    runs = deployment.runs()
+    assert runs["good"] == ["SUCCESS", "SUCCESS"]
+    assert deployment.stale("good") == {}
+    assert set(runs["bad"]) == {"FAILURE"}
+    assert len(runs["bad"]) <= 2
+
+    backup, saved = tmp_path / "backup.dump", run_ids(deployment, deployment.environment()["PGDATABASE"])
+    deployment.run("pg_dump", "--format=custom", f"--file={backup}")
+    purge = deployment.launch("purge_runs", {"ops": {"purge_old_runs": {"config": {"days": 0}}}})
+    deployment.wait(lambda: deployment.status_of(purge) == "SUCCESS", "old runs are deleted")
+    assert runs_of(deployment, *batches) == made  # those that made the tables
 
     restored = postgres.new_database().rpartition("/")[2]
     deployment.run("pg_restore", "--no-owner", f"--dbname={restored}", backup)
-    count = "--command=SELECT count(*) FROM runs"
-    assert deployment.run("psql", f"--dbname={restored}", "--tuples-only", count).stdout.split() == ["3"]
+    assert run_ids(deployment, restored) == saved
+
+
+def test_the_proxy_asks_for_a_name_and_a_password(deployment: Deployment) -> None:
+    with proxy(deployment) as ask:
+        assert (ask(None), ask("anna:wrong"), ask("anna:right")) == (401, 401, 200)
 
 
 @pytest.mark.timeout(600)
-def test_the_review_app_serves_people_with_a_token(tmp_path: Path, postgres: Server) -> None:
-    deployment = Deployment(tmp_path, postgres)
+def test_the_review_app_serves_people_with_a_token(deployment: Deployment) -> None:
     command = deployment.words(COMPOSE["review"]["command"])
-    (tmp_path / "out").mkdir()
     assert "anna signs in" in deployment.run(*command, "--new-user", "anna").stdout
     with deployment.service("review"):
         assert deployment.is_healthy("review")
+
+
+def runs_of(deployment: Deployment, *batches: str) -> dict[str, list[str]]:
+    """States of the runs of some batches, newest first."""
+    runs = deployment.runs()
+    return {batch: runs.get(batch, []) for batch in batches}
+
+
+def have_ended(deployment: Deployment, *batches: str) -> bool:
+    """Whether each batch has a run, and none that is at work."""
+    return all(
+        states and set(states) <= {"SUCCESS", "FAILURE"} for states in runs_of(deployment, *batches).values()
+    )
+
+
+def run_ids(deployment: Deployment, database: str) -> str:
+    """The runs that a database has."""
+    query = "--command=SELECT run_id FROM runs ORDER BY 1"
+    return deployment.run("psql", f"--dbname={database}", "--tuples-only", query).stdout
+
+
+def resting_on(pairs: pl.DataFrame, words: str) -> set[str]:
+    """Return the pairs that use the chunk of an answer with these words."""
+    used = pairs.explode("used_chunk_ids")
+    chunks = used.filter(pl.col("answer").str.contains(words, literal=True))["used_chunk_ids"].unique()
+    return set(used.filter(pl.col("used_chunk_ids").is_in(chunks.to_list()))["pair_id"])
 
 
 @contextmanager

@@ -24,4 +24,5 @@ def test_a_deployment_that_is_killed_five_times_makes_the_tables_of_an_undisturb
     outcome = run_under_kills(tmp_path, postgres, ("b1", "b2"), seed=1, tell=lambda _: None)
     assert outcome.problems == {}
     assert {kill.kind for kill in outcome.kills} == set(KINDS)
+    assert outcome.retried > 0
     assert outcome.reads > 40

@@ -14,7 +14,7 @@ from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import running_server
 from qa_pipeline_tests.support.object_store import BUCKET, reach, seaweedfs
 from qa_pipeline_tests.support.servers import ChatServer
-from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
+from qa_pipeline_tests.system.deployment import HASHED, Deployment
 from qa_pipeline_tests.system.ray_nodes import two_nodes
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,8 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
                 deployment.wait(
                     lambda: deployment.registered() == {"b1", "b2"}, "the sensor registers batches"
                 )
-                deployment.backfill(NAMES, ["b1", "b2"])
+                for batch in ("b1", "b2"):
+                    deployment.launch_batch(batch)
                 out = output_folder(shared["QA_PIPELINE_OUT"])
                 deployment.wait(
                     lambda: (

@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 import polars as pl
@@ -32,6 +33,7 @@ SENTENCES = {part: f"The {part} weighs {30 + 7 * place} kilograms." for place, p
 SAFETY = "The safety valve opens at 3 bar."
 BASE = "Two people lift the boiler onto its base of concrete."
 PAGES = ("The manual describes the Kestrel 4.", BASE, SAFETY)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 REVIEWED = 20
 """Pairs that a person goes through by keys alone."""
 
@@ -76,6 +78,27 @@ def ada(browser: Browser, server: ReviewServer) -> Iterator[Page]:
         yield page
 
 
+@pytest.fixture(scope="module")
+def read_only(finished: Workspace) -> Iterator[ReviewServer]:
+    """A server for the tests that decide nothing."""
+    with review_server(finished.out) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def signed_in(browser: Browser, read_only: ReviewServer) -> Iterator[Page]:
+    with person(browser, read_only.address) as page:
+        yield page
+
+
+@pytest.fixture
+def reader(signed_in: Page, read_only: ReviewServer) -> Page:
+    """A person who decides nothing, before the list of pairs."""
+    signed_in.goto(read_only.base)
+    signed_in.mouse.move(0, 0)
+    return signed_in
+
+
 def decisions(workspace: Workspace) -> pl.DataFrame:
     return read_decisions(Layout(workspace.out).decisions("b"))
 
@@ -105,11 +128,11 @@ BOXED_WORDS = """() => {
 """The words of a page of a PDF whose middle is inside a box of the evidence."""
 
 
-def test_a_click_on_a_claim_opens_the_right_page_with_the_right_words_boxed(ada: Page) -> None:
-    open_pair(ada, "When does the safety valve open?")
-    ada.locator("#claims a.chip").first.click()
-    expect(ada.get_by_role("group", name="Page 3")).to_be_visible()
-    assert " ".join(str(ada.evaluate(BOXED_WORDS)).split()) == SAFETY
+def test_a_click_on_a_claim_opens_the_right_page_with_the_right_words_boxed(reader: Page) -> None:
+    open_pair(reader, "When does the safety valve open?")
+    reader.locator("#claims a.chip").first.click()
+    expect(reader.get_by_role("group", name="Page 3")).to_be_visible()
+    assert " ".join(str(reader.evaluate(BOXED_WORDS)).split()) == SAFETY
 
 
 def test_twenty_pairs_are_reviewed_by_keys_alone(ada: Page, workspace: Workspace) -> None:
@@ -263,10 +286,10 @@ def test_no_decision_that_a_page_confirmed_is_lost_when_the_server_is_killed(
 
 
 @pytest.mark.parametrize("how", ["hover", "focus"])
-def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(ada: Page, how: str) -> None:
-    open_pair(ada, "How much does the pump weigh?")
-    chip = ada.locator("#claims .tip a.chip").first
-    tooltip = ada.locator("#claims .tip [role=tooltip]").first
+def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(reader: Page, how: str) -> None:
+    open_pair(reader, "How much does the pump weigh?")
+    chip = reader.locator("#claims .tip a.chip").first
+    tooltip = reader.locator("#claims .tip [role=tooltip]").first
     expect(tooltip).to_be_hidden()
     if how == "hover":
         chip.hover()
@@ -275,26 +298,26 @@ def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(ada: Page, how
     expect(tooltip).to_be_visible()
     expect(tooltip).to_contain_text(SENTENCES["pump"])
     assert chip.get_attribute("aria-describedby") == tooltip.get_attribute("id")
-    ada.keyboard.press("Escape")
+    reader.keyboard.press("Escape")
     expect(tooltip).to_be_hidden()
 
 
 def test_pages_of_a_document_alone_are_swapped_without_loading_the_whole_page(
-    ada: Page, server: ReviewServer, workspace: Workspace
+    reader: Page, read_only: ReviewServer, finished: Workspace
 ) -> None:
-    rows = workspace.table("documents", "b").filter(pl.col("format") == "pdf")
-    ada.goto(f"{server.base}/document/b/{rows['document_id'][0]}")
-    ada.evaluate("window.isSamePage = true")
+    rows = finished.table("documents", "b").filter(pl.col("format") == "pdf")
+    reader.goto(f"{read_only.base}/document/b/{rows['document_id'][0]}")
+    reader.evaluate("window.isSamePage = true")
     for number in (2, 3):
-        ada.get_by_role("link", name="Page after").click()
-        expect(ada.get_by_role("group", name=f"Page {number}")).to_be_visible()
-        assert parse_qs(urlsplit(ada.url).query)["page"] == [str(number)]
-    expect(ada.get_by_role("link", name="Read as text")).to_be_visible()
-    ada.go_back()
-    expect(ada.get_by_role("group", name="Page 2")).to_be_visible()
-    ada.get_by_role("link", name="Skip to the content").press("Enter")
-    expect(ada.get_by_role("group", name="Page 2")).to_be_visible()
-    assert ada.evaluate("window.isSamePage")
+        reader.get_by_role("link", name="Page after").click()
+        expect(reader.get_by_role("group", name=f"Page {number}")).to_be_visible()
+        assert parse_qs(urlsplit(reader.url).query)["page"] == [str(number)]
+    expect(reader.get_by_role("link", name="Read as text")).to_be_visible()
+    reader.go_back()
+    expect(reader.get_by_role("group", name="Page 2")).to_be_visible()
+    reader.get_by_role("link", name="Skip to the content").press("Enter")
+    expect(reader.get_by_role("group", name="Page 2")).to_be_visible()
+    assert reader.evaluate("window.isSamePage")
 
 
 def test_an_empty_output_folder_says_what_to_run(browser: Browser, tmp_path: Path) -> None:
@@ -304,15 +327,15 @@ def test_an_empty_output_folder_says_what_to_run(browser: Browser, tmp_path: Pat
 
 
 def test_a_link_from_another_site_leads_a_signed_in_person_to_the_page(
-    ada: Page, server: ReviewServer
+    reader: Page, read_only: ReviewServer
 ) -> None:
-    ada.context.route(
+    reader.context.route(
         "http://other.example/",
         lambda route: route.fulfill(
-            content_type="text/html", body=f"<a href='{server.base}/?list=all'>All pairs</a>"
+            content_type="text/html", body=f"<a href='{read_only.base}/?list=all'>All pairs</a>"
         ),
     )
-    other = ada.context.new_page()
+    other = reader.context.new_page()
     other.goto("http://other.example/")
     other.get_by_role("link").click()
     expect(other.get_by_text("Signed in as")).to_be_visible()
@@ -334,35 +357,37 @@ def pages_of(page: Page, origin: str) -> list[str]:
     return list(kinds.values())
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_has_a_serious_problem_of_accessibility_or_is_wider_than_a_telephone(
-    ada: Page, server: ReviewServer, scheme: str
+    reader: Page, read_only: ReviewServer
 ) -> None:
-    addresses = pages_of(ada, server.base)
+    addresses = pages_of(reader, read_only.base)
     assert len(addresses) >= 3
-    ada.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for address in addresses:
-        ada.set_viewport_size(WIDE)
-        ada.goto(f"{server.base}{address}")
-        assert serious_problems(ada) == [], address
-        ada.set_viewport_size(NARROW)
-        assert ada.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
+        reader.goto(f"{read_only.base}{address}")
+        reader.set_viewport_size(WIDE)
+        for scheme in SCHEMES:
+            reader.emulate_media(color_scheme=scheme)
+            assert serious_problems(reader) == [], (address, scheme)
+        reader.set_viewport_size(NARROW)
+        assert reader.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
+    reader.set_viewport_size(WIDE)
 
 
 def test_hostile_texts_run_nothing_and_break_no_layout(browser: Browser, tmp_path: Path) -> None:
     made = Workspace(tmp_path / "corpus", tmp_path / "out")
     names = [file_name(number, text) for number, text in enumerate(MARKUP)]
     made.write({f"b/{name}": document(text) for name, text in zip(names, MARKUP, strict=True)})
-    rows = [row for name, text in zip(names, MARKUP, strict=True) for row in pairs(name, text)]
+    rows = [list(pairs(name, text))[1] for name, text in zip(names, MARKUP, strict=True)]
     made.write({"b/pairs.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QA_PIPELINE_QUALITY__MIN_PASS_RATE", "0")
         assert made.run("--provider", "none").code == 0
     keys = made.table("pairs", "b")["pair_id"]
     with review_server(made.out) as server, person(browser, server.address) as ada:
-        for viewport in (WIDE, NARROW):
-            ada.set_viewport_size(viewport)
-            for key in [*keys[::2], None]:
-                ada.goto(f"{server.base}/pair/b/{key}" if key else f"{server.base}/?list=all")
+        assert len(keys) == len(MARKUP)
+        for key in [*keys, None]:
+            ada.goto(f"{server.base}/pair/b/{key}" if key else f"{server.base}/?list=all")
+            for viewport in (WIDE, NARROW):
+                ada.set_viewport_size(viewport)
                 assert ada.evaluate("document.documentElement.scrollWidth") <= viewport["width"], key
                 expect(ada.get_by_role("navigation").first).to_be_visible()

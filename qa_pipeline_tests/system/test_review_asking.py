@@ -185,7 +185,7 @@ def bo(browser: Browser, model: Model, tmp_path_factory: pytest.TempPathFactory)
         patch.setenv("QA_PIPELINE_LLM__BUDGET__MAX_CALLS", "100")
         patch.setenv("OPENAI_API_KEY", LOOPBACK_KEY)
         with (
-            review_server(tmp_path_factory.mktemp("model") / "out") as review,
+            review_server(tmp_path_factory.mktemp("model") / "out", hashed=True) as review,
             person(browser, review.address) as page,
         ):
             upload(page, review.base)
@@ -234,12 +234,12 @@ def test_an_answer_stays_where_its_verifier_is_broken_off(bo: Page, model: Model
 
 
 def test_a_megabyte_of_question_and_answer_breaks_no_layout(browser: Browser, tmp_path: Path) -> None:
-    for batch, text in (("word", "x" * 1_000_000), ("words", "many words and " * 66_000)):
-        write_pair(Layout(tmp_path / batch), pair={"question": text, "answer": text})
-        with review_server(tmp_path / batch) as server, person(browser, server.address) as page:
+    with review_server(tmp_path) as server, person(browser, server.address) as page:
+        for text in ("x" * 1_000_000, "many words and " * 66_000):
+            write_pair(Layout(tmp_path), pair={"question": text, "answer": text})
+            page.goto(f"{server.base}/pair/b/p?list=all")
             for viewport in (WIDE, NARROW):
                 page.set_viewport_size(viewport)
-                page.goto(f"{server.base}/pair/b/p?list=all")
                 assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
                 box = page.get_by_role("button", name="Accept").bounding_box()
                 assert box
