@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import ClassVar, Self
 
@@ -83,6 +84,10 @@ class _Served:
     def stats(self) -> Stats:
         """What was counted."""
         return self.service.stats
+
+    def slow_down(self, latency: float) -> None:
+        """Let each reply take so many seconds from now on."""
+        self.service.plan = replace(self.service.plan, latency=latency)
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()

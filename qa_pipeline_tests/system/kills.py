@@ -23,7 +23,6 @@ from typing import Any
 import polars as pl
 import psycopg
 
-from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import Server
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
@@ -386,9 +385,10 @@ def run_under_kills(
         tell: called with each kill.
     """
     lots, outcome, began = random.Random(seed), Outcome(seed), time.monotonic()
-    with ChatServer(plan=ServerPlan(latency=LATENCY)) as models:
+    with ChatServer() as models:
         target = Target(folder, postgres, models, batches)
         outcome.needed = target.run_undisturbed(folder / "undisturbed")
+        models.slow_down(LATENCY)
         undisturbed = tables(folder / "undisturbed")
         kinds = lots.sample(list(KINDS), len(KINDS))
         moments = sorted(lots.sample(range(1, len(undisturbed) * 4 // 5), len(kinds)))

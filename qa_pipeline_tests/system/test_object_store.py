@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 
 CORPORA = Path(__file__).parents[2] / "data" / "corpora"
 SMALL = "vattenverk-sv"
+STEADY = f"s3://{BUCKET}/steady"
 PORT_OF_NOBODY = "http://127.0.0.1:9"
 
 
@@ -120,12 +121,11 @@ def run_small(out: str) -> Ran:
 
 @pytest.fixture(scope="module")
 def undisturbed(server: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a run makes on a store without faults."""
-    out = f"s3://{BUCKET}/steady"
+    """What a run makes on a store without faults, which stays there at STEADY."""
     with pytest.MonkeyPatch.context() as patch:
         own(server, tmp_path_factory.mktemp("undisturbed"), patch)
-        assert run_small(out).code == OK
-        return contents(output_folder(out))
+        assert run_small(STEADY).code == OK
+        return contents(output_folder(STEADY))
 
 
 def test_a_store_that_answers_503_and_slowly_gives_the_same_tables(
@@ -204,13 +204,12 @@ def test_an_address_where_no_store_answers_is_named_after_some_tries(monkeypatch
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_release_that_is_killed_is_whole_or_not_there(server: str, tmp_path: Path, seed: int) -> None:
-    out = f"s3://{BUCKET}/killed"
-    assert run_small(out).code == OK
-    releases = output_folder(out) / "releases"
+@pytest.mark.usefixtures("undisturbed")
+def test_a_release_that_is_killed_is_whole_or_not_there(seed: int) -> None:
+    releases = output_folder(STEADY) / "releases"
     delete(releases)
     with subprocess.Popen(
-        [sys.executable, "-c", "from qa_pipeline.cli import start; start()", "release", "--out", out],
+        [sys.executable, "-c", "from qa_pipeline.cli import start; start()", "release", "--out", STEADY],
         env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -222,10 +221,10 @@ def test_a_release_that_is_killed_is_whole_or_not_there(server: str, tmp_path: P
                 break
         process.kill()
     is_out = (releases / "latest.json").is_file()
-    assert invoke("verify", f"{out}/releases").code == (OK if is_out else BAD_INPUT)
+    assert invoke("verify", f"{STEADY}/releases").code == (OK if is_out else BAD_INPUT)
     for lock in (releases / ".lock").glob("*"):
         lock.unlink()  # as 60 seconds would
-    assert invoke("release", "--out", out).code == OK
-    assert invoke("verify", f"{out}/releases").code == OK
+    assert invoke("release", "--out", STEADY).code == OK
+    assert invoke("verify", f"{STEADY}/releases").code == OK
     numbers = {name.split("/")[0] for name in contents(releases)} - {"latest.json"}
     assert all((releases / number / "manifest.json").is_file() for number in numbers)

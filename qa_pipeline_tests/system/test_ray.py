@@ -10,7 +10,6 @@ import yaml
 
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.postgres_server import running_server
 from qa_pipeline_tests.support.object_store import BUCKET, reach, seaweedfs
 from qa_pipeline_tests.support.servers import ChatServer
@@ -37,7 +36,7 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
 ) -> None:
     (tmp_path / "store").mkdir()
     with (
-        ChatServer(plan=ServerPlan(latency=1.0)) as models,
+        ChatServer() as models,
         running_server() as postgres,
         seaweedfs(tmp_path / "store") as store,
     ):
@@ -60,6 +59,7 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
         del alone["QA_PIPELINE_LLM__STORE__URL"]
         deployment.run(sys.executable, "-m", HASHED, environment=alone)
         needed = models.stats.answered
+        models.slow_down(1.0)
 
         instance = deployment.home / "dagster.yaml"
         shipped = instance.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""People review in a real browser, against a server process, with the models that a user has."""
+"""People review in a real browser, against a server process; test_review_asking has the models of a user."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.people.review.sessions import add_user
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.end_to_end import Workspace, new_workspace
 from qa_pipeline_tests.people.review.test_server_hostile import MARKUP, document, file_name, pairs
 from qa_pipeline_tests.support.review_server import ReviewServer, review_server
 from qa_pipeline_tests.system.browser import NARROW, WIDE, person, serious_problems
@@ -42,7 +42,6 @@ REVIEWED = 20
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A run whose pairs all wait for a person."""
     folder = tmp_path_factory.mktemp("review")
-    made = Workspace(folder / "corpus", folder / "out")
     guide = "# Weights\n\n" + "\n\n".join(f"## The {part}\n\n{text}" for part, text in SENTENCES.items())
     asked = [
         {"question": "When does the safety valve open?", "answer": SAFETY, "citations": ["manual.pdf"]},
@@ -52,9 +51,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         ),
     ]
     lines = "".join(f"{json.dumps(row)}\n" for row in asked)
-    made.write({"b/guide.md": f"{guide}\n", "b/manual.pdf": pdf_bytes(*PAGES), "b/pairs.jsonl": lines})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QA_PIPELINE_QUALITY__MIN_PASS_RATE", "0")
+        made = new_workspace(folder, patch)
+        made.write({"b/guide.md": f"{guide}\n", "b/manual.pdf": pdf_bytes(*PAGES), "b/pairs.jsonl": lines})
         ran = made.run("--provider", "none", "--require-judge")
     waiting = made.table("verdicts", "b").filter(pl.col("verdict") == "needs_review")
     assert waiting.height > REVIEWED, ran
@@ -68,7 +67,7 @@ def workspace(finished: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def server(workspace: Workspace) -> Iterator[ReviewServer]:
-    with review_server(workspace.out) as started:
+    with review_server(workspace.out, hashed=True) as started:
         yield started
 
 
@@ -373,15 +372,15 @@ def test_no_page_has_a_serious_problem_of_accessibility_or_is_wider_than_a_telep
     reader.set_viewport_size(WIDE)
 
 
-def test_hostile_texts_run_nothing_and_break_no_layout(browser: Browser, tmp_path: Path) -> None:
-    made = Workspace(tmp_path / "corpus", tmp_path / "out")
+def test_hostile_texts_run_nothing_and_break_no_layout(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = new_workspace(tmp_path, monkeypatch)
     names = [file_name(number, text) for number, text in enumerate(MARKUP)]
     made.write({f"b/{name}": document(text) for name, text in zip(names, MARKUP, strict=True)})
     rows = [list(pairs(name, text))[1] for name, text in zip(names, MARKUP, strict=True)]
     made.write({"b/pairs.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QA_PIPELINE_QUALITY__MIN_PASS_RATE", "0")
-        assert made.run("--provider", "none").code == 0
+    assert made.run("--provider", "none").code == 0
     keys = made.table("pairs", "b")["pair_id"]
     with review_server(made.out) as server, person(browser, server.address) as ada:
         assert len(keys) == len(MARKUP)
