@@ -158,6 +158,7 @@ def test_the_review_app_serves_people_with_a_token(deployment: Deployment) -> No
     assert "anna signs in" in deployment.run(*command, "--new-user", "anna").stdout
     with deployment.service("review"):
         assert deployment.is_healthy("review")
+    assert not deployment.is_healthy("review")
 
 
 def runs_of(deployment: Deployment, *batches: str) -> dict[str, list[str]]:
