@@ -6,6 +6,7 @@ import socket
 import pytest
 from hypothesis import settings
 
+from qa_pipeline_tests.support.object_store import is_free
 from qa_pipeline_tests.support.work import lines_run
 
 
@@ -49,3 +50,12 @@ def test_work_that_grows_with_the_square_of_its_input_is_told_from_work_in_propo
 
     assert lines_run(lambda: pairs(200)) > 3.9 * lines_run(lambda: pairs(100))
     assert lines_run(lambda: numbers(200)) < 2.1 * lines_run(lambda: numbers(100))
+
+
+def test_a_port_that_a_connection_goes_out_from_is_not_free_for_a_store() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as to,
+    ):
+        taken = to.getsockname()[1]
+        assert not is_free(taken)

@@ -29,6 +29,8 @@ _RIGHTS = {
 _STARTED_WITHIN = 90.0
 _GRPC = 10_000
 """SeaweedFS opens a second port this far above each."""
+_PORTS = 12_000, 22_000
+"""So that neither is one of 32,768 and above, from which Linux gives each connection its own for a minute."""
 
 
 def access(url: str, key: str = "owner") -> dict[str, str]:
@@ -85,15 +87,20 @@ def seaweedfs(folder: Path, ports: Sequence[int] = ()) -> Iterator[str]:
 def free_ports(count: int) -> list[int]:
     ports: list[int] = []
     while len(ports) < count:
-        port = random.randrange(21_000, 31_000)
-        if port not in ports and _is_free(port) and _is_free(port + _GRPC):
+        port = random.randrange(*_PORTS)
+        if port not in ports and is_free(port) and is_free(port + _GRPC):
             ports.append(port)
     return ports
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Whether a server can listen on a port: neither a server nor a connection has it."""
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
