@@ -14,20 +14,10 @@ from qa_pipeline_tests.llm.postgres_server import running_server
 from qa_pipeline_tests.support.object_store import BUCKET, reach, seaweedfs
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.deployment import HASHED, Deployment
+from qa_pipeline_tests.system.kills import WORKERS, tables
 from qa_pipeline_tests.system.ray_nodes import two_nodes
 
 pytestmark = pytest.mark.slow
-
-WORKERS = 2
-"""Requests that a run has in flight at once."""
-
-
-def tables(out: Path) -> dict[str, bytes]:
-    """The bytes of all tables, but for the calls: they say which run paid, and that is who came first."""
-    files = (out / "tables").rglob("*.parquet")
-    return {
-        str(file.relative_to(out)): file.read_bytes() for file in files if file.parent.name != "llm_calls"
-    }
 
 
 @pytest.mark.timeout(3600)
