@@ -245,7 +245,7 @@ def _under_heading(body: list[Line], place: Place, passage: Passage, phrases: Ph
     heading = heading_name(written.rstrip("?"), phrases)
     lead, steps = _lead(body, passage, phrases), _steps(body, passage)
     if written.endswith("?"):
-        speakers = lexicon(passage.language).courtesies.speakers
+        speakers = lexicon(passage.language).speakers
         subject = " ".join(word for word in heading.split() if word.lower() not in speakers)
         if lead and len(heading.split()) > 2 and not leans_on_context(subject, phrases):
             wording = heading[:1].lower() + heading[1:]
