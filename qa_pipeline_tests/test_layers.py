@@ -22,7 +22,7 @@ LAYERS = (
     {"verification"},
     {"generation", "curation"},
     {"pipeline"},
-    {"calibration", "evaluation", "monitoring", "people", "publishing"},
+    {"calibration", "evaluation", "monitoring", "publishing", "review"},
     {"api"},
     {"defs"},
     {"definitions"},

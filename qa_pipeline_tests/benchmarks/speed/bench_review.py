@@ -29,8 +29,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.people.review.server import build_app
-from qa_pipeline.people.review.sessions import Sessions
+from qa_pipeline.review.server import build_app
+from qa_pipeline.review.sessions import Sessions
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
