@@ -33,8 +33,8 @@ from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.curation.ledger import decide_judge_canaries
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.offline.provider import find_candidates
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.extractive.provider import find_candidates
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ClaimReply, VerifyReply, passages_by_id

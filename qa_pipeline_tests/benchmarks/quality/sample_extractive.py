@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.llm.extractive.provider import find_candidates
+from qa_pipeline.generation.offline.provider import find_candidates
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents

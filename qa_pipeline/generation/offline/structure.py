@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, takewhile
 
-from qa_pipeline.llm.extractive.passages import (
+from qa_pipeline.generation.offline.passages import (
     MAX_ANSWER,
     Candidate,
     Line,
@@ -22,7 +22,7 @@ from qa_pipeline.llm.extractive.passages import (
     split_into_sentences,
     stems,
 )
-from qa_pipeline.llm.extractive.statements import leans, question_of, with_place, without_fillers
+from qa_pipeline.generation.offline.statements import leans, question_of, with_place, without_fillers
 from qa_pipeline.records import Passage, QuestionType
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, fill

@@ -2,8 +2,8 @@
 
 import pytest
 
-from qa_pipeline.llm.extractive.passages import Candidate
-from qa_pipeline.llm.extractive.provider import find_candidates
+from qa_pipeline.generation.offline.passages import Candidate
+from qa_pipeline.generation.offline.provider import find_candidates
 from qa_pipeline.records import Passage
 
 PUMP = """## Fjell 8

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from qa_pipeline.llm.extractive.passages import (
+from qa_pipeline.generation.offline.passages import (
     Candidate,
     Place,
     Sentence,

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from qa_pipeline.errors import PermanentModelError
+from qa_pipeline.generation.offline import statements, structure
+from qa_pipeline.generation.offline.passages import MAX_ANSWER, Candidate
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.extractive import statements, structure
-from qa_pipeline.llm.extractive.passages import MAX_ANSWER, Candidate
 from qa_pipeline.records import Passage
 from qa_pipeline.text.blocks import blocks
 from qa_pipeline.text.lexicon.base import Lexicon
