@@ -18,9 +18,9 @@ from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import LLM_CALLS
-from qa_pipeline_tests.benchmarks.quality.measure_estimate import ScriptedReplies
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.llm.budget.fakes import NOON
+from qa_pipeline_tests.pipeline.scripted_replies import ScriptedReplies
 
 CANARIES = 6  # calls of the judge besides those for pairs
 

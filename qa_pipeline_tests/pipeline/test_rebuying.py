@@ -9,8 +9,8 @@ from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.benchmarks.quality.measure_estimate import ScriptedReplies
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.pipeline.scripted_replies import ScriptedReplies
 from qa_pipeline_tests.pipeline.test_estimate import run, settings_at, with_generation
 
 
