@@ -50,7 +50,7 @@ def test_a_plan_is_read_from_yaml(tmp_path: Path) -> None:
     path.write_text(
         "seed: 7\nlatency: 1.5\nfaults: {reset: 0.05, cut_json: 0.05}\n"
         "requests_per_minute: 600\nburst: 10\nmodels: {m: 8192}\n"
-        "chat: {json_schema: false, lacking: [seed]}\nbatch_ends: expired\n"
+        "chat: {json_schema: false, lacking: [seed]}\n"
     )
     assert load_plan(path) == ServerPlan(
         seed=7,
@@ -60,7 +60,6 @@ def test_a_plan_is_read_from_yaml(tmp_path: Path) -> None:
         burst=10,
         models={"m": 8192},
         chat=ChatAbilities(json_schema=False, lacking=frozenset({"seed"})),
-        batch_ends="expired",
     )
 
 

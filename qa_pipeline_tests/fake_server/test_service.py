@@ -15,14 +15,13 @@ HEADERS = {"x-goog-api-key": LOOPBACK_KEY, "Authorization": f"Bearer {LOOPBACK_K
 PATHS = [
     "/v1/models/m:generateContent",
     "/v1/models/m:countTokens",
-    "/v1/models/m:batchGenerateContent",
     "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent",
     "/v1/chat/completions",
 ]
 NAMES = (
     "contents parts text role systemInstruction generationConfig temperature maxOutputTokens thinkingConfig "
     "responseJsonSchema responseMimeType properties items type required anyOf enum model messages content "
-    "response_format json_schema schema name strict batch inputConfig requests request metadata"
+    "response_format json_schema schema name strict"
 )
 VALUES = st.recursive(
     st.none()

@@ -75,7 +75,7 @@ def bare(server: Served, requests: list[Request[VerifyReply]], workers: int) -> 
     from google.genai import Client
     from google.genai.types import HttpOptions
 
-    config = request_config(requests[0], ModelSettings(), in_job=True)
+    config = request_config(requests[0], ModelSettings())
 
     async def run() -> float:
         client = Client(api_key=server.key, http_options=HttpOptions(base_url=server.url))
