@@ -1,8 +1,11 @@
 """A hosted model end to end, over the real client and a loopback server: good days and bad ones."""
 
 import re
+import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,8 @@ from qa_pipeline.records import (
     QuestionsReply,
     VerifyReply,
 )
-from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.gemini import fails, rejects_key, says
 from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
@@ -210,7 +214,10 @@ def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible, re
 
 def ask_failures_again(workspace: Workspace) -> None:
     """What a person does who wants replies that could not be used to be asked for again."""
-    assert invoke("replies", "retry-failures", "--yes", "--out", workspace.out).code == OK
+    layout = Layout(workspace.out)
+    with closing(sqlite3.connect(layout.replies)) as store, store:
+        store.execute("DELETE FROM replies WHERE outcome <> 'replied'")
+    shutil.rmtree(layout.finished("boilers").parent, ignore_errors=True)  # as run --force does
 
 
 @pytest.mark.parametrize(

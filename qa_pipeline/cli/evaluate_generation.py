@@ -25,7 +25,7 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
-from qa_pipeline.cli.exit_codes import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.storage.hashes import hash_text
 
 if TYPE_CHECKING:
@@ -129,8 +129,6 @@ def generation(
 
 def _code(arms: Sequence[Arm]) -> int:
     """Return the exit code: only a batch without tables is a failure, one with failed gates has figures."""
-    if any(outcome.outcome == "pending" for arm in arms for outcome in arm.outcomes):
-        return PENDING
     return FAILED if any(arm.incomplete for arm in arms) else OK
 
 

@@ -76,7 +76,6 @@ def split_by_model(
 
     Raises:
         PermanentModelError: the model can answer no further request.
-        RepliesPendingError: replies are awaited from batch jobs.
     """
     if settings.split_claims == "rules":
         return {}
