@@ -1,19 +1,16 @@
 """How far the metrics of `eval run` order answers as people's labels and ratings do.
 
     python -m qa_pipeline_tests.benchmarks.quality.measure_metrics DATA … [--limit 300] [--metric NAME]
-        [--ask] [--to qa_pipeline/evaluation/metrics/meta_evaluation.json]
+        [--ask]
 
 DATA are files or folders of labelled items, as for measure_detectors, or of ratings, as for measure_judge.
 The rivals are trivial: the length of the answer, shorter or longer, whichever does better on these very
-items, and the words it shares with its contexts. A metric that is not ahead of length by more than the
-interval says so in every report, which reads the file of --to. With --ask the models that llm.verifier and
+items, and the words it shares with its contexts. With --ask the models that llm.verifier and
 llm.judge name are asked. Prints one JSON line.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +27,6 @@ from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate
-from qa_pipeline.storage.files import write_bytes
 from qa_pipeline_tests.benchmarks.quality.detection import Task, measure, spearman
 from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, read_rated
 from qa_pipeline_tests.benchmarks.quality.scorers import word_overlap
@@ -48,12 +44,11 @@ _FEWEST = 30
 
 
 def main() -> None:
-    """Measure, print, and write what reports read."""
+    """Measure and print."""
     parser = parser_of(__doc__)
     add_data_options(parser, "labelled items or rated answers")
     parser.add_argument("--metric", action="append", default=[], help="only this metric; repeatable")
     parser.add_argument("--ask", action="store_true", help="ask the models of llm.verifier and llm.judge")
-    parser.add_argument("--to", type=Path, help="file for what reports say of each metric")
     options = parser.parse_args()
     with errors_as_messages():
         metrics = chosen_metrics(options.metric)
@@ -78,8 +73,6 @@ def main() -> None:
             "embedding": resources.settings.embedding.model,
             "models": [model.name for model in models if model is not None],
         }
-        if options.to is not None:
-            write_packaged(options.to, labels, about)
         print_json({**about, "labels": labels, "ratings": ratings, "left_out": left_out.to_dicts()})
 
 
@@ -206,21 +199,6 @@ def agreement_with_ratings(values: pl.DataFrame, metrics: Sequence[Metric], resa
 
 def _rho(metric: Floats, rating: Floats, weights: Floats) -> dict[str, Floats]:
     return {"rho": spearman(metric, rating, weights)}
-
-
-def write_packaged(path: Path, of_labels: Document, about: Document) -> None:
-    """Write what reports say of each metric, a line each: `meta_evaluation.json`.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
-    lines = [
-        f"  {json.dumps(name)}: {json.dumps(value, sort_keys=True)}"
-        for name, value in sorted(of_labels.items())
-    ]
-    head = "".join(f" {json.dumps(name)}: {json.dumps(value)},\n" for name, value in sorted(about.items()))
-    metrics = ",\n".join(lines)
-    write_bytes(path, f'{{\n{head} "metrics": {{\n{metrics}\n }}\n}}\n'.encode())
 
 
 if __name__ == "__main__":

@@ -117,12 +117,10 @@ def null(trials: int, seed: int) -> Iterator[dict[str, Any]]:
             for one in metrics:
                 counts["p"] += one["p"] < 0.05
                 counts["interval"] += not one["low"] <= 0 <= one["high"]
-                counts["wilcoxon_p"] += (one["wilcoxon_p"] or 1) < 0.05
-                counts["mcnemar_p"] += (one["mcnemar_p"] or 1) < 0.05
             counts["any p"] += any(one["p"] < 0.05 for one in metrics)
             counts["any p_holm"] += any(one["better"] is not None for one in metrics)
             counts["gate failed"] += not gate(current, baseline)["passed"]
-        tests = dict.fromkeys(("p", "interval", "wilcoxon_p"), METRICS) | {"mcnemar_p": METRICS // 2}
+        tests = dict.fromkeys(("p", "interval"), METRICS)
         rates = {name: shared(counts[name], trials * tests.get(name, 1)) for name in sorted(counts)}
         yield {"null": vars(world), "trials": trials, "seed": seed, **rates}
 
@@ -140,7 +138,6 @@ def drop(trials: int, seed: int) -> Iterator[dict[str, Any]]:
             gaps.append(now - before)
             counts["p"] += one["p"] < 0.05
             counts["p_holm"] += one["p_holm"] < 0.05
-            counts["mcnemar_p"] += (one["mcnemar_p"] or 1) < 0.05
             for said, critical in (("gate, one critical", (name,)), ("gate, two critical", tuple(NAMES[:2]))):
                 checks = gate(current, baseline, Limits(critical=critical))["checks"]
                 counts[said] += any(one["name"] == name and one["outcome"] == "failed" for one in checks)

@@ -7,7 +7,6 @@ import pytest
 
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.datasets.grounding_items import ITEMS
-from qa_pipeline.evaluation.metrics.agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.models import encoder
 from qa_pipeline_tests.benchmarks.conftest import RunMain
@@ -17,7 +16,6 @@ from qa_pipeline_tests.benchmarks.quality.measure_metrics import (
     labelled_rows,
     main,
     metric_values,
-    write_packaged,
 )
 from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, Rated, read_rated
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines
@@ -113,20 +111,12 @@ def test_files_of_labels_and_of_ratings_are_told_apart(tmp_path: Path) -> None:
     assert labelled_rows(ratings)["contexts"][0][0]["text"] == "P."
 
 
-def test_the_file_that_is_written_is_the_one_that_reports_read(tmp_path: Path) -> None:
-    path = tmp_path / "agreement.json"
-    write_packaged(path, {"faithfulness": {"en": {"beats_length": False}}}, {"items": 1})
-    assert metric_agreement(path) == {"faithfulness": {"en": {"beats_length": False}}}
-
-
 def test_labels_and_ratings_are_measured_in_one_run(
     tmp_path: Path, run_main: RunMain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoder, "load_embedder", lambda *_: HashEmbedder())
     labels = write_lines(tmp_path / "labels.jsonl", items(80))
-    path = tmp_path / "agreement.json"
-    options = ("--metric", "faithfulness", "--resamples", "20", "--out", tmp_path / "out", "--to", path)
+    options = ("--metric", "faithfulness", "--resamples", "20", "--out", tmp_path / "out")
     figures = run_main(main, labels, *options)
     assert (figures["items"], figures["ratings"], figures["models"]) == (80, [], [])
     assert figures["labels"]["faithfulness"]["en"]["auroc"]["value"] > 0.9
-    assert metric_agreement(path) == figures["labels"]
