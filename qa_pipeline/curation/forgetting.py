@@ -91,8 +91,9 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Foun
             f"{len(places)} documents are called {name!r}: {first_names(places)}; give batch and path"
         )
     ids: set[str] = set()
-    for version in {name, *places} if database is not None else ():
-        ids.update(document for document, _, _ in versions_of(database, version))
+    if database is not None:
+        for version in {name, *places}:
+            ids.update(document for document, _, _ in versions_of(database, version))
     if rows.is_empty() and not ids:
         raise unknown_document(documents, name)
     rows = documents.filter(
