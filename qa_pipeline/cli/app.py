@@ -25,7 +25,7 @@ from qa_pipeline.cli.arguments import (
 )
 from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.audits import audit
-from qa_pipeline.cli.calibrate import calibrate, what_if
+from qa_pipeline.cli.calibrate import calibrate
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
@@ -273,5 +273,4 @@ app.add_typer(audit, rich_help_panel=RELEASING)
 app.add_typer(evaluation, rich_help_panel=MEASURING)
 app.add_typer(monitor, rich_help_panel=MEASURING)
 app.command(rich_help_panel=MEASURING)(calibrate)
-app.command(rich_help_panel=MEASURING)(what_if)
 app.command("settings", rich_help_panel=KEEPING)(show_settings)

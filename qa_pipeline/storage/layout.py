@@ -138,11 +138,6 @@ class Layout:
         return self.out / "forgotten.jsonl"
 
     @property
-    def forgetting(self) -> Path:
-        """Return the file of what is being forgotten: ids alone, so that a killed command can be finished."""
-        return self.out / "forgetting.json"
-
-    @property
     def releases(self) -> Path:
         """Return the folder of published releases, a folder each, with the pointer to the latest."""
         return self.out / "releases"
