@@ -33,8 +33,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
-from qa_pipeline.review.sessions import Sessions
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="name each quote that differs on standard error")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        layout, sessions, files = Layout(Path(folder)), Sessions("measured"), {}
+        layout, access, files = Layout(Path(folder)), Access("measured"), {}
         read = []
         for corpus in arguments.folders:
             frame = read_documents(corpus.name, corpus, DocumentSettings()).filter(
@@ -187,8 +187,8 @@ def main() -> None:
             note_origin(layout, corpus.name, corpus.parent)
             files[corpus.name] = corpus
             read += list(typed_rows(frame, DocumentRow))
-        with TestClient(build_app(layout, sessions), base_url="http://127.0.0.1") as client:
-            client.get(f"/enter?token={sessions.token}")
+        with TestClient(build_app(layout, access), base_url="http://127.0.0.1") as client:
+            client.get(f"/enter?token={access.token}")
             for name in sorted({document["format"] or "" for document in read}):
                 size = arguments.pdf_size if name == "pdf" else arguments.size
                 own = [document for document in read if document["format"] == name]

@@ -29,8 +29,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
-from qa_pipeline.review.sessions import Sessions
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
@@ -205,9 +205,9 @@ def measure_documents(layout: Layout, pages: int, requests: int) -> dict[str, ob
 @contextmanager
 def opened(layout: Layout) -> Iterator[TestClient]:
     """Sign in to a new app over an output folder."""
-    sessions = Sessions("bench")
-    with TestClient(build_app(layout, sessions), base_url="http://127.0.0.1") as client:
-        client.get(f"/enter?token={sessions.token}", follow_redirects=False)
+    access = Access("bench")
+    with TestClient(build_app(layout, access), base_url="http://127.0.0.1") as client:
+        client.get(f"/enter?token={access.token}", follow_redirects=False)
         yield client
 
 

@@ -25,8 +25,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.review.decision_files import TEMPLATE, undecided
-from qa_pipeline.review.decision_forms import REJECTIONS
+from qa_pipeline.review.decision_files import REJECTIONS, TEMPLATE, undecided
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json

@@ -1,4 +1,4 @@
-from qa_pipeline.review.decision_forms import REJECTIONS
+from qa_pipeline.review.decision_files import REJECTIONS
 from qa_pipeline_tests.benchmarks.speed.count_strokes import Decision, completed, csv_strokes, planned
 
 ROW = {"evidence": "1. The valve opens at 3 bar.\n2. It is red."}
