@@ -1,20 +1,14 @@
 """Withdrawing a release that is out: its data go, and a tombstone says why; its number and its keys stay."""
 
 import json
-from collections.abc import Collection
 from pathlib import Path
 
-import polars as pl
-
-from qa_pipeline.curation.forgetting import PLACES as KNOWN_PLACES
 from qa_pipeline.errors import InputError, ReleaseError, StorageError
 from qa_pipeline.publishing.manifest import (
-    DATA,
     LATEST,
     MANIFEST,
     PLACES,
     SIGNATURE,
-    SOURCES,
     TOMBSTONE,
     alone,
     latest_release,
@@ -24,7 +18,6 @@ from qa_pipeline.publishing.manifest import (
     yank_reason,
 )
 from qa_pipeline.storage.files import delete, write_bytes
-from qa_pipeline.storage.parquet import readable, scan_rows
 
 LONGEST_REASON = 500
 """Characters of a reason, which is shown on one line wherever the release is named."""
@@ -95,49 +88,6 @@ def _delete(path: Path) -> None:
         raise StorageError(
             f"cannot delete {path}: {error.strerror or error}; give this user the right, then run again"
         ) from error
-
-
-def released_places(releases: Path) -> pl.DataFrame:
-    """Return the contents of releases that are not yanked, and where they were: as `known_places`."""
-    places = (_sources_of(folder) for folder in _open_releases(releases))
-    return pl.concat([KNOWN_PLACES.to_frame(), *places]).unique()
-
-
-def _sources_of(folder: Path) -> pl.DataFrame:
-    """Return the documents of a release, as `known_places`; none where its file is lost."""
-    if not (folder / SOURCES).is_file():
-        return KNOWN_PLACES.to_frame()
-    sources = pl.read_parquet(readable(folder / SOURCES), columns=["content_sha256", "batch", "path"])
-    return sources.select(
-        "content_sha256", pl.col("content_sha256").str.slice(0, 32).alias("document_id"), "batch", "path"
-    )
-
-
-def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
-    """Return the number of rows of each release that rest on these contents.
-
-    Args:
-        releases: their folder; yanked ones are not looked at.
-        contents: hashes of documents.
-        batches: that hold them: a release of one of these may show a passage beside a proof.
-    """
-    counts = {}
-    for folder in _open_releases(releases):
-        sources = _sources_of(folder)
-        is_source = sources.filter(pl.col("content_sha256").is_in(contents)).height > 0
-        rows = sum(_rows_with(path, contents) for path in sorted((folder / DATA).glob("*.parquet")))
-        if is_source or rows or not manifest_of(folder).batches.keys().isdisjoint(batches):
-            counts[int(folder.name)] = rows
-    return counts
-
-
-def _rows_with(path: Path, contents: list[str]) -> int:
-    rows = scan_rows(path)
-    fields = rows.collect_schema()
-    proved = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
-    rests_on = pl.col("documents") if "documents" in fields else proved
-    is_in_evidence = rests_on.list.eval(pl.element().is_in(contents)).list.any()
-    return int(rows.filter(is_in_evidence.fill_null(value=False)).select(pl.len()).collect().item())
 
 
 def _open_releases(releases: Path) -> list[Path]:

@@ -19,8 +19,8 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answering import Searchable, draft_rows, open_batch
 from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.offline.passages import Sentence, split_into_sentences
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.extractive.passages import Sentence, split_into_sentences
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun
 from qa_pipeline.records import Passage, passages_by_id
@@ -401,7 +401,7 @@ def _draft(resources: Resources, near: _Near, question: str, language: str) -> p
 
 
 def _rules() -> LanguageModel:
-    from qa_pipeline.llm.extractive.provider import ExtractiveModel
+    from qa_pipeline.generation.offline.provider import ExtractiveModel
 
     return ExtractiveModel()
 
