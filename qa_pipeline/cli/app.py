@@ -31,7 +31,6 @@ from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.exit_codes import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.cli.forget import forget
-from qa_pipeline.cli.labels import labels
 from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
@@ -259,7 +258,6 @@ app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(sample)
-app.add_typer(labels, rich_help_panel=REVIEWING)
 app.command(rich_help_panel=REVIEWING)(refusals)
 app.command(rich_help_panel=REVIEWING)(audit_references)
 app.command(rich_help_panel=REVIEWING)(triples)
