@@ -38,7 +38,7 @@ def forget(
     Its batches lose their tables, indexes and exports until their next run, which makes them again without it
     and pays for no other document. People's decisions, caches and stored model replies lose it too, earlier
     versions of it as well. No later run reads it and no later release holds it (OUT/forgotten.jsonl).
-    Releases that are out are never changed: those that hold it are named, with how to yank them. While `run`
+    Releases that are out are never changed: those that hold it are named; delete their folders. While `run`
     or `validate` works on OUT this is refused; let no run of Dagster work on it meanwhile.
     """
     from qa_pipeline.curation.forgetting import (
@@ -48,8 +48,7 @@ def forget(
         read_plan,
         unlinked_decisions,
     )
-    from qa_pipeline.publishing.manifest import alone
-    from qa_pipeline.publishing.yank import releases_with
+    from qa_pipeline.publishing.manifest import alone, releases_with
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import locked
@@ -95,7 +94,7 @@ def _planned(
         plan_erasure,
         unknown_document,
     )
-    from qa_pipeline.publishing.yank import released_places
+    from qa_pipeline.publishing.manifest import released_places
 
     known_documents = pl.concat([known_places(layout), released_places(layout.releases)]).unique()
     known_documents = known_documents.sort("batch", "path", "content_sha256")
@@ -190,10 +189,7 @@ def _report(
             if count
             else "is of its batch: no row rests on it, but one may show a passage of it beside the proof"
         )
-        print_line(
-            f"Release {version} {advice}. To withdraw it: "
-            f'qa-pipeline yank {layout.releases / str(version)} --reason "..." --yes'
-        )
+        print_line(f"Release {version} {advice}. To withdraw it, delete {layout.releases / str(version)}")
     for place in summary["still_in_corpus"]:
         print_line(
             f"The file is still there: {place}. Delete it; until then runs name it, and do not read it"

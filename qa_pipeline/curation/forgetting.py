@@ -360,10 +360,8 @@ def _keep(path: Path, table: Table, stays: pl.Expr) -> None:
 def _renew_caches(layout: Layout) -> None:
     """Delete what was computed from texts, by whose hashes nobody can tell whose they are.
 
-    Vectors of the chunks that are left are put back from their tables; others are computed again, and the
-    index over all batches is built again by whoever searches it.
+    Vectors of the chunks that are left are put back from their tables; others are computed again.
     """
-    _delete([layout.corpus_index])
     had_vectors = layout.vectors.is_file()
     for path in (layout.logits, layout.vectors):
         _delete(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm", ""))

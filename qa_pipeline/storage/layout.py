@@ -182,11 +182,6 @@ class Layout:
         return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
 
     @property
-    def corpus_index(self) -> Path:
-        """Return the folder of the index over all batches; made anew when deleted."""
-        return self._memory("corpus-index", "")
-
-    @property
     def finished_folder(self) -> Path:
         """Return the folder of how batches were when they were last run, a file a batch."""
         return self._memory("finished", "")

@@ -10,7 +10,6 @@ import polars as pl
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.pipeline.report import Report, finished_batches, report
-from qa_pipeline.publishing import certificate
 from qa_pipeline.publishing.manifest import latest_release, read_manifest
 from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.storage.files import version_of
@@ -198,7 +197,7 @@ def _release(layout: Layout) -> tuple[str | None, list[str], str | None]:
         folder = latest_release(layout.releases)
         if folder is None:
             return None, [], None
-        made = read_manifest(folder).certificate
-        return folder.name, [] if made is None else certificate.in_words(made), None
+        read_manifest(folder)
+        return folder.name, [], None
     except QAPipelineError as error:
         return None, [], str(error)
