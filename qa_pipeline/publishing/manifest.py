@@ -1,7 +1,7 @@
 """Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and rows."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -9,14 +9,13 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from qa_pipeline.curation.forgetting import PLACES as KNOWN_PLACES
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import delete, locked, write_bytes
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.object_stores import store_of
-from qa_pipeline.storage.parquet import readable, row_groups, scan_rows
+from qa_pipeline.storage.parquet import row_groups, scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 PUBLISHING = "publishing.json"
@@ -200,43 +199,6 @@ def release_folders(releases: Path) -> list[Path]:
         folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
     )
     return sorted(numbered, key=lambda folder: int(folder.name))
-
-
-def released_places(releases: Path) -> pl.DataFrame:
-    """Return the contents of releases, and where they were: as `known_places`."""
-    places = (_sources_of(folder) for folder in release_folders(releases))
-    return pl.concat([KNOWN_PLACES.to_frame(), *places]).unique()
-
-
-def _sources_of(folder: Path) -> pl.DataFrame:
-    """Return the documents of a release, as `known_places`; none where its file is lost."""
-    if not (folder / SOURCES).is_file():
-        return KNOWN_PLACES.to_frame()
-    sources = pl.read_parquet(readable(folder / SOURCES), columns=["content_sha256", "batch", "path"])
-    return sources.select(
-        "content_sha256", pl.col("content_sha256").str.slice(0, 32).alias("document_id"), "batch", "path"
-    )
-
-
-def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
-    """Return the number of rows of each release that rest on these contents.
-
-    Args:
-        releases: their folder.
-        contents: hashes of documents.
-        batches: that hold them: a release of one of these may show a passage beside a proof.
-    """
-    counts = {}
-    for folder in release_folders(releases):
-        is_source = _sources_of(folder).filter(pl.col("content_sha256").is_in(contents)).height > 0
-        rests_on = pl.col("documents").list.eval(pl.element().is_in(contents)).list.any()
-        rows = sum(
-            int(scan_rows(path).filter(rests_on).select(pl.len()).collect().item())
-            for path in sorted((folder / DATA).glob("*.parquet"))
-        )
-        if is_source or rows or not read_manifest(folder).batches.keys().isdisjoint(batches):
-            counts[int(folder.name)] = rows
-    return counts
 
 
 def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -138,11 +138,6 @@ class Layout:
         return self.out / "forgotten.jsonl"
 
     @property
-    def forgetting(self) -> Path:
-        """Return the file of what is being forgotten: ids alone, so that a killed command can be finished."""
-        return self.out / "forgetting.json"
-
-    @property
     def releases(self) -> Path:
         """Return the folder of published releases, a folder each, with the pointer to the latest."""
         return self.out / "releases"
@@ -181,14 +176,9 @@ class Layout:
             return self.out / "cache" / f"{name}{suffix}"
         return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
 
-    @property
-    def finished_folder(self) -> Path:
-        """Return the folder of how batches were when they were last run, a file a batch."""
-        return self._memory("finished", "")
-
     def finished(self, batch: str) -> Path:
         """Return the file of how a batch was when it was last run; it is run again when deleted."""
-        return self._of_batch(self.finished_folder, batch, ".json")
+        return self._of_batch(self._memory("finished", ""), batch, ".json")
 
     @property
     def vectors(self) -> Path:
