@@ -171,11 +171,6 @@ class Layout:
             return self.out / "cache" / f"{name}{suffix}"
         return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
 
-    @property
-    def corpus_index(self) -> Path:
-        """Return the folder of the index over all batches; made anew when deleted."""
-        return self._memory("corpus-index", "")
-
     def finished(self, batch: str) -> Path:
         """Return the file of how a batch was when it was last run; it is run again when deleted."""
         return self._of_batch(self._memory("finished", ""), batch, ".json")
