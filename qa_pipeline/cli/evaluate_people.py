@@ -57,8 +57,8 @@ def annotators(
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_annotators
     from qa_pipeline.evaluation.reports.summaries import rounded
-    from qa_pipeline.people.annotations import of_criterion, read_ratings
-    from qa_pipeline.people.consensus import annotation_figures
+    from qa_pipeline.review.annotations import of_criterion, read_ratings
+    from qa_pipeline.review.consensus import annotation_figures
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():

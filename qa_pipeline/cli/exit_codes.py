@@ -11,11 +11,10 @@ from types import FrameType
 
 import typer
 
-from qa_pipeline.errors import PermanentModelError, QAPipelineError, RepliesPendingError
+from qa_pipeline.errors import PermanentModelError, QAPipelineError
 
-OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
-"""Exit codes, for scripts: a run that failed, input that cannot be used, a run that stopped and can go on,
-and one that waits for replies of batch jobs."""
+OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
+"""Exit codes, for scripts: a run that failed, input that cannot be used, a run that can go on later."""
 SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
 _ENDS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -40,9 +39,6 @@ def errors_as_exit_codes(*, resumable: bool = False) -> Iterator[None]:
     except PermanentModelError as error:
         sys.stderr.write(f"Stopped: {error}\n")
         raise typer.Exit(STOPPED) from error
-    except RepliesPendingError as error:
-        sys.stderr.write(f"Awaited: {error}\n")
-        raise typer.Exit(PENDING) from error
     except QAPipelineError as error:
         sys.stderr.write(f"Error: {error}\n")
         raise typer.Exit(BAD_INPUT) from error

@@ -34,7 +34,7 @@ def export_tasks(
     argilla.Dataset.from_disk reads the folder.
     """
     from qa_pipeline.cli.console import print_line
-    from qa_pipeline.people.labelling_tools import read_label_file, tool_files
+    from qa_pipeline.review.labelling_tools import read_label_file, tool_files
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.text.rendering import plural
@@ -67,7 +67,7 @@ def import_labels(
     Further labels of an item are further rows.
     """
     from qa_pipeline.cli.console import print_line
-    from qa_pipeline.people.labelling_tools import read_label_file, read_labels, with_labels
+    from qa_pipeline.review.labelling_tools import read_label_file, read_labels, with_labels
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.text.rendering import plural

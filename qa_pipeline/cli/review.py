@@ -12,7 +12,7 @@ from qa_pipeline.cli.exit_codes import GRACE_SECONDS, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.people.review.sessions import Sessions
+    from qa_pipeline.review.sessions import Sessions
 
 _WILDCARDS = ("0.0.0.0", "::")  # noqa: S104
 """Addresses that stand for all of a machine, and that nobody opens in a browser."""
@@ -50,8 +50,8 @@ def review(
 
     import uvicorn
 
-    from qa_pipeline.people.review.server import build_app, is_loopback, listen
-    from qa_pipeline.people.review.sessions import Sessions, add_user, read_users
+    from qa_pipeline.review.server import build_app, is_loopback, listen
+    from qa_pipeline.review.sessions import Sessions, add_user, read_users
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.layout import Layout
 

@@ -14,7 +14,7 @@ from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.people.review.sheets import Sheets
+    from qa_pipeline.review.sheets import Sheets
 
 _END_KEYS = ("q", "\x03", "\x04", "")
 """q, Ctrl-C, Ctrl-D and the end of the input."""
@@ -48,9 +48,9 @@ def sample(
     with a reason. The review app labels the same files: write them to OUT/sheets.
     """
     from qa_pipeline.cli.console import print_document, print_line
-    from qa_pipeline.people.review.queue import Filters
-    from qa_pipeline.people.review.sheets import Sheets
-    from qa_pipeline.people.sample_sheet import draw_rows, label_figures, read_labels
+    from qa_pipeline.review.queue import Filters
+    from qa_pipeline.review.sample_sheet import draw_rows, label_figures, read_labels
+    from qa_pipeline.review.sheets import Sheets
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.layout import Layout
 
@@ -106,8 +106,8 @@ def _print_row(row: dict[str, Any], place: str) -> None:
 def _label_rows(sheets: "Sheets", name: str, who: str) -> None:
     """Show the rows of a file that a person has not labelled, one by one, and write down each label."""
     from qa_pipeline.cli.console import print_line
-    from qa_pipeline.people.review.sheets import LIMITS
-    from qa_pipeline.people.sample_sheet import CATEGORIES
+    from qa_pipeline.review.sample_sheet import CATEGORIES
+    from qa_pipeline.review.sheets import LIMITS
     from qa_pipeline.storage.row_files import json_lines
 
     keys = {category[0]: category for category in CATEGORIES}
@@ -142,7 +142,7 @@ def _label_rows(sheets: "Sheets", name: str, who: str) -> None:
 def _reason() -> str | None:
     """Ask why a row is not good; None where no reason is given."""
     from qa_pipeline.cli.console import print_line
-    from qa_pipeline.people.sample_sheet import REASONS
+    from qa_pipeline.review.sample_sheet import REASONS
 
     for number, words in enumerate(REASONS.values(), start=1):
         print_line(f"  {number} {words}")
@@ -165,7 +165,7 @@ def _pressed(prompt: str, keys: Sequence[str]) -> str:
 
 def _print_report(figures: dict[str, Any]) -> None:
     from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.people.sample_sheet import CATEGORIES, REASONS
+    from qa_pipeline.review.sample_sheet import CATEGORIES, REASONS
     from qa_pipeline.text.rendering import words
 
     def interval(bounds: list[float] | None) -> str:

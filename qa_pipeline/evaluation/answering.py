@@ -20,7 +20,7 @@ from qa_pipeline.evaluation.datasets.answered_questions import RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import Row, check
 from qa_pipeline.generation.answers import answer_request, draft_answers
 from qa_pipeline.generation.round_trip import recall_request
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import passage_selection, relevance_guard
@@ -121,9 +121,6 @@ def answer_rows(rows: pl.DataFrame, answerer: Answerer, notify: ProgressCallback
         rows: `RAG_ROWS`, further columns too.
         answerer: see `chosen_answerer`.
         notify: hears how many questions are done.
-
-    Raises:
-        RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
     """
     unanswered = rows.filter(pl.col("answer").is_null()).rows(named=True)
     made, failed = {}, []
@@ -184,10 +181,6 @@ class _Enduring:
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         await close_connections(self._model)
-
-    async def submit(self) -> None:
-        """Submit what the model put off."""
-        await submit_deferred(self._model)
 
 
 def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:

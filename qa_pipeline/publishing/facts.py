@@ -315,7 +315,7 @@ _DECIDING: dict[str, type[Group]] = {
 """Groups of settings that the manifest holds."""
 _HOW = (
     *("llm.budget.", "llm.store.", "llm.workers", "llm.timeout_", "llm.max_tries", "llm.max_failed_calls"),
-    *("llm.wait_minutes", "llm.requests_", "llm.delivery", "release.audits", "release.signing_"),
+    *("llm.wait_minutes", "llm.requests_", "release.audits", "release.signing_"),
 )
 """How models are asked, and what is in the manifest anyway."""
 _PLACES = (

@@ -181,14 +181,9 @@ class Layout:
         """Return the folder of the index over all batches; made anew when deleted."""
         return self._memory("corpus-index", "")
 
-    @property
-    def finished_folder(self) -> Path:
-        """Return the folder of how batches were when they were last run, a file a batch."""
-        return self._memory("finished", "")
-
     def finished(self, batch: str) -> Path:
         """Return the file of how a batch was when it was last run; it is run again when deleted."""
-        return self._of_batch(self.finished_folder, batch, ".json")
+        return self._of_batch(self._memory("finished", ""), batch, ".json")
 
     @property
     def vectors(self) -> Path:

@@ -3,10 +3,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import size, versions_of
+from qa_pipeline.llm.store.maintenance import versions_of
+from qa_pipeline.llm.store.schema import REPLIES
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
@@ -22,7 +24,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def replies_of(workspace: Workspace) -> int:
     with closing(Database(Layout(workspace.out).replies)) as database:
-        return sum(share.rows for share in size(database).shares)
+        return database.read(lambda connection: len(connection.execute(sa.select(REPLIES)).all()))
 
 
 def test_replies_about_a_document_and_its_earlier_versions_are_deleted(workspace: Workspace) -> None:

@@ -11,7 +11,7 @@ import pytest
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.cli.review import check_reachable
 from qa_pipeline.errors import InputError
-from qa_pipeline.people.review.server import listen
+from qa_pipeline.review.server import listen
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.support.review_server import review_server

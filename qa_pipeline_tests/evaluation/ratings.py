@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from qa_pipeline.people.annotations import RATINGS, Panel, panel
+from qa_pipeline.review.annotations import RATINGS, Panel, panel
 
 FLEISS = np.array(
     [

@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.people.review.sessions import add_user
+from qa_pipeline.review.sessions import add_user
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import Workspace, new_workspace
-from qa_pipeline_tests.people.review.test_server_hostile import MARKUP, document, file_name, pairs
+from qa_pipeline_tests.review.test_server_hostile import MARKUP, document, file_name, pairs
 from qa_pipeline_tests.support.review_server import ReviewServer, review_server
 from qa_pipeline_tests.system.browser import NARROW, WIDE, person, serious_problems
 

@@ -2,12 +2,9 @@
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_index --texts FOLDER ... --questions FOLDER
         [--sizes 100000 300000] [--real 20000] [--kinds flat hnsw]
-    python -m qa_pipeline_tests.benchmarks.speed.bench_index --vectors FILE --queries FILE --kinds corpus
-        --sizes 1000000
+    python -m qa_pipeline_tests.benchmarks.speed.bench_index --vectors FILE --queries FILE
 
-Prints one JSON line. The kinds flat and hnsw are those of a batch; corpus is the index over all batches, here
-of 1,000 chunks each, built and searched in processes of their own, whose peak of memory is given: then half a
-percent more comes, and half a percent goes. `exact` is the same with every vector compared.
+Prints one JSON line.
 
 Vectors are read from .npy files, or made: sentences of the .md, .rst, .txt and .html files and of the
 `context` columns of the .parquet files below the folders, embedded with the default settings, at most
@@ -17,14 +14,11 @@ ones do. Queries: real questions, the `question` columns below the folder of que
 as near as the true tenth.
 """
 
-import multiprocessing
 import os
 import random
 import re
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +28,6 @@ import polars as pl
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.ann import SAME_COSINE
-from qa_pipeline.retrieval.corpus_index import CorpusIndex, update_corpus_index
 from qa_pipeline.retrieval.shard import Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
 from qa_pipeline.storage.tables import EMBEDDINGS
@@ -47,7 +40,6 @@ LENGTHS = (25, 900)
 """Characters of a sentence that is taken."""
 DEPTH = 10
 QUESTIONS = 1000
-IN_BATCH = 1000
 SEED = 0
 ORIGIN = {"model": "bench", "revision": "1", "precision": "int8"}
 
@@ -61,7 +53,7 @@ def main() -> None:
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--vectors", type=Path, help="real ones, embedded before; in place of --texts")
     parser.add_argument("--queries", type=Path, help="of real questions; goes with --vectors")
-    parser.add_argument("--kinds", nargs="+", choices=[*KINDS, "corpus"], default=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000])
     parser.add_argument("--real", type=int, default=20_000)
     arguments = parser.parse_args()
@@ -82,107 +74,15 @@ def main() -> None:
         "sizes": {},
     }
     for size in arguments.sizes:
-        vectors = _as_many(real, size)
-        result["sizes"][size] = _measured_kinds(
-            vectors, queries, [kind for kind in arguments.kinds if kind in KINDS]
-        )
-        if "corpus" in arguments.kinds:
-            result["sizes"][size] |= _measured_corpus(vectors, queries)
+        result["sizes"][size] = _measured_kinds(_as_many(real, size), queries, arguments.kinds)
     print_json(result)
 
 
 def _measured_kinds(vectors: Vectors, queries: Vectors, kinds: Sequence[str]) -> dict[str, Any]:
-    if not kinds:
-        return {}
     frame = _frame(vectors)
     exact = build_index(frame, KINDS["flat"])
     nearest = exact.search(queries, DEPTH)[1][:, -1:]
     return {kind: _measure(frame, queries, nearest, kind) for kind in kinds}
-
-
-def _measured_corpus(vectors: Vectors, queries: Vectors) -> dict[str, Any]:
-    """Measure the index over all batches, each step in a new process."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        np.save(folder / "vectors.npy", vectors)
-        np.save(folder / "queries.npy", queries)
-        batches = len(vectors) // IN_BATCH
-        few = max(batches // 200, 1)
-        steps = {
-            "built": partial(_update, folder, range(batches - few), 1),
-            "searched": partial(_search, folder, batches - few, 1),
-            "appended": partial(_update, folder, range(batches), 1),
-            "searched_appended": partial(_search, folder, batches, 1),
-            "taken_out": partial(_update, folder, range(few, batches), 1),
-            "unchanged": partial(_update, folder, range(few, batches), 1),
-            "exact": partial(_update, folder, range(batches), 10**9),
-            "searched_exactly": partial(_search, folder, batches, 10**9, 50),
-        }
-        return {step: _in_process(action) for step, action in steps.items()}
-
-
-def _in_process(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(action)
-
-
-def _update(folder: Path, batches: range, exact_below: int) -> dict[str, Any]:
-    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-
-    def read(batch: str) -> pl.DataFrame:
-        start = int(batch) * IN_BATCH
-        return _frame(np.array(vectors[start : start + IN_BATCH]), start)
-
-    index_folder = folder / f"index-{exact_below}"
-    start = time.perf_counter()
-    index = update_corpus_index(
-        index_folder, {f"{batch:06}": str(batch) for batch in batches}, read, exact_below=exact_below
-    )
-    seconds = time.perf_counter() - start
-    lists = index.manifest.lists
-    return {
-        "seconds": round(seconds, 1),
-        "rows": index.rows,
-        "lists_read": lists and lists.lists_read,
-        "recall_in_trial": lists and lists.recall,
-        "note": index.manifest.note,
-        "bytes": {file.name.split("-")[0]: file.stat().st_size for file in sorted(index_folder.iterdir())},
-        "load": load_now(),
-        "peak_mb": _peak_mb(),
-    }
-
-
-def _search(folder: Path, batches: int, exact_below: int, most: int = QUESTIONS) -> dict[str, Any]:
-    """Search one query after the other; recall is that against comparing all."""
-    queries = np.load(folder / "queries.npy")[:most]
-    index = CorpusIndex(folder / f"index-{exact_below}")
-    start = time.perf_counter()
-    index.search(queries[:1], DEPTH)
-    first = time.perf_counter() - start
-    milliseconds, processor, cosines = [], [], []
-    for row in range(len(queries)):
-        start, used = time.perf_counter(), time.thread_time()  # a query is searched by one thread
-        (chunks,) = index.search(queries[row : row + 1], DEPTH)
-        milliseconds.append(1000 * (time.perf_counter() - start))
-        processor.append(1000 * (time.thread_time() - used))
-        cosines.append([chunk.cosine for chunk in chunks])
-    peak = _peak_mb()  # before all vectors are read to compare
-    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-    nearest = np.full((len(queries), DEPTH), -1.0, dtype=np.float32)
-    for start_row in range(0, batches * IN_BATCH, 50_000):
-        block = vectors[start_row : min(start_row + 50_000, batches * IN_BATCH)]
-        nearest = -np.sort(-np.hstack([nearest, queries @ block.T]), axis=1)[:, :DEPTH]
-    return {
-        "queries": len(queries),
-        "first_milliseconds": round(1000 * first, 1),
-        "p50_milliseconds": round(float(np.percentile(milliseconds, 50)), 2),
-        "p95_milliseconds": round(float(np.percentile(milliseconds, 95)), 2),
-        "p50_processor_milliseconds": round(float(np.percentile(processor, 50)), 2),
-        "p95_processor_milliseconds": round(float(np.percentile(processor, 95)), 2),
-        "recall@10": round(float((np.array(cosines) >= nearest[:, -1:] - SAME_COSINE).mean()), 4),
-        "load": load_now(),
-        "peak_mb": peak,
-    }
 
 
 def _measure(frame: pl.DataFrame, queries: Vectors, nearest: Vectors, kind: str) -> dict[str, Any]:
@@ -226,10 +126,10 @@ def _peak_mb() -> int:
     return round(int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024 / 1e6)
 
 
-def _frame(vectors: Vectors, first: int = 0) -> pl.DataFrame:
+def _frame(vectors: Vectors) -> pl.DataFrame:
     return EMBEDDINGS.conform(
         pl.select(
-            pl.int_range(first, first + len(vectors)).cast(pl.String()).alias("chunk_id"),
+            pl.int_range(len(vectors)).cast(pl.String()).alias("chunk_id"),
             pl.lit("b").alias("batch"),
             pl.lit("0").alias("text_sha256"),
             *(
