@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import (
     Change,
+    Commands,
     Json,
     MaxCalls,
     MaxCost,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="qa-pipeline",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

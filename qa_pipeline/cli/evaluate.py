@@ -2,6 +2,7 @@
 
 import typer
 
+from qa_pipeline.cli.arguments import Commands
 from qa_pipeline.cli.evaluate_abilities import abilities
 from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_raters import raters
@@ -9,6 +10,7 @@ from qa_pipeline.cli.evaluate_runs import compare, gate
 
 evaluation = typer.Typer(
     name="eval",
+    cls=Commands,
     no_args_is_help=True,
     help="Evaluate answered questions (run, compare, gate, abilities), and agreement of raters.",
 )
