@@ -2,7 +2,6 @@
 
 import typer
 
-from qa_pipeline.cli.evaluate_abilities import abilities
 from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_people import annotators, sheet
 from qa_pipeline.cli.evaluate_runs import compare, gate
@@ -10,11 +9,10 @@ from qa_pipeline.cli.evaluate_runs import compare, gate
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Evaluate answered questions (run, compare, gate, abilities), and ratings of people.",
+    help="Evaluate answered questions (run, compare, gate), and ratings of people.",
 )
 evaluation.command()(run)
 evaluation.command()(compare)
 evaluation.command()(gate)
-evaluation.add_typer(abilities)
 evaluation.command()(sheet)
 evaluation.command()(annotators)

@@ -1,6 +1,6 @@
 """A question to a batch: searched, answered, then verified by the stages of the pipeline, step by step.
 
-The answer is drafted like that of `eval run` with answers from a batch. The offline rules answer only what
+The offline rules answer only what
 they would ask themselves, so for other questions the answer is made of sentences of the passages: those that
 source verification finds to answer the question, or else the refusal text.
 """
@@ -16,10 +16,10 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.evaluation.answering import Searchable, draft_rows, open_batch
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.extractive.passages import Sentence, split_into_sentences
+from qa_pipeline.people.review.answering import Searchable, draft_rows, open_batch
 from qa_pipeline.people.review.jobs import Job, Jobs
 from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.pair_view import (

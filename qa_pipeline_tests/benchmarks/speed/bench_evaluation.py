@@ -1,7 +1,7 @@
 """Rows a second and peak memory of an evaluation by all offline metrics, vectors given, for numbers of rows.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_evaluation WORK [--rows 2000 10000]
-        [--workers 2] [--corpora FOLDER] [--metric NAME …]
+        [--corpora FOLDER] [--metric NAME …]
 
 Rows are made from the prose of the documents in data/corpora, or another folder of corpora: five contexts of
 three sentences, a question about one of them, an answer of two, changed in every third row, and
@@ -51,7 +51,6 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=[2000, 10_000])
-    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--corpora", type=Path, default=CORPORA, help="folders named NAME-LANGUAGE[-…]")
     parser.add_argument("--metric", nargs="*", default=[])
     parser.add_argument("--step", choices=("store", "measure"), help="do this in this process")
@@ -59,10 +58,10 @@ def main() -> None:
     if given.step == "store":
         _store(given.work, given.corpora, given.rows[0], given.metric)
     elif given.step == "measure":
-        print(json.dumps(_measure(given.work, given.rows[0], given.workers, given.metric)))
+        print(json.dumps(_measure(given.work, given.rows[0], given.metric)))
     else:
         for rows in given.rows:
-            own = ["--rows", str(rows), "--workers", str(given.workers), "--corpora", str(given.corpora)]
+            own = ["--rows", str(rows), "--corpora", str(given.corpora)]
             for step in ("store", "measure"):
                 command = [sys.executable, "-m", MODULE, str(given.work), *own, "--step", step]
                 done = subprocess.run(
@@ -88,7 +87,7 @@ def _stored(folder: Path) -> pl.LazyFrame:
     return store_rag_rows(folder / "data.parquet", rag_blocks([folder / "rows.jsonl"], {}))
 
 
-def _measure(work: Path, rows: int, workers: int, names: list[str]) -> dict[str, Any]:
+def _measure(work: Path, rows: int, names: list[str]) -> dict[str, Any]:
     folder = work / str(rows)
     begun = time.perf_counter()
     data = _stored(folder)
@@ -96,7 +95,7 @@ def _measure(work: Path, rows: int, workers: int, names: list[str]) -> dict[str,
     means = Means(Resources(evaluation_settings(Settings(out=work))))
     metrics = chosen_metrics(names)
     start, used = time.perf_counter(), _processor()
-    counts = evaluate_into(folder, data, metrics, means, workers=workers)
+    counts = evaluate_into(folder, data, metrics, means)
     seconds, used = time.perf_counter() - start, _processor() - used
     about = About(dataset_name(data), sha256, LEFT_OUT.to_frame(), {})
     write_report(folder, data, metrics, counts, about)
@@ -105,7 +104,6 @@ def _measure(work: Path, rows: int, workers: int, names: list[str]) -> dict[str,
     return {
         "benchmark": "evaluation",
         "rows": rows,
-        "workers": workers,
         "metrics": len(metrics),
         "seconds": round(seconds, 2),
         "rows_per_second": round(rows / seconds, 1),
