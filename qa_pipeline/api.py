@@ -404,7 +404,7 @@ def evaluate(
             "unsplit": count_unsplit(rows, means) or None,
         }
         about = About(dataset_name(rows, name), dataset_sha256(rows), left_out(faults), settings)
-        document = write_report(folder, rows, chosen, counts, about, worst_by)
+        document = write_report(folder, chosen, counts, about, worst_by)
         scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
         page = (folder / PAGE).read_text("utf-8")
     return Report(document, scores, verified, about.left_out, page)

@@ -143,7 +143,7 @@ def run(
             about = About(dataset, digest, left_out(faults), _settings_shown(means))
             unsplit = count_unsplit(rows, means) or None
             about.settings.update(limit=limit, unsplit=unsplit)
-            document = write_report(folder, rows, metrics, counts, about, worst_by)
+            document = write_report(folder, metrics, counts, about, worst_by)
         if as_json:
             print_document({"report": str(out), **document})
         else:

@@ -98,7 +98,7 @@ def _measure(work: Path, rows: int, names: list[str]) -> dict[str, Any]:
     counts = evaluate_into(folder, data, metrics, means)
     seconds, used = time.perf_counter() - start, _processor() - used
     about = About(dataset_name(data), sha256, LEFT_OUT.to_frame(), {})
-    write_report(folder, data, metrics, counts, about)
+    write_report(folder, metrics, counts, about)
     whole = time.perf_counter() - begun
     values = pl.read_parquet(folder / "rows.parquet").select(one.name for one in metrics)
     return {
