@@ -38,7 +38,6 @@ from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     TWIN_SIMILARITIES,
     CanarySettings,
-    EvaluationSettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -126,7 +125,6 @@ class Settings(BaseSettings):
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
     automation: AutomationSettings = AutomationSettings()
