@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.monitoring.observing import observe, start_observing
 
 if TYPE_CHECKING:
-    from qa_pipeline.api.adapters import assert_supported, deepeval_metric, inspect_scorer, ragas_metric
     from qa_pipeline.api.documents import Document, chunk, read_document
     from qa_pipeline.api.evaluation import Report, evaluate
     from qa_pipeline.api.generation import generate
@@ -19,15 +18,11 @@ __all__ = [
     "Evidence",
     "Report",
     "Verification",
-    "assert_supported",
     "chunk",
-    "deepeval_metric",
     "evaluate",
     "generate",
-    "inspect_scorer",
     "load_release",
     "observe",
-    "ragas_metric",
     "read_document",
     "start_observing",
     "verify",
@@ -35,7 +30,6 @@ __all__ = [
 ]
 
 _MODULES = {
-    "adapters": ("assert_supported", "deepeval_metric", "inspect_scorer", "ragas_metric"),
     "documents": ("Document", "chunk", "read_document"),
     "evaluation": ("Report", "evaluate"),
     "generation": ("generate",),

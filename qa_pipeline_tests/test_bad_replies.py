@@ -254,6 +254,19 @@ def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_on
     assert model.calls.total() - asked <= 4  # the failed call, and what rests on its reply
 
 
+def test_a_reply_that_says_something_with_coverage_none_is_checked_as_an_answer(
+    workspace: Workspace, model: Sensible
+) -> None:
+    answer = "Napoleon painted Jupiter purple in 1832."
+    statement = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
+    model.instead = stubborn("answer", says(statement))
+    assert run(workspace).code == OK
+    pairs = workspace.table("pairs", "boilers").filter(pl.col("answer") == answer)
+    (row,) = pairs.join(workspace.table("verdicts", "boilers"), on="pair_id").to_dicts()
+    assert (row["coverage"], row["verdict"]) == ("partial", "rejected")
+    assert answer not in workspace.table("training_examples", "boilers")["answer"].to_list()
+
+
 def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
     workspace: Workspace, model: Sensible
 ) -> None:

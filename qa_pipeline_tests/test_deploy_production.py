@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from dagster._config import process_config, resolve_to_config_type
 from dagster._core.instance.config import dagster_instance_config
-from dagster_ray import RayRunLauncher
 
 from qa_pipeline_tests.defs.project import DAGSTER_YAML
 
@@ -36,18 +34,6 @@ def test_dagster_takes_the_instance_settings(launcher: str, tmp_path: Path) -> N
     assert {"storage", "run_monitoring", "run_retries"} <= set(config)
     assert ("run_launcher" in config) == bool(launcher)
     assert config["storage"]["postgres"]["postgres_db"]["scheme"] == "postgresql+psycopg2"
-
-
-def test_the_launcher_takes_its_settings() -> None:
-    ray = read("run-launcher-ray.yaml")["run_launcher"]
-    assert (ray["module"], ray["class"]) == ("dagster_ray", RayRunLauncher.__name__)
-    settings = {"ray": ray["config"]["ray"] | {"address": "http://10.0.0.5:8265"}}
-    assert problems(RayRunLauncher, settings) == []
-
-
-def problems(launcher: Any, config: dict[str, Any]) -> list[str]:
-    result = process_config(resolve_to_config_type(launcher.config_type()), config)
-    return [error.message for error in result.errors or []]
 
 
 def test_limits_and_retention_are_those_of_one_machine() -> None:

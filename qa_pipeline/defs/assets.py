@@ -78,7 +78,7 @@ OWNERS = ["team:training-data"]
 EXPORTS = "exports"
 IN = "in "
 """Before the asset or check at which an error arose, in the notes of its message."""
-_OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
+_OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"}
 """Gates that look at training examples, and can pass only after those have been made again."""
 
 Output = tuple[dg.DataVersion, dict[str, Any]]

@@ -37,8 +37,8 @@ Steps = Sequence[dg.AssetSpec]
 _BATCHES_A_LOOK = 50
 """Batches examined between two looks at the clock: about a second on a busy machine."""
 
-_GATES = {f"{gate.asset}_schema" if gate.name == "schema" else gate.name: gate for gate in GATES}
-"""By the name under which a failing gate is noted; `schema` alone is the name of many."""
+_GATES = {gate.name: gate for gate in GATES}
+"""By the name under which a failing gate is noted."""
 
 
 def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:

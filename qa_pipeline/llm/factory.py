@@ -24,13 +24,23 @@ class Models:
         place: SQLite file of replies, where the settings name no other store.
         environ: where a hosted provider's key is; read at the edge and passed in.
         run: name of the run, for the records of calls.
+        extractive: the rules that reply where the provider is `extractive`.
     """
 
-    def __init__(self, settings: LLMSettings, *, place: Path, environ: Mapping[str, str], run: str) -> None:
+    def __init__(
+        self,
+        settings: LLMSettings,
+        *,
+        place: Path,
+        environ: Mapping[str, str],
+        run: str,
+        extractive: LanguageModel | None = None,
+    ) -> None:
         self._settings = settings
         self._place = place
         self._environ = environ
         self._run = run
+        self._extractive = extractive
         self._built: dict[ModelSettings, LanguageModel | None] = {}
         self._throttles: dict[str, Throttle] = {}
 
@@ -95,9 +105,7 @@ class Models:
             case "none":
                 return None
             case "extractive":
-                from qa_pipeline.llm.extractive.provider import ExtractiveModel
-
-                return ExtractiveModel()
+                return self._extractive
             case "gemini":
                 from qa_pipeline.llm.gemini.provider import GeminiProvider
 

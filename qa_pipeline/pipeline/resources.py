@@ -129,9 +129,16 @@ class Resources:
     @cached_property
     def models(self) -> "Models":
         """Return the language models that the settings name, and what they share."""
+        from qa_pipeline.generation.offline.provider import ExtractiveModel
         from qa_pipeline.llm.factory import Models
 
-        models = Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+        models = Models(
+            self.settings.llm,
+            place=self.layout.replies,
+            environ=os.environ,
+            run=self.run,
+            extractive=ExtractiveModel(),
+        )
         # the latest there is: steps of a Dagster run share the models, and nobody tells them of its end
         weakref.finalize(self, models.close)
         return models

@@ -254,7 +254,7 @@ class _Sentence:
         if last + 1 == len(self.tokens):
             end = len(self.piece.rstrip())
         text = plain(self.piece[start:end])
-        if not is_claim(text, self.language):
+        if not is_claim(text):
             raise _RefusedError("cut_inside_clause")
         claim = replace(
             self.claim,

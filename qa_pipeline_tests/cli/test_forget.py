@@ -49,14 +49,10 @@ def test_replies_about_a_document_that_no_table_has_any_more_are_deleted(workspa
     assert json.loads(ran.stdout)["replies"] == before - replies_of(workspace) > 0
 
 
-def test_a_document_nobody_knows_is_reported_with_names_like_it(workspace: Workspace) -> None:
+def test_a_document_nobody_knows_is_reported_with_the_names_there_are(workspace: Workspace) -> None:
     ran = invoke("forget", "giude.md", "--out", workspace.out, "--yes")
-    assert (ran.code, "no document is called 'giude.md'; did you mean guide.md" in ran.stderr) == (
-        BAD_INPUT,
-        True,
-    )
-    ran = invoke("forget", "x", "--out", workspace.out / "none")
-    assert (ran.code, "no document is called 'x'; there are no documents" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "one/guide.md" in ran.stderr) == (BAD_INPUT, True)
+    assert invoke("forget", "x", "--out", workspace.out / "none").code == BAD_INPUT
     assert not (workspace.out / "none").exists()
 
 

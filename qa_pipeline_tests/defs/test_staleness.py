@@ -15,8 +15,8 @@ from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.withdrawals import note_gate, withdrawn_batches
 from qa_pipeline.defs import checks
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 from qa_pipeline.pipeline import versions
+from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.curation.withdrawal_corpus import published

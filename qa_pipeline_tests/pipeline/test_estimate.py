@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.pipeline.estimate import Estimate, estimate_run
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches

@@ -8,9 +8,9 @@ import pytest
 
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError, InputError, PermanentModelError
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.resources import Resources

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics.agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.reports.deciders import (
@@ -141,7 +140,6 @@ def what_to_know(document: Document) -> list[str]:
         *_unsplit(document),
         *_half_unknown(document),
         *_by_likeness(document),
-        *_no_better_than_length(document, metric_agreement()),
     ]
 
 
@@ -208,31 +206,6 @@ def _listed(names: Sequence[str]) -> str:
     if more > 1:
         return f"{', '.join(names[:_MOST_LISTED])} and {more} more metrics"
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
-
-
-def _no_better_than_length(document: Document, agreement: Mapping[str, Any]) -> Iterator[str]:
-    """Metrics that were held against people and lost to the length of the answer, by language of the rows.
-
-    What is known is of the local steps; a run that asks models says nothing of it.
-    """
-    if any(document["settings"].get(role) for role in ("verifier", "judge")):
-        return
-    measured = [name for name, metric in document["metrics"].items() if metric["known"] and name in agreement]
-    for language in document["per_language"]:
-        lost = {
-            name: agreement[name][language]
-            for name in measured
-            if language in agreement[name] and not agreement[name][language]["beats_length"]
-        }
-        if lost:
-            listed = ", ".join(
-                f"{name} (AUROC {languages['auroc']['value']:.2f} against {languages['length']['value']:.2f})"
-                for name, languages in lost.items()
-            )
-            yield (
-                f"Not shown to tell supported from unsupported answers ({language}) any better than their "
-                f"length does: {listed}."
-            )
 
 
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
