@@ -4,7 +4,6 @@ import atexit
 import os
 import uuid
 import weakref
-from copy import copy
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,13 +58,6 @@ class Resources:
         self._model = model
         self._parse = parse
         self.run = run or uuid.uuid4().hex
-
-    def with_settings(self, settings: Settings) -> "Resources":
-        """Return the same parts under settings that differ in generation and language models alone."""
-        other = copy(self)
-        other.settings = settings
-        vars(other).pop("models", None)
-        return other
 
     @property
     def parse(self) -> ParseFiles:

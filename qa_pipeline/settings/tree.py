@@ -6,9 +6,6 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, e.g.
 """
 
 import os
-from collections.abc import Mapping
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +14,6 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.automation import AutomationSettings
 from qa_pipeline.settings.base import FILE_NAME, PREFIX, Group, check_environment, explain, read_settings_file
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import (
@@ -127,7 +123,6 @@ class Settings(BaseSettings):
     quality: QualitySettings = QualitySettings()
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
-    automation: AutomationSettings = AutomationSettings()
     review: ReviewSettings = ReviewSettings()
 
     @model_validator(mode="before")
@@ -246,24 +241,6 @@ def load_settings(**overrides: Any) -> Settings:
     if settings.private:
         os.umask(PRIVATE_UMASK)
     return settings
-
-
-def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return the settings with other values, by path such as `llm.model`, checked like any.
-
-    Raises:
-        SettingsError: naming each setting that cannot be so.
-    """
-    if not changes:
-        return settings
-    tree = settings.model_dump()
-    for path, value in changes.items():
-        *groups, name = path.split(".")
-        reduce(getitem, groups, tree)[name] = value
-    try:
-        return Settings(**tree)
-    except ValidationError as error:
-        raise SettingsError(explain(error, Settings)) from None
 
 
 def check_model(settings: Settings, model: str | None) -> None:

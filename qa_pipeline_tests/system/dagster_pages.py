@@ -23,14 +23,6 @@ def opened(page: Page, address: str) -> Iterator[None]:
     page.goto("about:blank")
 
 
-def build_many(page: Page, servers: Servers) -> None:
-    """Launch the job that builds all batches with the configuration that its launchpad shows."""
-    with opened(page, f"{servers.address}/{JOBS}/build_batches/playground"):
-        expect(page.get_by_text("force").first).to_be_visible()
-        page.get_by_role("button", name="Launch Run").click()
-        page.wait_for_url("**/runs/*")
-
-
 def materialize(page: Page, servers: Servers, batch: str) -> None:
     """Launch the job that builds a batch, from the page of the job."""
     with opened(page, f"{servers.address}/{JOBS}/build_batch"):
