@@ -30,7 +30,6 @@ from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.exit_codes import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.cli.forget import forget
-from qa_pipeline.cli.labels import labels
 from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.releases import release, verify
 from qa_pipeline.cli.review import review
@@ -257,7 +256,6 @@ app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(sample)
-app.add_typer(labels, rich_help_panel=REVIEWING)
 app.command(rich_help_panel=REVIEWING)(triples)
 app.command(rich_help_panel=RELEASING)(release)
 app.command(rich_help_panel=RELEASING)(verify)

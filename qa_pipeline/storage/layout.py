@@ -128,11 +128,6 @@ class Layout:
         return self._of_batch(self.asked / "added", batch, ".jsonl")
 
     @property
-    def label_folders(self) -> tuple[Path, Path]:
-        """Return the folders of rows that people label: samples of releases, sheets of reports."""
-        return self.out / "audits", self.out / "sheets"
-
-    @property
     def forgotten(self) -> Path:
         """Return the list of hashes of documents that must not come back, one JSON line each."""
         return self.out / "forgotten.jsonl"

@@ -31,7 +31,7 @@ from qa_pipeline_tests.system.dagster_pages import (
     expect_stale,
     materialize,
 )
-from qa_pipeline_tests.system.deployment import COMPOSE, DEPLOY, HASHED, NAMES, Deployment
+from qa_pipeline_tests.system.deployment import DEPLOY, HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.servers import ENDED, accepts, free_port
 
 pytestmark = pytest.mark.slow
@@ -151,9 +151,7 @@ def test_the_proxy_asks_for_a_name_and_a_password(deployment: Deployment) -> Non
 
 
 @pytest.mark.timeout(600)
-def test_the_review_app_serves_people_with_a_token(deployment: Deployment) -> None:
-    command = deployment.words(COMPOSE["review"]["command"])
-    assert "anna signs in" in deployment.run(*command, "--new-user", "anna").stdout
+def test_the_review_app_is_served(deployment: Deployment) -> None:
     with deployment.service("review"):
         assert deployment.is_healthy("review")
     assert not deployment.is_healthy("review")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -16,8 +16,8 @@ from qa_pipeline.curation.ledger import (
     recorded_deciding,
 )
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.review.decision_forms import why_in_words
-from qa_pipeline.review.languages import PhrasedError
+from qa_pipeline.errors import InputError
+from qa_pipeline.review.decision_files import why_in_words
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.rows import ChunkRow, ClaimRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -213,9 +213,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     of_pair = pl.col("pair_id") == pair_id
     pairs = tables.frame(PAIRS, batch).filter(of_pair)
     if not pairs.height:
-        raise PhrasedError(
-            "batch %(batch)r has no pair %(pair)r; it may have been generated anew", batch=batch, pair=pair_id
-        )
+        raise InputError(f"batch {batch!r} has no pair {pair_id!r}; it may have been generated anew")
     pair = next(typed_rows(pairs, PairRow))
     claims = tables.frame(CLAIMS, batch).filter(of_pair).sort("position")
     verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(of_pair)
@@ -268,26 +266,6 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
             {**row, "why": why_in_words(row["why"])}
             for row in decision_states(decisions, pairs, claims).to_dicts()
         ],
-    )
-
-
-def without_people(view: PairView) -> PairView:
-    """Return a pair as if nobody had decided about it, for a person whose verdict is to be their own."""
-    claims = [
-        replace(claim, verdict="undecided", reason=None, decided_by=STEPS["no_step"])
-        if claim.decided_by == STEPS["person"]
-        else claim
-        for claim in view.claims
-    ]
-    supported = sum(claim.verdict == SUPPORTED for claim in claims)
-    return replace(
-        view,
-        verdict={**view.verdict, "verdict": "needs_review", "unsupported_spans": []},
-        reason="",
-        support=support_of(supported, len(claims), is_refusal=view.support.is_refusal),
-        claims=claims,
-        answer=list(answer_pieces(view.pair["answer"] or "", claims)),
-        history=[],
     )
 
 

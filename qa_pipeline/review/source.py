@@ -12,7 +12,6 @@ import polars as pl
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.languages import PhrasedError
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.readable_text import Mark, TextBlock, readable_blocks
 from qa_pipeline.review.stored import StoredTables
@@ -184,13 +183,11 @@ def source_view(
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
     if evidence and not 0 <= evidence[0] <= evidence[1] <= len(text):
-        raise PhrasedError(
-            "%(path)s has no characters %(start)s to %(end)s; it may have changed since the claim",
-            path=document["path"],
-            start=evidence[0],
-            end=evidence[1],
+        raise InputError(
+            f"{document['path']} has no characters {evidence[0]:,} to {evidence[1]:,}; it may have changed "
+            "since the claim"
         )
-    hits = _search(text, query.get("find", ""), _number(query, "hit"), evidence)
+    hits = _search(text, query.get("find", ""), number_in(query, "hit"), evidence)
     focus = hits.places[hits.current - 1] if hits.current else evidence
     marks = [Mark(*place, "hit") for place in hits.places]
     if hits.current:
@@ -200,13 +197,13 @@ def source_view(
     pages = [page["number"] for page in document["pages"]] if document["format"] == "pdf" else []
     sheet, problem = None, None
     if pages and query.get("view") != "text":
-        number = _number(query, "page") or _page_at(document, focus[0] if focus else 0)
+        number = number_in(query, "page") or _page_at(document, focus[0] if focus else 0)
         try:
             sheet = _sheet(document, files.map_page(document, number), number, marks)
         except InputError as error:
             problem = error
     cuts = _cuts(document)
-    part = _number(query, "part")
+    part = number_in(query, "part")
     if part is None and (focus is None or len(text) <= _SHORT):
         part = 1
     window = _part(cuts, len(text), part) if part else _around(document, focus or (0, 0))
@@ -249,18 +246,14 @@ def find_document(tables: StoredTables, batch: str, document_id: str) -> Documen
     """
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
-        raise PhrasedError(
-            "batch %(batch)r has no document %(document)r; it may have been removed since",
-            batch=batch,
-            document=document_id,
-        )
+        raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")
     return next(typed_rows(rows, DocumentRow))
 
 
-def _number(query: Mapping[str, str], name: str) -> int | None:
-    """Return a number from 1 of an address; None where it gives none."""
+def number_in(query: Mapping[str, str], name: str, least: int = 1) -> int | None:
+    """Return a number of an address; None where it gives none."""
     value = query.get(name, "")
-    return int(value) or None if _OFFSET.fullmatch(value) else None
+    return int(value) if _OFFSET.fullmatch(value) and int(value) >= least else None
 
 
 def _search(text: str, words: str, number: int | None, evidence: Span | None) -> Hits:

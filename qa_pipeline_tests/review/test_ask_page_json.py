@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.errors import TransientModelError
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
-from qa_pipeline.review.sessions import Sessions
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.review.conftest import ADDRESS
@@ -116,7 +116,7 @@ def test_nobody_asks_without_a_session_or_its_form_token(client: TestClient, wor
     assert (
         client.post("/ask.json", data={**fields, "form_token": token}, headers=elsewhere).status_code == 403
     )
-    stranger = TestClient(build_app(Layout(workspace.out), Sessions("Ben")), base_url=ADDRESS)
+    stranger = TestClient(build_app(Layout(workspace.out), Access("Ben")), base_url=ADDRESS)
     assert stranger.get("/ask.json").status_code == 401
     assert stranger.get("/ask/answer/x.json").status_code == 401
 
@@ -124,7 +124,7 @@ def test_nobody_asks_without_a_session_or_its_form_token(client: TestClient, wor
 def test_an_answer_that_is_no_longer_in_memory_is_not_there(client: TestClient) -> None:
     reply = client.get("/ask/answer/gone.json")
     assert reply.status_code == 404
-    assert "ask again" in reply.json()["problem"]
+    assert "Ask again" in reply.json()["problem"]
 
 
 def test_batches_are_listed_with_the_names_that_questions_give(client: TestClient, tmp_path: Path) -> None:

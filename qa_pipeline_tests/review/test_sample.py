@@ -9,11 +9,10 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.sample_sheet import (
+from qa_pipeline.review.sample import (
     CATEGORIES,
     CRITERION,
-    REASONS,
-    _every_kth,
+    every_kth,
     label_figures,
     read_labels,
 )
@@ -33,21 +32,21 @@ def sheet(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.mark.parametrize("seed", ["0", "1", "other"])
 def test_each_language_is_drawn_by_its_share_and_no_row_twice(seed: str) -> None:
     rows = rows_of({"de": 10, "en": 70, "sv": 20}).with_row_index()
-    drawn = _every_kth(rows, 30, seed)
+    drawn = every_kth(rows, 30, seed)
     assert Counter(drawn["language"]) == {"de": 3, "en": 21, "sv": 6}
     assert drawn["index"].is_unique().all()
 
 
 def test_over_many_seeds_each_row_is_as_likely_as_any_other() -> None:
     rows = rows_of({"en": 7}).with_row_index()
-    counts = Counter(place for seed in range(2_000) for place in _every_kth(rows, 3, str(seed))["index"])
+    counts = Counter(place for seed in range(2_000) for place in every_kth(rows, 3, str(seed))["index"])
     assert len(counts) == 7
     assert max(counts.values()) - min(counts.values()) < 0.1 * sum(counts.values()) / 7
 
 
 def test_a_draw_of_more_rows_than_there_are_has_all_of_them() -> None:
     rows = rows_of({"en": 4})
-    assert _every_kth(rows, 9, "0").equals(rows)
+    assert every_kth(rows, 9, "0").equals(rows)
 
 
 def test_labels_add_up_in_all_and_by_part_with_intervals_and_reasons(tmp_path: Path) -> None:
@@ -86,7 +85,3 @@ def test_a_file_that_is_no_sample_is_refused_by_its_line(
 ) -> None:
     with pytest.raises(InputError, match=problem):
         read_labels([sheet(tmp_path / "s.jsonl", [row])])
-
-
-def test_each_reason_has_a_digit_as_its_key() -> None:
-    assert len(REASONS) <= 9

@@ -1,7 +1,4 @@
-"""Rows drawn from an output folder for a person to read and label: worth training on, or not.
-
-A sample is a rating sheet, so the review app labels it as well.
-"""
+"""Rows drawn from an output folder for a person to read and label: worth training on, or not."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,33 +8,22 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.pair_view import pair_view
+from qa_pipeline.review.pair import pair_view
 from qa_pipeline.review.queue import Filters, Queue
-from qa_pipeline.review.sheets import LIMITS
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.row_files import json_lines
+from qa_pipeline.storage.row_files import Limits, json_lines
 from qa_pipeline.storage.tables import DOCUMENTS
 
+LIMITS = Limits(max_bytes=50_000_000, max_rows=100_000)
 CRITERION = "worth training on"
 CATEGORIES: Mapping[str, str] = {
     "good": "would be trained on",
     "thin": "true, and teaches next to nothing",
     "bad": "should not be in the data",
 }
-REASONS: Mapping[str, str] = {
-    "layout": "asks about the layout of the document",
-    "metadata": "about the document, not its subject",
-    "obvious": "the question gives the answer away",
-    "fragment": "the answer does not stand alone",
-    "unclear": "the question is unclear or unnatural",
-    "off_question": "answers another question",
-    "wrong": "the source says otherwise",
-    "other": "another reason",
-}
-"""Why a row is thin or bad, each with a key from 1 on."""
 _STRATA = ("language", "question_type", "batch", "document")
 _PARTS = ("language", "question_type", "format", "batch")
 """Columns by which a report counts apart."""
@@ -60,7 +46,7 @@ def draw_rows(
         seed: another one draws other rows.
 
     Returns:
-        Rows of a rating sheet, in the order of their strata.
+        Rows with a place for rating, annotator and why, in the order of their strata.
 
     Raises:
         InputError: no row meets the filters, or the tables of a batch cannot be read.
@@ -75,12 +61,12 @@ def draw_rows(
         chosen = chosen.filter(pl.col("document") == document)
     if not chosen.height:
         raise InputError(f"no row of {layout.out} meets the filters; qa-pipeline status shows what there is")
-    drawn = _every_kth(chosen.sort(*_STRATA, "lot", nulls_last=True), count, seed)
+    drawn = every_kth(chosen.sort(*_STRATA, "lot", nulls_last=True), count, seed)
     tables = StoredTables(layout)
-    return [_sheet_row(tables, row) for row in drawn.iter_rows(named=True)]
+    return [_sample_row(tables, row) for row in drawn.iter_rows(named=True)]
 
 
-def _every_kth(rows: pl.DataFrame, count: int, seed: str) -> pl.DataFrame:
+def every_kth(rows: pl.DataFrame, count: int, seed: str) -> pl.DataFrame:
     """Return so many rows at equal distances from a start by lot."""
     if count >= rows.height:
         return rows
@@ -88,10 +74,9 @@ def _every_kth(rows: pl.DataFrame, count: int, seed: str) -> pl.DataFrame:
     return rows[[int((place + start) * rows.height / count) for place in range(count)]]
 
 
-def _sheet_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
+def _sample_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
     view = pair_view(tables, row["batch"], row["pair_id"])
     documents = tables.frame(DOCUMENTS, row["batch"])
-    formats = documents.filter(pl.col("path") == row["document"])["format"]
     statements = [
         {
             "text": claim.text,
@@ -107,7 +92,7 @@ def _sheet_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": row["pair_id"],
         **{name: row[name] for name in columns},
-        "format": formats.first(),
+        "format": documents.filter(pl.col("path") == row["document"])["format"].first(),
         "statements": statements,
         "criterion": CRITERION,
         "categories": [*CATEGORIES],

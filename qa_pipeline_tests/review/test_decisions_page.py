@@ -1,10 +1,6 @@
 """Decisions made on the page of a pair: recorded before the page says so, refused, undone, applied."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 import polars as pl
-import pytest
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions, standing
-from qa_pipeline.review.decision_forms import OF_SOURCES, REJECTIONS
+from qa_pipeline.review.decision_files import OF_SOURCES, REJECTIONS
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.review.test_server import hidden
@@ -219,28 +214,3 @@ def test_applied_decisions_are_in_tables_and_exports_as_after_a_run(
     assert workspace.table("decisions", "b").height == 1
     assert workspace.run("--provider", "none").code == 0
     assert workspace.contents("b") == applied
-
-
-@pytest.mark.slow
-def test_a_killed_server_loses_no_decision_that_it_confirmed(workspace: Workspace) -> None:
-    import httpx
-
-    code = (
-        "from qa_pipeline_tests.fakes import HashEmbedder; from qa_pipeline.models import encoder; "
-        "encoder.load_embedder = lambda *_: HashEmbedder(); from qa_pipeline.cli import start; start()"
-    )
-    command = [sys.executable, "-c", code, "review", "--out", str(workspace.out), "--port", "0"]
-    for count in range(3):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
-            assert server.stdout is not None
-            found = re.search(r"(http://[\d.:]+)(/enter\S+)", server.stdout.readline())
-            assert found is not None
-            with httpx.Client(base_url=found[1], follow_redirects=True) as browser:
-                browser.get(found[2])
-                address = link(workspace, WRONG)
-                form = form_of(browser.get(address).text)
-                form |= {"decision": "rejected", "why": str(count)}
-                reply = browser.post(f"{address}/decision", data=form, follow_redirects=False)
-                server.send_signal(signal.SIGKILL)
-        assert reply.status_code == 303
-        assert recorded(workspace)["why"].to_list() == [str(number) for number in range(count + 1)]

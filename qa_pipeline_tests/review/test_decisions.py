@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.models import encoder
 from qa_pipeline.pipeline import running
-from qa_pipeline.review import local_steps
-from qa_pipeline.review.local_steps import Applying, LocalSteps
+from qa_pipeline.review import decisions
+from qa_pipeline.review.decisions import Applying, LocalSteps
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.defs.project import Project
@@ -82,7 +82,7 @@ def test_decisions_about_validated_pairs_name_the_command_that_takes_them_in(
 def test_an_edit_that_is_verified_while_decisions_are_applied_says_so_and_loses_nothing(
     client: TestClient, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_steps, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(decisions, "_PATIENCE_SECONDS", 0.0)
     at_work, go_on = threading.Event(), threading.Event()
     run_stages = running._run_stages
 
