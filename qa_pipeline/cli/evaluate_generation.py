@@ -64,7 +64,7 @@ class Arm:
         from qa_pipeline.evaluation.generation import generation_figures
 
         mix = self.settings.generation.mix.weights
-        return generation_figures(frames, mix, self.settings.judging.twin_similarity)
+        return generation_figures(frames, mix)
 
 
 def generation(

@@ -41,15 +41,12 @@ def generated_only(frames: Frames) -> dict[str, pl.DataFrame]:
     return {**frames, "pairs": pairs, **about}
 
 
-def generation_figures(
-    frames: Frames, mix: Mapping[Any, float], twin_similarity: float | None = None
-) -> Document:
+def generation_figures(frames: Frames, mix: Mapping[Any, float]) -> Document:
     """Return the figures of one batch, or of the concatenated tables of several.
 
     Args:
         frames: chunks, questions, pairs, twins, claims, round_trips, verdicts, coverage and llm_calls.
         mix: the weight of each type that was asked for.
-        twin_similarity: cosine of questions from which semantic twins count.
 
     Returns:
         `verdicts` of generated pairs; `types`, the mix as asked and as delivered, and `shortfalls`, why
@@ -85,7 +82,7 @@ def generation_figures(
             *_of_questions(types),
             *(_part(name, getattr(summary, name), summary.pairs) for name in _VERDICTS),
             *_of_sections(generated["coverage"]),
-            *_of_duplicates(verdicts, generated["twins"], twin_similarity),
+            *_of_duplicates(verdicts, generated["twins"]),
             *_of_quotes(citations, quotes),
             _of_flags("guard_refused", ~pairs["guard_passed"]),
             _of_flags("solver_agrees", generated["round_trips"]["agrees"]),
@@ -159,12 +156,12 @@ def _of_sections(coverage: pl.DataFrame) -> list[Document]:
     return [_part("sections_covered", int((said_once["status"] == "covered").sum()), said_once.height)]
 
 
-def _of_duplicates(verdicts: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> list[Document]:
+def _of_duplicates(verdicts: pl.DataFrame, twins: pl.DataFrame) -> list[Document]:
     """Return the pairs that repeat another: of all that could train, and of the accepted ones."""
     candidates = verdicts.join(twins, on="pair_id", how="semi")
     accepted = candidates.filter(pl.col("verdict") == "accepted")
     return [
-        _part(name, find_duplicates(some, twins, similarity).height, some.height)
+        _part(name, find_duplicates(some, twins).height, some.height)
         for name, some in (("duplicate_pairs", candidates), ("duplicates_accepted", accepted))
     ]
 

@@ -11,7 +11,6 @@ import polars as pl
 import sqlalchemy as sa
 
 from qa_pipeline.generation.answers import answer_request
-from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.questions import (
     passed_over,
@@ -58,7 +57,6 @@ class Requests:
         self._settings = settings
         self._batch = batch
         self._chunks = chunks
-        self._guidance = read_guidance(settings.generation)
         self._passages = passages_by_id(chunks)
         left_out = passed_over(chunks, settings.generation)
         self.asked_ids = [chunk_id for chunk_id in self._passages if chunk_id not in left_out]
@@ -82,7 +80,7 @@ class Requests:
         accepted = [
             row
             for name in previous["model"].unique(maintain_order=True)
-            for row in still_valid(previous, self._chunks, settings, llm, self._guidance, (name,))
+            for row in still_valid(previous, self._chunks, settings, llm, (name,))
         ]
         planned = plan_requests(
             self._chunks,
@@ -91,7 +89,6 @@ class Requests:
             llm,
             batch=self._batch,
             links=link_chunks(self._chunks),
-            guidance=self._guidance,
         )
         return {ids: plan.request for ids, plan in planned.items()}
 

@@ -5,7 +5,6 @@ import time
 import polars as pl
 
 from qa_pipeline.errors import BudgetExhaustedError
-from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.questions import still_valid
 from qa_pipeline.llm.base import FAKE
 from qa_pipeline.pipeline.estimate import estimate_run, role_models
@@ -67,8 +66,7 @@ def rebought_pairs(resources: Resources, batch: str, chunks: pl.DataFrame, model
     requests = Requests(chunks, settings, batch)
     by_model = questions.filter(made_by("model", model))
     names = tuple(by_model["model"].unique(maintain_order=True))
-    guidance = read_guidance(settings.generation)
-    rows = still_valid(by_model, chunks, settings.generation, settings.llm, guidance, names)
+    rows = still_valid(by_model, chunks, settings.generation, settings.llm, names)
     valid = pl.col("question_id").is_in([row["question_id"] for row in rows])
 
     question_requests = requests.questions(by_model)

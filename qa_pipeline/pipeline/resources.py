@@ -25,7 +25,6 @@ from qa_pipeline.storage.layout import Layout
 if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
     from qa_pipeline.models.entailment.models import CrossEncoder
-    from qa_pipeline.models.entailment.spans import SpanDetector
     from qa_pipeline.models.reranker import Reranker
 
 
@@ -121,20 +120,6 @@ class Resources:
         from qa_pipeline.models.entailment.models import load_cross_encoder
 
         return load_cross_encoder(settings, self.logits)
-
-    @cached_property
-    def spans(self) -> "SpanDetector | None":
-        """Return the detector of unsupported spans, behind the same store; None where none is named.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
-        settings = self.settings.verification.spans
-        if settings.model is None:
-            return None
-        from qa_pipeline.models.entailment.spans import load_span_detector
-
-        return load_span_detector(settings, self.logits)
 
     @cached_property
     def models(self) -> "Models":

@@ -86,14 +86,6 @@ class QuoteStruct(TypedDict):
     kind: str | None
 
 
-class FlaggedStruct(TypedDict):
-    """Hold one value of type `flagged` as columns of tables have it."""
-
-    start: int
-    end: int
-    score: float
-
-
 class MessageStruct(TypedDict):
     """Hold one value of type `message` as columns of tables have it."""
 
@@ -204,8 +196,6 @@ class QuestionRow(TypedDict):
     question_type: str | None
     planned_type: str | None
     difficulty: str | None
-    persona: str | None
-    round: int | None
     place: int | None
     rewritten_from: str | None
     target_chunk_ids: list[str]
@@ -213,7 +203,6 @@ class QuestionRow(TypedDict):
     drafted_quotes: list[str] | None
     passage_ids: list[str]
     passage_scores: list[float] | None
-    source_fields: str | None
     language: str
     status: str
     reason: str | None
@@ -234,7 +223,6 @@ class PairRow(TypedDict):
     question_type: str
     difficulty: str | None
     hops: int | None
-    persona: str | None
     answer_style: str | None
     draft: int | None
     origin: str
@@ -304,10 +292,6 @@ class ClaimRow(TypedDict):
     entailment_model: str | None
     entailment_reason: str | None
     candidate_chunk_ids: list[str] | None
-    flagged_spans: list[FlaggedStruct] | None
-    span_support: float | None
-    span_model: str | None
-    span_reason: str | None
 
 
 class TrainingExampleRow(TypedDict):
@@ -320,7 +304,6 @@ class TrainingExampleRow(TypedDict):
     language: str
     question_type: str
     difficulty: str | None
-    persona: str | None
     memorised: bool | None
     source_fields: str | None
     coverage: str
@@ -365,7 +348,6 @@ class DraftedPairRow(TypedDict):
     question_type: str
     difficulty: str | None
     hops: int | None
-    persona: str | None
     answer_style: str | None
     draft: int | None
     origin: str
@@ -400,8 +382,6 @@ class KeptQuestionRow(TypedDict):
     question_type: str
     planned_type: str | None
     difficulty: str | None
-    persona: str | None
-    round: int | None
     place: int | None
     rewritten_from: str | None
     target_chunk_ids: list[str]
@@ -409,7 +389,6 @@ class KeptQuestionRow(TypedDict):
     drafted_quotes: list[str] | None
     passage_ids: list[str]
     passage_scores: list[float] | None
-    source_fields: str | None
     language: str
     status: str
     reason: str | None
@@ -481,7 +460,6 @@ class PairColumns(TypedDict, total=False):
     question_type: str
     difficulty: str | None
     hops: int | None
-    persona: str | None
     answer_style: str | None
     draft: int | None
     origin: str
@@ -551,10 +529,6 @@ class ClaimColumns(TypedDict, total=False):
     entailment_model: str | None
     entailment_reason: str | None
     candidate_chunk_ids: list[str] | None
-    flagged_spans: list[FlaggedStruct] | None
-    span_support: float | None
-    span_model: str | None
-    span_reason: str | None
 
 
 class AssessmentColumns(TypedDict, total=False):

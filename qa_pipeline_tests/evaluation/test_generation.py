@@ -26,7 +26,6 @@ def run(words: Sequence[str], **changes: list[dict[str, Any]]) -> Frames:
     planned: dict[str, Any] = {
         "planned_type": "fact_single",
         "question_type": "fact_single",
-        "round": 1,
         "place": 0,
     }
     made = {
@@ -41,7 +40,7 @@ def run(words: Sequence[str], **changes: list[dict[str, Any]]) -> Frames:
         ],
         **changes,
     }
-    twin: dict[str, Any] = {"batch": "b", "similar": []}
+    twin: dict[str, Any] = {"batch": "b"}
     names = ("pair_id", "exact_group", "near_group")
     twins = [{**twin, **dict.fromkeys(names, one["pair_id"])} for one in made["pairs"]]
     return {
@@ -156,7 +155,7 @@ def test_what_guard_solver_and_memory_said_is_counted_and_silence_is_unknown() -
 
 
 def test_duplicates_are_counted_before_and_after_the_ledger_dropped_them() -> None:
-    twin = {"batch": "b", "exact_group": "p00", "near_group": "p00", "similar": []}
+    twin = {"batch": "b", "exact_group": "p00", "near_group": "p00"}
     frames = run(["accepted", "rejected", "accepted"])
     groups = [{**twin, "pair_id": "p00"}, {**twin, "pair_id": "p01"}]
     groups.append({**twin, "pair_id": "p02", "exact_group": "p02", "near_group": "p02"})
@@ -168,7 +167,7 @@ def test_duplicates_are_counted_before_and_after_the_ledger_dropped_them() -> No
 
 def test_a_section_that_repeats_others_need_not_be_covered() -> None:
     section: dict[str, Any] = {"batch": "b", "document_id": "d", "section_path": [], "reason": None}
-    section |= dict.fromkeys(("chunks", "rounds", "planned", "written", "kept", "pairs", "accepted"), 1)
+    section |= dict.fromkeys(("chunks", "planned", "written", "kept", "pairs", "accepted"), 1)
     states = ("covered", "uncovered", "repeated")
     coverage = [{**section, "section_start": n, "status": status} for n, status in enumerate(states)]
     assert shares(run([], coverage=coverage))["sections_covered"] == (0.5, 1, 2, 0)
