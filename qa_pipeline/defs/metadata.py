@@ -9,7 +9,6 @@ import dagster as dg
 import polars as pl
 from markupsafe import Markup
 
-from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import (
     left_out_counts,
@@ -165,13 +164,10 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
 
 
 def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
-    """Return the pairs with a possible twin, by kind, and the diversity of questions: plain numbers."""
-    figures = {name.replace("_", " "): value for name, value in diversity(twins).items()}
+    """Return the pairs with a possible twin, by kind: plain numbers."""
     return {
         "repeating exactly": twins.height - twins["exact_group"].n_unique(),
         "repeating nearly": twins["exact_group"].n_unique() - twins["near_group"].n_unique(),
-        "similar": int(twins["similar"].list.len().sum()),
-        **{name: value for name, value in figures.items() if value is not None},
     }
 
 
@@ -277,15 +273,12 @@ def _link(text: str, address: str) -> Markup:
 
 def shard_metadata(shard: Shard) -> dict[str, Any]:
     """Return the content of the index and the way it is searched."""
-    figures = {
+    return {
         "vectors": len(shard.chunk_ids),
         "dimension": shard.dimension,
         "model": shard.model,
         "kind": shard.kind,
-        "recall of ten nearest, in trial": shard.choice.recall,
-        "note": shard.choice.note,
     }
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 def verdict_preview(

@@ -147,15 +147,12 @@ def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
     }
 
 
-def test_twins_are_counted_by_kind_and_the_diversity_of_a_few_questions_is_left_out() -> None:
+def test_twins_are_counted_by_kind() -> None:
     groups = [("a", "a", "a"), ("b", "a", "a"), ("c", "c", "a"), ("d", "d", "d")]
     names = ("pair_id", "exact_group", "near_group")
-    rows: list[dict[str, Any]] = [
-        {"batch": "b", "similar": [], **dict(zip(names, one, strict=True))} for one in groups
-    ]
-    rows[0]["similar"] = [{"pair_id": "d", "similarity": 0.9}]
+    rows: list[dict[str, Any]] = [{"batch": "b", **dict(zip(names, one, strict=True))} for one in groups]
     shown = twins_metadata(TWINS.frame(rows))
-    assert shown == {"repeating exactly": 1, "repeating nearly": 1, "similar": 1}
+    assert shown == {"repeating exactly": 1, "repeating nearly": 1}
 
 
 def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set(finished: Project) -> None:
