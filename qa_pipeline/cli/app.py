@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import (
     Change,
+    Commands,
     Json,
     MaxCalls,
     MaxCost,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="qa-pipeline",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -148,7 +150,7 @@ def run(
         _tell_loose_files(corpus_batches, settings.corpus)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
+            watching(quiet=as_json) as watch,
         ):
             if dagster:
                 from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
@@ -196,7 +198,7 @@ def validate(
         prepare_folder(settings.out)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
+            watching(quiet=as_json) as watch,
         ):
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:

@@ -34,7 +34,6 @@ from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     TWIN_SIMILARITIES,
     CanarySettings,
-    EvaluationSettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -122,7 +121,6 @@ class Settings(BaseSettings):
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
     review: ReviewSettings = ReviewSettings()

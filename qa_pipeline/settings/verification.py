@@ -263,19 +263,6 @@ class QualitySettings(Group):
     """Warning: fall of that recall against earlier batches together."""
 
 
-class EvaluationSettings(Group):
-    """Answers that an evaluation asks for itself."""
-
-    answer_function: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
-    """Function that answers where --answer function is given: module:function on the Python path, whose code
-    runs. It is called with the question and the row's contexts (null where it has none), in many threads, and
-    returns a text, or a mapping with answer, contexts and citations."""
-    answer_seconds: float = Field(120.0, gt=0)
-    """Seconds that a call of that function may take; then it is abandoned."""
-    answer_workers: int = Field(5, gt=0)
-    """Most calls of that function at a time."""
-
-
 class ReleaseSettings(Group):
     """The publication of rows for training."""
 

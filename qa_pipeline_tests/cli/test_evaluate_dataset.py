@@ -99,18 +99,6 @@ def test_micro_f1_is_one_figure_of_all_rows(folder: Path) -> None:
     assert json.loads(ran.stdout)["of_all_rows"] == {"micro_f1_at_5": round(2 * 2 / (2 * 5 + 4), 4)}
 
 
-def test_questions_without_an_answer_are_answered_on_the_spot_and_failures_counted(folder: Path) -> None:
-    asked = [row(0), row(1, answer=None), row(2, answer=None, query="Where is the moon?", contexts=[])]
-    ran = run(folder, written(folder, *asked), "--answer", "model", "--metric", "refusal_correct", "--json")
-    assert ran.code == OK, ran.stderr
-    settings = json.loads(ran.stdout)["settings"]
-    found = pl.read_parquet(folder / "report" / "rows.parquet")["answer"].to_list()
-    assert settings["answered_by"] == "model"
-    assert found[0] == SAYS
-    assert found.count(None) == sum(settings["unanswered"].values())
-    assert run(folder, written(folder, *asked), "--replace", "--answer", "nobody").code == BAD_INPUT
-
-
 def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     for name in "xy":
         (folder / name).mkdir()
@@ -183,12 +171,6 @@ def test_a_report_in_the_way_is_replaced_only_on_demand(folder: Path) -> None:
     assert "--replace" in ran.stderr
     assert run(folder, data, "--limit", "2", "--replace").code == OK
     assert contents(folder / "report") != before
-
-
-def test_one_row_has_a_report(folder: Path) -> None:
-    ran = run(folder, written(folder, row(0)))
-    assert ran.code == OK
-    assert "All rows are about one document" in ran.stdout
 
 
 def test_a_release_proves_itself_though_a_split_has_no_rows(folder: Path) -> None:
