@@ -13,8 +13,8 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.logs import LOGGED, Logs, read_logs
 from qa_pipeline.monitoring.observing import Observer
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.row_files import Limits
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = NOON.date()
@@ -74,7 +74,7 @@ def test_broken_lines_are_counted_with_a_reason_and_the_others_are_used(tmp_path
         b'{"id": "long", "query": "' + b"x" * 5000 + b'"}',
         GOOD,
         {**GOOD, "answer": "another"},
-        limits=PairsFileSettings(max_line_bytes=2000),
+        limits=Limits(max_line_bytes=2000),
     )
     assert found.items["id"].to_list() == ["good"]
     assert reasons(found) == {"broken_line": 3, "line_too_long": 1, "duplicate_id": 1}
@@ -149,7 +149,7 @@ def test_rows_without_an_id_are_known_by_their_content(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_or_is_too_large_is_counted(tmp_path: Path) -> None:
     found = read_logs([tmp_path / "gone.jsonl"])
     assert reasons(found) == {"unreadable_file": 1}
-    large = log(tmp_path, GOOD, limits=PairsFileSettings(max_bytes=10))
+    large = log(tmp_path, GOOD, limits=Limits(max_bytes=10))
     assert reasons(large) == {"unreadable_file": 1}
     assert "raise pairs_file.max_bytes" in large.left_out["detail"][0]
 
