@@ -39,7 +39,7 @@ def shell_lines(text: str) -> list[str]:
 LINES = [line for page in PAGES for line in shell_lines(page)]
 PROSE = re.sub(r"^```.*?^```$", "", "\n".join(PAGES), flags=re.DOTALL | re.MULTILINE)
 INLINE = re.findall(r"`((?:qa-pipeline|make) [^`]+)`", PROSE)
-RUN_HERE = ("run", "validate", "estimate", "status", "show", "what-if")
+RUN_HERE = ("run", "validate", "estimate", "status", "show")
 """Commands that a small corpus is enough for; the others are only parsed."""
 
 
@@ -92,7 +92,7 @@ def test_every_command_of_readme_and_docs_is_one(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["run"], ["run", "x", "--no-such-option"], ["replies", "prune", "--old"]]
+    "arguments", [["run"], ["run", "x", "--no-such-option"], ["eval", "run", "--old"]]
 )
 def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
     with pytest.raises(Exception, match=r"Missing|No such option"):

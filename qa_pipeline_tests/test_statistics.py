@@ -1,5 +1,4 @@
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -8,30 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, t, ttest_1samp
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.statistics import (
     Floats,
     Resamples,
     Sums,
-    benjamini_hochberg,
-    betting_interval,
-    bin_counts,
-    compare_with_reference,
     estimate,
     exact_interval,
-    further_trials_needed,
     holm,
     lower_bound,
     mean_bounds,
-    permutation_p,
-    quantile_edges,
-    rows_needed,
-    stability_index,
     t_bounds,
     t_p,
     trials_needed,
-    upper_bound,
-    wilson,
     wilson_bounds,
     wilson_interval,
 )
@@ -49,26 +36,6 @@ def test_items_of_a_group_rise_and_fall_together_and_the_number_of_groups_stays(
     first = {group: groups.index(group) for group in groups}
     assert (weights == weights[:, [first[group] for group in groups]]).all()
     assert (weights[:, list(first.values())].sum(axis=1) == len(first)).all()
-
-
-def test_draws_depend_on_seed_and_set_and_on_nothing_else() -> None:
-    def drawn(key: str, seed: int) -> Floats:
-        return np.concatenate(list(Resamples(list("aabbccdd"), key, 50, seed).blocks()))
-
-    assert (drawn("one", 0) == drawn("one", 0)).all()
-    assert (drawn("one", 0) != drawn("other", 0)).any()
-    assert (drawn("one", 0) != drawn("one", 1)).any()
-
-
-def test_of_no_items_nothing_is_drawn() -> None:
-    assert [block.shape for block in Resamples([], "set", 50).blocks()] == [(1, 0)]
-
-
-def test_large_sets_are_drawn_in_blocks_and_alike() -> None:
-    groups = [str(number % 40) for number in range(30_000)]
-    blocks = list(Resamples(groups, "set", 150, 0).blocks())
-    assert max(len(block) for block in blocks) * len(groups) <= 2_000_000
-    assert sum(len(block) for block in blocks) == 151
 
 
 def mean_of(values: Floats, weights: Floats) -> dict[str, Floats]:
@@ -162,21 +129,6 @@ def test_the_error_is_that_of_means_without_one_group(groups: list[str], seed: i
     assert sums_of(groups, values).errors[0] ** 2 == pytest.approx(expected)
 
 
-@given(GROUPS.filter(lambda groups: len(set(groups)) > 1))
-def test_degrees_of_freedom_are_those_of_bell_and_mccaffrey(groups: list[str]) -> None:
-    """Their regression, with nothing but a constant: every matrix written out."""
-    rows = len(groups)
-    residuals = np.eye(rows) - np.full((rows, rows), 1 / rows)
-    ways = []
-    for name in sorted(set(groups)):
-        members = np.array(groups) == name
-        scale, turn = np.linalg.eigh(residuals[np.ix_(members, members)])
-        ways.append(residuals[:, members] @ (turn / np.sqrt(scale)) @ turn.T @ np.ones(members.sum()))
-    products = np.array(ways) @ np.array(ways).T
-    expected = np.trace(products) ** 2 / (products**2).sum()
-    assert sums_of(groups, np.zeros(rows)).freedom[0] == pytest.approx(expected)
-
-
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=30).filter(lambda values: np.ptp(values) > 1e-6))
 def test_of_single_rows_interval_and_p_are_those_of_students_t(values: list[float]) -> None:
     sums = sums_of([f"{row:02d}" for row in range(len(values))], np.array(values))
@@ -226,35 +178,11 @@ def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where
     assert covered(sums.means - reach, sums.means + reach) < 0.93
 
 
-def test_where_all_rows_agree_each_document_counts_once() -> None:
-    groups = list("aaaabbbccd")
-    for score in (0.0, 0.7, 1.0):
-        sums = sums_of(groups, np.full(10, score))
-        low, high = wilson(np.array([score]), np.array([4.0]), t.ppf(0.975, sums.freedom))
-        assert bounds_of(groups, np.full(10, score)) == pytest.approx([low[0], high[0]])
-
-
 def test_a_mean_without_a_greatest_value_is_bounded_by_t_and_its_least_value() -> None:
     values = np.array([0.0, 0.0, 0.0, 3.0])
     low, high = t_bounds(sums_of(list("abcd"), values))
     assert low[0] < 0
     assert bounds_of(list("abcd"), values, 0, np.inf) == pytest.approx([0, high[0]])
-
-
-def test_unknown_scores_and_groups_without_any_count_for_nothing() -> None:
-    alone = sums_of(list("aabbcc"), np.array([0.1, 0.2, 0.5, 0.6, 0.9, 0.8]))
-    more = sums_of(list("aabbccdd"), np.array([0.1, 0.2, 0.5, 0.6, 0.9, 0.8, np.nan, np.nan]))
-    assert more.means == pytest.approx(alone.means)
-    assert np.array(t_bounds(more)) == pytest.approx(np.array(t_bounds(alone)))
-
-
-def test_the_printed_interval_is_the_normal_one_and_wilsons_is_another() -> None:
-    """0.817 to 0.983 are 45 of 50 by the normal approximation (Wald), which holds 95 % only of many rows."""
-    share, rows = 0.9, 50
-    reach = 1.96 * np.sqrt(share * (1 - share) / rows)
-    assert (round(share - reach, 3), round(share + reach, 3)) == (0.817, 0.983)
-    low, high = wilson(np.array([share]), np.array([50.0]), np.array([1.96]))
-    assert (round(float(low[0]), 3), round(float(high[0]), 3)) == (0.786, 0.957)
 
 
 @pytest.mark.parametrize("alike", [0, 0.3, 1])
@@ -284,28 +212,6 @@ def test_the_worked_example_of_holm() -> None:
     )
 
 
-def test_a_permutation_of_documents_calls_as_few_as_it_says_and_finds_what_is_there() -> None:
-    drawn = np.random.default_rng(2)
-    nothing = permutation_p(drawn.normal(size=(30, 300)))
-    assert 0.02 <= (nothing < 0.05).mean() <= 0.08
-    assert (permutation_p(drawn.normal(1.0, 1, (30, 50))) < 0.05).mean() > 0.9
-
-
-def test_the_worked_example_of_benjamini_and_hochberg() -> None:
-    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.02, 0.04, 0.04, 0.02])
-    assert benjamini_hochberg([]) == []
-
-
-def test_few_documents_change_sides_in_all_ways() -> None:
-    totals = np.array([[0.1, 0.0], [0.2, 0.0], [0.3, 0.0]])
-    assert permutation_p(totals).tolist() == [2 / 8, 1.0]
-    assert np.isnan(permutation_p(totals[:1])).all()
-
-
-SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
-COUNTS = st.lists(st.integers(0, 200), min_size=2, max_size=10).filter(any)
-
-
 def columns_interval(successes: int, trials: int) -> tuple[float | None, float | None]:
     low, high = wilson_interval(pl.col("k"), pl.col("n"))
     frame = pl.DataFrame({"k": [successes], "n": [trials]})
@@ -319,181 +225,6 @@ def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -
     assert columns_interval(successes, trials) == pytest.approx((reference.low, reference.high), abs=1e-12)
 
 
-def test_without_trials_there_is_no_interval() -> None:
-    assert columns_interval(0, 0) == (None, None)
-
-
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_of_a_column_is_that_of_an_array_to_the_last_bit(counts: tuple[int, int]) -> None:
     assert wilson_bounds(*counts) == columns_interval(*counts)
-
-
-@given(st.integers(0, 200), st.integers(1, 200), st.sampled_from([0.95, 0.975, 0.99]))
-def test_the_bound_is_the_exact_one_sided_limit(wrong: int, audited: int, confidence: float) -> None:
-    wrong = min(wrong, audited)
-    exact = binomtest(wrong, audited, alternative="less").proportion_ci(confidence, "exact").high
-    assert upper_bound(wrong, audited, confidence) == pytest.approx(exact, abs=1e-9)
-
-
-@given(st.integers(0, 20), st.integers(1, 200), st.sampled_from([0.02, 0.05, 0.2]))
-def test_what_is_still_needed_is_the_least_that_settles_it(wrong: int, audited: int, most: float) -> None:
-    wrong = min(wrong, audited)
-    more = further_trials_needed(wrong, audited, most)
-    assert upper_bound(wrong, audited + more) <= most
-    assert more == 0 or upper_bound(wrong, audited + more - 1) > most
-
-
-def test_two_per_cent_take_149_rows_without_an_error() -> None:
-    assert (upper_bound(0, 149) <= 0.02, upper_bound(0, 148) <= 0.02) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("effect", "paired", "rows"),
-    [
-        (0.5, False, 64),
-        (0.2, False, 394),
-        (0.8, False, 26),
-        (0.5, True, 34),
-        (0.2, True, 199),
-        (0.1, True, 787),
-    ],
-)
-def test_rows_needed_are_those_of_the_published_tables(effect: float, paired: bool, rows: int) -> None:
-    """Cohen 1988, two-sided at 0.05 with power 0.8; the paired ones as G*Power gives them."""
-    assert rows_needed(effect, 1, paired=paired) == rows
-
-
-@given(st.floats(0.02, 3), st.floats(0.01, 3), st.booleans())
-def test_more_is_needed_for_a_smaller_difference_and_more_power(
-    difference: float, deviation: float, paired: bool
-) -> None:
-    usual = rows_needed(difference, deviation, paired=paired)
-    assert usual is not None
-    for harder in (
-        rows_needed(difference / 2, deviation, paired=paired),
-        rows_needed(difference, deviation, paired=paired, power=0.95),
-        rows_needed(difference, deviation, paired=paired, significance=0.01),
-    ):
-        assert harder is not None
-        assert harder >= usual >= 2
-
-
-def test_so_many_rows_find_the_difference_as_often_as_asked() -> None:
-    rows = rows_needed(0.05, 0.2, power=0.9)
-    assert rows is not None
-    samples = np.random.default_rng(0).normal(0.05, 0.2, (4000, rows))
-    assert (ttest_1samp(samples, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.9, abs=0.015)
-
-
-def test_a_difference_nobody_can_find_has_no_number_and_an_obvious_one_needs_two_rows() -> None:
-    assert rows_needed(1e-9, 1) is None
-    assert rows_needed(1e9, 1) == 2
-
-
-@pytest.mark.parametrize(
-    ("numbers", "word"),
-    [
-        ({"difference": 0}, "difference"),
-        ({"difference": float("nan")}, "difference"),
-        ({"deviation": 0}, "deviation"),
-        ({"deviation": float("inf")}, "deviation"),
-        ({"power": 1}, "power"),
-        ({"power": 0.01}, "power"),
-        ({"significance": 0}, "significance"),
-    ],
-)
-def test_numbers_without_a_meaning_are_refused(numbers: dict[str, float], word: str) -> None:
-    arguments: dict[str, Any] = {"difference": 0.1, "deviation": 1, **numbers}
-    with pytest.raises(InputError, match=word):
-        rows_needed(**arguments)
-
-
-@given(SCORES, st.floats(0.001, 0.2))
-def test_an_interval_lies_within_0_and_1_and_around_a_part_of_the_scores(
-    scores: list[float], error: float
-) -> None:
-    low, high = betting_interval(np.array(scores), error)
-    assert 0 <= low <= high <= 1
-    assert low <= max(scores) + 1e-9
-    assert high >= min(scores) - 1e-9
-
-
-@given(SCORES)
-def test_turning_scores_round_turns_their_interval_round(scores: list[float]) -> None:
-    values = np.array(scores)
-    low, high = betting_interval(values, 0.05)
-    turned_low, turned_high = betting_interval(1 - values, 0.05)
-    assert turned_low == pytest.approx(1 - high, abs=1e-3)
-    assert turned_high == pytest.approx(1 - low, abs=1e-3)
-
-
-@given(SCORES, st.floats(0.001, 0.01), st.floats(0.02, 0.2))
-def test_more_certainty_never_makes_an_interval_of_equal_scores_narrower(
-    scores: list[float], small: float, large: float
-) -> None:
-    values = np.full(len(scores), scores[0])
-    low, high = betting_interval(values, small)
-    larger_low, larger_high = betting_interval(values, large)
-    assert low <= larger_low + 1e-3
-    assert high >= larger_high - 1e-3
-
-
-@pytest.mark.parametrize("mean", [0.5, 0.85, 0.97])
-def test_an_interval_lacks_the_mean_no_oftener_than_it_may(mean: float) -> None:
-    generator = np.random.default_rng(1)
-    samples = generator.binomial(3, mean, size=(400, 80)) / 3
-    lacking = 0
-    for sample in samples:
-        low, high = betting_interval(sample, 0.1)
-        lacking += not low <= mean <= high
-    assert lacking <= 0.1 * len(samples)
-
-
-def test_no_scores_say_nothing() -> None:
-    assert betting_interval(np.array([]), 0.05) == (0.0, 1.0)
-
-
-@given(COUNTS)
-def test_the_stability_index_of_equal_shares_is_zero_and_else_positive(counts: list[int]) -> None:
-    sample = np.array(counts)
-    assert stability_index(sample, sample) == pytest.approx(0.0, abs=1e-12)
-    assert stability_index(sample, sample[::-1]) >= -1e-12
-
-
-@given(COUNTS)
-def test_the_stability_index_is_the_same_both_ways(counts: list[int]) -> None:
-    sample, reference = np.array(counts), np.roll(counts, 1)
-    assert stability_index(sample, reference) == pytest.approx(float(stability_index(reference, sample)))
-
-
-def test_the_stability_index_of_a_known_example() -> None:
-    # shares 0.6 and 0.4 against 0.5 and 0.5, so many rows that half a row more is nothing
-    sample, reference = np.array([600_000, 400_000]), np.array([500_000, 500_000])
-    expected = 0.1 * np.log(1.2) + -0.1 * np.log(0.8)
-    assert float(stability_index(sample, reference)) == pytest.approx(expected, rel=1e-4)
-
-
-def test_continuous_scores_fall_into_ten_bins_and_shared_ones_have_bins_of_their_own() -> None:
-    continuous = np.random.default_rng(1).random(1000)
-    counts = bin_counts(continuous, quantile_edges(continuous))
-    assert [*counts[::2]] == [100] * 10
-    thirds = np.repeat([0.0, 1 / 3, 1.0], [10, 30, 60])
-    counts = bin_counts(thirds, quantile_edges(thirds))
-    assert sorted(counts[counts > 0]) == [10, 30, 60]
-    assert counts.sum() == 100
-
-
-def test_a_constant_reference_still_tells_what_is_below_and_above_it() -> None:
-    edges = quantile_edges(np.ones(50))
-    assert [*bin_counts(np.array([0.0, 1.0, 1.0, 2.0]), edges)] == [1, 2, 1]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_chances_without_a_difference_are_small_as_seldom_as_they_say(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    reference = generator.binomial(3, 0.9, 2000) / 3
-    chances = [
-        compare_with_reference(generator.binomial(3, 0.9, 60) / 3, reference, place)[2]
-        for place in range(200)
-    ]
-    assert np.mean(np.array(chances) <= 0.05) <= 0.08

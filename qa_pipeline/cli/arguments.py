@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.settings.removed import removal_of
 from qa_pipeline.storage.layout import check_batch_name
 
 if TYPE_CHECKING:
@@ -16,6 +18,19 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 5
 """Batches that are named where there are many."""
+
+
+class Commands(TyperGroup):
+    """A group of commands that says what replaces a command or option of an earlier version."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the first argument names."""
+        path = " ".join(["qa-pipeline", *ctx.command_path.split()[1:], args[0]])
+        options = [argument.partition("=")[0] for argument in args[1:] if argument.startswith("--")]
+        for name in (path, *(f"{path} {option}" for option in options)):
+            if removal := removal_of(name):
+                ctx.fail(removal)
+        return super().resolve_command(ctx, args)
 
 
 def out_folder(value: object) -> Path:
@@ -64,14 +79,6 @@ Change = Annotated[
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
 Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
-HalfPrice = Annotated[
-    bool,
-    typer.Option(
-        "--half-price",
-        help="Put requests to Gemini into batch jobs (llm.delivery=batch): half the price, replies within a "
-        "day; run again to go on.",
-    ),
-]
 MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 
 
@@ -124,7 +131,6 @@ def named_settings(
     max_calls: int | None = None,
     max_cost: float | None = None,
     accept_unjudged: bool | None = None,
-    half_price: bool = False,
 ) -> dict[str, Any]:
     """Return the settings that have options of their own, by path."""
     values = {
@@ -133,7 +139,6 @@ def named_settings(
         "llm.budget.max_calls": max_calls,
         "llm.budget.max_cost": max_cost,
         "judging.accept_unjudged": accept_unjudged,
-        "llm.delivery": "batch" if half_price else None,
     }
     return {path: value for path, value in values.items() if value is not None}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, Out
+from qa_pipeline.cli.arguments import Change, Commands, Json, Out
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ MOST_SHOWN = 20
 """Alerts that are printed, as many as fit a screen; all are counted and written."""
 
 monitor = typer.Typer(
-    name="monitor", no_args_is_help=True, help="Watch answers in production: scores, limits and drift."
+    cls=Commands,
+    name="monitor",
+    no_args_is_help=True,
+    help="Watch answers in production: scores, limits and drift.",
 )
 
 
@@ -32,9 +35,7 @@ def _commands() -> None:
 def check(
     logs: Annotated[
         Path | None,
-        typer.Argument(
-            help="Folder of logs: of observe(), OpenTelemetry spans, or JSON lines. Default: monitoring.logs."
-        ),
+        typer.Argument(help="Folder of logs: of observe(), or JSON lines. Default: monitoring.logs."),
     ] = None,
     out: Out = Path("data"),
     since: Annotated[
@@ -48,7 +49,6 @@ def check(
     alerts: Annotated[
         Path | None, typer.Option(help="Write alerts here, one JSON object a line, for a webhook or a log.")
     ] = None,
-    page: Annotated[Path | None, typer.Option(help="Write the page of all days here, as HTML.")] = None,
     change: Change = None,
     as_json: Json = False,
 ) -> None:
@@ -63,7 +63,6 @@ def check(
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.monitoring.alerts import findings
     from qa_pipeline.monitoring.days import read_days, read_reference
-    from qa_pipeline.monitoring.drift_page import drift_page
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
@@ -79,8 +78,6 @@ def check(
         lines = day_findings.alerts(first)
         if alerts is not None:
             write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
-        if page is not None:
-            write_bytes(page, drift_page(rows, day_findings, settings.monitoring).encode("utf-8", "replace"))
         document = {
             "days": rows["day"].n_unique(),
             "rows": rows.height,

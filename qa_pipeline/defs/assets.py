@@ -8,8 +8,7 @@ events of Dagster to say that a batch of five documents had not changed, and rea
 this file does what Dagster does between steps: an asset is made only where all it needs was made and no
 blocking gate of that failed, and what a run leaves out is read from the last one.
 
-Each asset has a hash of its content as data version, so equal content is recognised as nothing new. Those
-that ask a model may be left out, while their replies are awaited.
+Each asset has a hash of its content as data version, so equal content is recognised as nothing new.
 
 The step yields materializations and evaluations themselves, not results that Dagster makes them of: from each
 result it also makes an event of an output, with all metadata once more, which no person reads.
@@ -41,15 +40,12 @@ from qa_pipeline.defs.base import (
     as_input,
     content_version,
     document_batches,
-    freshness_of,
     latest_record,
     logged,
     pool_of,
 )
-from qa_pipeline.defs.batch_runs import UNANNOUNCED
 from qa_pipeline.defs.checks import check_batch, check_name, left_unchecked, spec_of
 from qa_pipeline.defs.corpus import corpus
-from qa_pipeline.defs.launch_settings import launch_fields, resources_of_run
 from qa_pipeline.defs.metadata import (
     canary_metadata,
     column_lineage,
@@ -66,8 +62,6 @@ from qa_pipeline.defs.metadata import (
     twins_metadata,
     verdict_preview,
 )
-from qa_pipeline.defs.schedules import unless_pending
-from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
@@ -84,37 +78,28 @@ OWNERS = ["team:training-data"]
 EXPORTS = "exports"
 IN = "in "
 """Before the asset or check at which an error arose, in the notes of its message."""
-_OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
+_OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"}
 """Gates that look at training examples, and can pass only after those have been made again."""
 
 Output = tuple[dg.DataVersion, dict[str, Any]]
 """The version of an asset that was just stored, and what the UI shows of it."""
 
 
-def build_assets(settings: Settings, *, in_pool: bool = True) -> list[dg.AssetsDefinition]:
-    """Return all assets with their checks, as the one step that makes those of a run.
-
-    Args:
-        settings: the whole tree.
-        in_pool: whether runs of the step count against the pool of its model; not where another run does.
-    """
+def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """Return all assets with their checks, as the one step that makes those of a run."""
 
     @dg.multi_asset(
         name="batch",
         specs=[_completed(spec, settings) for spec in (*map(_spec, STAGES.values()), _exports_spec())],
         check_specs=[spec_of(gate) for gate in GATES],
         partitions_def=document_batches,
-        pool=pool_of(settings) if in_pool else None,
-        config_schema=launch_fields(settings),
+        pool=pool_of(settings),
         can_subset=True,
     )
     def batch(
         context: dg.AssetExecutionContext, resources: ResourcesParam, watch: Watch
     ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-        config = context.op_execution_context.op_config
-        chosen = resources_of_run(resources, config, context.instance, context.run.run_id)
-        # of a run under other settings the UI must not say that it was made under those of the code location
-        yield from _BatchStep(context, chosen, watch, chosen is not resources).results()
+        yield from _BatchStep(context, resources, watch).results()
 
     return [batch]
 
@@ -151,8 +136,6 @@ class _BatchStep:
     context: dg.AssetExecutionContext
     resources: Resources
     watch: StageObserver
-    is_changed: bool = False
-    """Whether the run has settings of its own."""
     made: dict[str, Any] = field(default_factory=dict)
     records: dict[str, dg.EventLogRecord | None] = field(default_factory=dict)
     """The latest materialization of assets."""
@@ -185,11 +168,10 @@ class _BatchStep:
     ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         """Make one asset and check it, as far as it is selected and what it needs can be used."""
         if dg.AssetKey(name) in self.context.selected_asset_keys:
-            made = None if needed & self.unusable else self._timed(name, needed, make)
-            if made is None:
+            if needed & self.unusable:
                 self.unusable.add(name)
                 return
-            yield made
+            yield self._timed(name, needed, make)
             self.records.pop(name, None)
         for gate in (gate for gate in self._selected_gates() if gate.asset == name):
             with _noted(f"{name} {gate.name}"):
@@ -209,22 +191,19 @@ class _BatchStep:
         ]
 
     def _left_unchecked(self, reason: str) -> Iterator[dg.AssetCheckEvaluation]:
-        """Yield warnings of the gates whose table was not made, in a run that announced them.
+        """Yield warnings of the gates whose table was not made.
 
         Dagster shows checks that a failed run was to make, and did not, like those that did not hold: one bad
         batch made every check of every asset red.
         """
-        if not UNANNOUNCED.items() <= self.context.run.tags.items():
-            for gate in self._selected_gates():
-                if gate not in self.checked:
-                    yield left_unchecked(gate, self.batch, reason)
+        for gate in self._selected_gates():
+            if gate not in self.checked:
+                yield left_unchecked(gate, self.batch, reason)
 
-    def _timed(
-        self, name: str, needed: set[str], make: Callable[[], Output]
-    ) -> dg.AssetMaterialization | None:
-        """Return the event of an asset that was made; None while its replies are awaited."""
+    def _timed(self, name: str, needed: set[str], make: Callable[[], Output]) -> dg.AssetMaterialization:
+        """Return the event of an asset that was made."""
         asset, start = dg.AssetKey(name), perf_counter()
-        with unless_pending(self.context, asset), _noted(name):
+        with _noted(name):
             made_from = self._made_from(name, needed)  # before: what is reported meanwhile may not be read
             version, metadata = make()
             metadata["seconds"] = round(perf_counter() - start, 2)
@@ -235,12 +214,9 @@ class _BatchStep:
                 metadata=metadata,
                 tags={DATA_VERSION: version.value, CODE_VERSION: code, **OWN_VERSION, **made_from},
             )
-        return None
 
     def _code_version(self, name: str) -> str:
         """Return the version of the code, prompts and settings by which an asset is made."""
-        if self.is_changed:
-            return code_version(name, self.resources.settings)
         return str(self.context.assets_def.get_asset_spec(dg.AssetKey(name)).code_version)
 
     def _made_from(self, name: str, needed: set[str]) -> dict[str, str]:
@@ -274,8 +250,6 @@ class _BatchStep:
         path = layout.table(stage.name, self.batch) if stage.is_table else layout.index(self.batch)
         previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: self._read(name) for name in stage.inputs}
-        if stage.name == QUESTIONS.name:
-            check_rebuy(self.resources, self.batch, inputs["chunks"])
         run = StageRun(self.resources, self.batch, inputs, previous, self._notify(stage))
         output = self.made[stage.name] = run_stage(stage, run)
         place = {"path": dg.MetadataValue.path(str(path))}
@@ -397,5 +371,4 @@ def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
         metadata={**spec.metadata, **(described(table) if table else {})},
         owners=OWNERS,
         code_version=code_version(name, settings),
-        freshness_policy=freshness_of(settings) if name == VERDICTS.name else None,
     )

@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
 from hashlib import sha256
 from time import monotonic
 from typing import Any, TypeVar
@@ -33,15 +32,6 @@ def pool_of(settings: Settings) -> str:
 def content_version(*files: bytes) -> dg.DataVersion:
     """Return the data version of an output that is no table."""
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
-
-
-def freshness_of(settings: Settings) -> dg.FreshnessPolicy | None:
-    """Return the policy by which the UI calls an asset overdue; None where the settings want none.
-
-    Dagster looks at the last materialization of an asset, of whichever batch.
-    """
-    hours = settings.automation.overdue_hours
-    return None if hours is None else dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=hours))
 
 
 ResourcesParam = dg.ResourceParam[Resources]

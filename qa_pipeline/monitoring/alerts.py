@@ -1,14 +1,14 @@
 """Figures of production that are too bad: means against their limits, by the day or by the hour.
 
-A mean raises an alert where its interval excludes the limit. The interval holds for any scores between 0 and
-1 and any number of rows, so that a few rows cannot alarm by chance (`statistics.betting_interval`). It takes
-rows as independent: many requests of one user, or about one document, are fewer than they seem.
+A mean raises an alert where its score interval (`statistics.mean_bounds`) excludes the limit. It takes rows
+as independent: many requests of one user, or about one document, are fewer than they seem.
 """
 
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
@@ -16,7 +16,7 @@ from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import DECIDED_BY, DECISIONS, decisions_of, describe_decisions
 from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
-from qa_pipeline.statistics import Floats, betting_interval
+from qa_pipeline.statistics import Floats, Sums, mean_bounds
 
 LEVELS = pl.Schema(
     {
@@ -130,7 +130,8 @@ def _state(scores: Floats, limit: float, side: str, error: float, least_rows: in
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < least_rows:
         return level_state
-    low, high = betting_interval(scores, error)
+    each_alone = Sums(scores[:, None], np.ones((len(scores), 1)))
+    low, high = (float(end[0]) for end in mean_bounds(each_alone, np.zeros(1), np.ones(1), 1 - error))
     # turned round, so that low values are bad ones
     nearest, middle, bad = (high, mean, limit) if side == "below" else (-low, -mean, -limit)
     state = "alert" if nearest < bad else "uncertain" if middle < bad else "fine"

@@ -1,12 +1,9 @@
 """Whether a metric of production is still what it was: each day's scores against a reference.
 
-Two tests a metric and day: Kolmogorov-Smirnov, and the population stability index in ten quantile bins of the
-reference, whose chance is that of random exchanges between day and reference and not that of a rule of thumb,
-which calls every small day drifted. The smaller of both chances counts, doubled. Benjamini-Hochberg keeps the
-false discovery rate among the metrics of a day. Over the days nothing is spent that would run out, as it does
-in online procedures whose levels fall while nothing happens: drift is reported only where a metric differs on
-`confirm_days` tested days in a row, or on one day at a level so small that a year of days has it rarely; and
-once, until it has been as before for a week.
+The test of a metric and day is that of Kolmogorov and Smirnov. Benjamini-Hochberg keeps the false discovery
+rate among the metrics of a day. Drift is reported only where a metric differs on `confirm_days` tested days
+in a row, or on one day at a level so small that a year of days has it rarely; and once, until it has been as
+before for a week.
 """
 
 from collections import Counter
@@ -20,8 +17,7 @@ import polars as pl
 from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
-from qa_pipeline.statistics import Floats, benjamini_hochberg, compare_with_reference
-from qa_pipeline.storage.hashes import draw_number
+from qa_pipeline.statistics import Floats
 
 DRIFT = pl.Schema(
     {
@@ -31,7 +27,6 @@ DRIFT = pl.Schema(
         "mean": pl.Float64(),
         "reference_mean": pl.Float64(),
         "ks": pl.Float64(),
-        "psi": pl.Float64(),
         "p": pl.Float64(),
         "differs": pl.Boolean(),
         "decided_by": pl.String(),
@@ -40,7 +35,7 @@ DRIFT = pl.Schema(
     }
 )
 """One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` the chance
-of both tests together, `differs` whether it is a discovery of its day; null where nothing was tested.
+of such a one, `differs` whether it is a discovery of its day; null where nothing was tested.
 `state` is reference, not enough rows, steady, differs (not yet confirmed), drift (first day) or drifted; by
 likeness in the place of drift where likeness alone decided the metric and the settings do not accept it.
 `decided_by` says who decided, with shares."""
@@ -92,6 +87,8 @@ def _tested(
     day: date, scores: pl.Series, reference: Floats, least_rows: int, *, is_reference: bool
 ) -> dict[str, Any]:
     """Return a row of `DRIFT`, without a state where it was tested."""
+    from scipy.stats import ks_2samp
+
     values = np.sort(scores.drop_nulls().to_numpy())  # sums do not depend on the order then
     row: dict[str, Any] = {
         "day": day,
@@ -102,15 +99,16 @@ def _tested(
     }
     if is_reference or min(len(values), len(reference)) < least_rows:
         return {**row, "state": "reference" if is_reference else "not enough rows"}
-    seed = draw_number(scores.name, day)
-    distance, index, chance = compare_with_reference(values, reference, seed)
-    return {**row, "ks": distance, "psi": index, "p": chance}
+    tested = ks_2samp(values, reference, method="asymp")
+    return {**row, "ks": float(tested.statistic), "p": float(tested.pvalue)}
 
 
 def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
     """Mark the metrics of one day that differ, at the rate and at that of a whole year."""
+    from scipy.stats import false_discovery_control
+
     tested = [row for row in of_day if "p" in row]
-    adjusted = benjamini_hochberg([row["p"] for row in tested])
+    adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()
     for row, chance in zip(tested, adjusted, strict=True):
         row["differs"] = bool(chance <= rate)
         row["at_once"] = bool(chance <= rate / _YEAR)
@@ -141,5 +139,5 @@ def _message(row: dict[str, Any]) -> str:
     about = f"{row['metric']} on {row['day']}: {row['state']}"
     if "p" not in row:
         return f"{about} ({row['rows']} rows)"
-    moved = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, PSI {row['psi']:.3f}, KS {row['ks']:.3f}"
+    moved = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, KS {row['ks']:.3f}"
     return f"{about}: {moved}, p {row['p']:.2g}, {row['rows']} rows, decided by {row['decided_by']}"

@@ -1,7 +1,7 @@
 """Logs of answered requests, JSON lines, as rows that can be evaluated; what cannot be used is counted.
 
-Read are the lines of `observe`, OpenTelemetry spans (`spans.py`), and lines of other services, whose fields
-are found by the names that evaluation knows (`RagRow`) or by those of `monitoring.fields`. Files in a
+Read are the lines of `observe` and those of other services, whose fields are found by the names that
+evaluation knows (`RagRow`) or by those of `monitoring.fields`. Files in a
 sub-folder named after a day belong to that day; rows of other files to the UTC day of their time.
 """
 
@@ -19,8 +19,6 @@ from pydantic import TypeAdapter, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
-from qa_pipeline.monitoring.observing import DROPPED
-from qa_pipeline.monitoring.spans import Span, is_otlp, read_spans, request_of
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import LogField
 from qa_pipeline.settings.tree import Settings
@@ -36,8 +34,6 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "error": ("exception",),
 }
 _TIME = TypeAdapter(datetime)
-_MOST_DROPPED = 10**9
-"""Dropped requests that a line may report; a larger count is damage, and would not fit a column."""
 
 
 class Logs:
@@ -106,7 +102,7 @@ class Logs:
 def read_logs(
     files: Sequence[Path], fields: Mapping[LogField, str] | None = None, limits: PairsFileSettings = LIMITS
 ) -> Labelled:
-    """Read files of JSON lines (`LOGGED`); rows are in the order of files and lines, traces behind them.
+    """Read files of JSON lines (`LOGGED`); rows are in the order of files and lines.
 
     Args:
         files: in their order; one that cannot be read, or is too large, is counted.
@@ -116,8 +112,6 @@ def read_logs(
     reading = _Reading(fields or {}, limits)
     for file in files:
         reading.read_file(file)
-    for spans in reading.traces.values():
-        reading.add_trace(spans)
     return Labelled(
         pl.DataFrame(list(reading.rows.values()), schema=LOGGED),
         pl.DataFrame(list(reading.faults.values()), schema=LEFT_OUT),
@@ -131,7 +125,6 @@ class _Reading:
     fields: Mapping[LogField, str]
     limits: PairsFileSettings
     rows: dict[str, Row] = field(default_factory=dict)
-    traces: dict[str, list[tuple[str, int, Span]]] = field(default_factory=dict)
     faults: dict[tuple[str, str], Row] = field(default_factory=dict)
     file: str = ""
     line: int = 1
@@ -154,28 +147,10 @@ class _Reading:
             self.fault(value.reason, value.detail)
         elif not isinstance(value, dict):
             self.fault("broken_line", f"not an object but {type(value).__name__}")
-        elif is_otlp(value):
-            for span in read_spans(value):
-                if isinstance(span, str):
-                    self.fault("broken_span", span)
-                else:
-                    self.traces.setdefault(span.trace, []).append((self.file, self.line, span))
-        elif isinstance(value.get(DROPPED), dict):
-            for reason, count in value[DROPPED].items():
-                if isinstance(count, int) and 0 < count < _MOST_DROPPED:
-                    self.fault(f"dropped_{_plain(reason)}", "requests that a service could not log", count)
         else:
             values = {name: _value_at(value, other) for name, other in self.fields.items()}
             named_fields = {**value, **{name: item for name, item in values.items() if item is not None}}
             self.add(named_fields, hashlib.sha256(written).hexdigest()[:32])  # equal lines are one request
-
-    def add_trace(self, placed: Sequence[tuple[str, int, Span]]) -> None:
-        self.file, self.line, first = placed[0]
-        request = request_of([span for _, _, span in placed])
-        if request is None:
-            self.fault("no_content", "no span of the trace is of generative AI")
-        else:
-            self.add(request, first.trace)
 
     def add(self, values: Row, own_id: str) -> None:
         """Add a request. One that failed, or whose texts cannot be evaluated, counts as a request alone."""

@@ -6,9 +6,6 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, e.g.
 """
 
 import os
-from collections.abc import Mapping
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +14,6 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.automation import AutomationSettings
 from qa_pipeline.settings.base import FILE_NAME, PREFIX, Group, check_environment, explain, read_settings_file
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import (
@@ -38,7 +34,6 @@ from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     TWIN_SIMILARITIES,
     CanarySettings,
-    EvaluationSettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -126,10 +121,8 @@ class Settings(BaseSettings):
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
-    automation: AutomationSettings = AutomationSettings()
     review: ReviewSettings = ReviewSettings()
 
     @model_validator(mode="before")
@@ -191,21 +184,6 @@ class Settings(BaseSettings):
             check_models(self.verification.thresholds, entailment=self.verification.entailment.model)
         return self
 
-    @model_validator(mode="after")
-    def _batched_where_possible(self) -> "Settings":
-        for model in self.llm.hosted_models if self.llm.delivery == "batch" else ():
-            if model.provider != "gemini":
-                raise ValueError(
-                    f"llm.delivery=batch works with provider gemini only, and {model.model} is asked of "
-                    f"{model.provider}; set llm.delivery=now"
-                )
-            if model.vertex_project is not None:
-                raise ValueError(
-                    "llm.delivery=batch works with an API key, not with Vertex AI, whose batch jobs read "
-                    "from buckets; leave llm.vertex_project out or set llm.delivery=now"
-                )
-        return self
-
     @classmethod
     def settings_customise_sources(
         cls,
@@ -263,24 +241,6 @@ def load_settings(**overrides: Any) -> Settings:
     if settings.private:
         os.umask(PRIVATE_UMASK)
     return settings
-
-
-def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return the settings with other values, by path such as `llm.model`, checked like any.
-
-    Raises:
-        SettingsError: naming each setting that cannot be so.
-    """
-    if not changes:
-        return settings
-    tree = settings.model_dump()
-    for path, value in changes.items():
-        *groups, name = path.split(".")
-        reduce(getitem, groups, tree)[name] = value
-    try:
-        return Settings(**tree)
-    except ValidationError as error:
-        raise SettingsError(explain(error, Settings)) from None
 
 
 def check_model(settings: Settings, model: str | None) -> None:

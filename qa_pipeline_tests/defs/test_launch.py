@@ -11,8 +11,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.curation.gates.gates import GATES
-from qa_pipeline.defs.batch_runs import BUILT_BY_TAG, NIGHT_TAG
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
 from qa_pipeline.errors import (
     BudgetExhaustedError,
@@ -26,11 +24,11 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes
@@ -275,103 +273,3 @@ def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(finish
     assert pair["pair_id"] not in finished.table("training_examples", "b1")["pair_id"]
     assert len(finished.model.asked) == asked
     assert finished.launch("b1") == {"b1": BatchOutcome("b1", "unchanged")}
-
-
-def build_many(project: Project, *batches: str, **config: object) -> dg.ExecuteInProcessResult:
-    """Run the job over batches, as its page in the UI does."""
-    return project.definitions.resolve_job_def("build_batches").execute_in_process(
-        instance=project.instance,
-        run_config={"ops": {"batches": {"config": {"batches": list(batches), **config}}}},
-        raise_on_error=False,
-    )
-
-
-def runs_of_batches(project: Project) -> dict[str, str]:
-    runs = project.instance.get_runs()
-    return {run.tags["dagster/partition"]: run.status.value for run in runs if run.job_name == "build_batch"}
-
-
-def test_a_job_over_many_batches_runs_each_apart_and_a_bad_one_stops_no_other(project: Project) -> None:
-    project.write("b2", "this is no pair", file="pairs.parquet")
-    project.write("b3")
-    result = build_many(project)
-    (failure,) = [event for event in result.all_events if event.is_step_failure]
-    error = failure.step_failure_data.error
-    assert error is not None
-    assert "1 of 3 batches failed: b2" in error.message
-    assert runs_of_batches(project) == {"b1": "SUCCESS", "b2": "FAILURE", "b3": "SUCCESS"}
-    assert project.table("training_examples", "b3").height > 0
-    assert (project.reason("b1"), project.reason("b3")) == (None, None)
-
-
-def test_a_job_over_many_batches_runs_no_unchanged_one_but_when_forced(finished: Project) -> None:
-    runs = finished.instance.get_runs_count()
-    assert build_many(finished, "b1").success
-    assert finished.instance.get_runs_count() == runs + 1
-    assert build_many(finished, "b1", force=True).success
-    assert finished.instance.get_runs_count() == runs + 3
-
-
-def test_a_job_over_many_batches_leaves_one_alone_of_which_a_run_goes_on(finished: Project) -> None:
-    job = finished.definitions.resolve_job_def("build_batch")
-    run = finished.instance.create_run_for_job(
-        job, tags={"dagster/partition": "b1"}, status=dg.DagsterRunStatus.STARTED
-    )
-    assert build_many(finished, "b1", force=True).success
-    runs = [made.run_id for made in finished.instance.get_runs() if made.job_name == job.name]
-    assert (len(runs), runs[0]) == (2, run.run_id)
-
-
-def test_a_job_over_many_batches_leaves_one_alone_that_another_run_built_while_it_waited(
-    project: Project,
-) -> None:
-    project.write("b2")
-
-    def meanwhile() -> None:
-        assert project.build("b2").success
-
-    project.model.when_first_asked = meanwhile
-    assert build_many(project).success
-    runs = [run for run in project.instance.get_runs() if run.tags.get("dagster/partition") == "b2"]
-    assert [BUILT_BY_TAG in run.tags for run in runs] == [False]
-
-
-def test_runs_of_batches_name_the_run_and_the_night_that_built_them_and_count_against_no_pool(
-    project: Project,
-) -> None:
-    result = project.definitions.resolve_job_def("build_batches").execute_in_process(
-        instance=project.instance, tags={NIGHT_TAG: "2026-11-22"}
-    )
-    (run,) = [run for run in project.instance.get_runs() if run.job_name == "build_batch"]
-    assert (run.tags[BUILT_BY_TAG], run.tags[NIGHT_TAG]) == (result.run_id, "2026-11-22")
-    assert run.tags["qa_pipeline/reason"] == "documents has not been made yet"
-    # the run that built it holds the place in the pool, and two of one process would halve what goes on
-    assert run.run_op_concurrency is None
-    builder = project.instance.get_run_by_id(result.run_id)
-    assert builder is not None
-    assert builder.run_op_concurrency is not None
-    assert builder.run_op_concurrency.all_pools == {"llm-extractive"}
-
-
-def test_a_run_of_a_batch_records_little_more_than_one_event_for_each_asset_and_check(
-    finished: Project,
-) -> None:
-    (run,) = [run for run in finished.instance.get_runs() if run.job_name == "build_batch"]
-    events = [entry.dagster_event_type for entry in finished.instance.all_logs(run.run_id)]
-    results = {dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
-    assert sum(kind in results for kind in events) == len(STAGES) + 1 + len(GATES)
-    assert len([kind for kind in events if kind not in results]) <= 10
-
-
-def test_what_a_run_was_to_make_and_did_not_is_shown_as_failed(project: Project) -> None:
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
-    assert strict.launch("b1")["b1"].outcome == "failed"
-    events = strict.instance.event_log_storage
-    failed = {
-        name
-        for name in (*STAGES, "exports")
-        if events.get_latest_asset_partition_materialization_attempts_without_materializations(
-            dg.AssetKey(name)
-        )
-    }
-    assert failed == {"coverage", "training_examples", "exports"}

@@ -93,7 +93,10 @@ def test_an_alert_is_a_json_object_that_says_it_in_words() -> None:
 
 def test_the_promised_limits_alert_without_any_setting() -> None:
     bad = {"faithfulness": 0.8, "grounding": 0.7, "context_precision": 0.3}
-    rows = scored_rows([[1.0] * 900]).with_columns(pl.lit(value).alias(name) for name, value in bad.items())
+    spread = (pl.int_range(pl.len()) % 3 - 1) / 50
+    rows = scored_rows([[1.0] * 900]).with_columns(
+        (value + spread).alias(name) for name, value in bad.items()
+    )
     rows = rows.with_columns(errors=(pl.int_range(pl.len()) % 4 == 0).cast(pl.Float64()))
     told = findings(rows, MonitoringSettings()).alerts()
     assert {(one["metric"], one["hour"] is None) for one in told} == {

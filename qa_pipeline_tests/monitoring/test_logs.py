@@ -15,16 +15,10 @@ from qa_pipeline.monitoring.logs import LOGGED, Logs, read_logs
 from qa_pipeline.monitoring.observing import Observer
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.monitoring.otlp import line as traces
-from qa_pipeline_tests.monitoring.otlp import messages, span
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = NOON.date()
 GOOD = {"id": "good", "time": NOON.isoformat(), "query": "q", "answer": "a", "contexts": ["c"]}
-ASKED = {
-    "gen_ai.input.messages": messages("user", "How high?"),
-    "gen_ai.output.messages": messages("assistant", "324 m"),
-}
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -54,7 +48,6 @@ def test_what_observe_writes_is_read_back(tmp_path: Path) -> None:
     observer.observe("r1", "How high?", "324 m", [passage], ["tower.md"], seconds=1.5, model="m", time=NOON)
     observer.observe("r2", "How deep?", None, error="timeout", time=NOON)
     observer.observe("r3", "How wide?", "9 m", ["bare"], seconds=float("nan"), time=NOON)
-    observer.close()
     found = read_day(tmp_path)
     assert (found.items.schema, found.left_out.height) == (LOGGED, 0)
     first, failed, last = found.items.to_dicts()
@@ -151,41 +144,6 @@ def test_rows_without_an_id_are_known_by_their_content(tmp_path: Path) -> None:
     found = log(tmp_path, line, line, {**line, "answer": "b"})
     assert found.items.height == 2
     assert reasons(found) == {"duplicate_id": 1}
-
-
-def test_spans_become_rows_and_those_without_content_count_as_requests_alone(tmp_path: Path) -> None:
-    silent = span({"gen_ai.operation.name": "chat"}, trace="t2")
-    found = log(
-        tmp_path,
-        traces(span(ASKED), silent, span({"http.route": "/"}, trace="t3")).encode(),
-        traces({**span({}), "traceId": None}).encode(),
-        GOOD,
-    )
-    assert found.items.select("id", "query", "answer", "time", "seconds").rows() == [
-        ("good", "q", "a", NOON, None),
-        ("t1", "How high?", "324 m", NOON, 1.0),
-        ("t2", None, None, NOON, None),
-    ]
-    assert reasons(found) == {"broken_span": 1, "missing_field": 1, "no_content": 1}
-
-
-def test_spans_of_a_trace_may_lie_in_several_lines_and_files(tmp_path: Path) -> None:
-    query = span({"gen_ai.retrieval.query.text": "How high?"}, trace="t")
-    answer = span({"gen_ai.output.messages": messages("assistant", "324 m")}, begins=1, ends=2, trace="t")
-    (tmp_path / "a.jsonl").write_text(traces(query))
-    (tmp_path / "b.jsonl").write_text(traces(answer))
-    found = read_logs([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
-    assert found.items.select("id", "query", "answer", "seconds").rows() == [("t", "How high?", "324 m", 2.0)]
-
-
-def test_what_services_could_not_log_is_added_up(tmp_path: Path) -> None:
-    told = {"dropped": {"queue_full": 3, "too_long": 1}}
-    odd = {"dropped": {"\ud83d": 1, "huge": 10**400, "text": "1"}}
-    assert reasons(log(tmp_path, told, GOOD, told, odd)) == {
-        "dropped_queue_full": 6,
-        "dropped_too_long": 2,
-        "dropped_?": 1,
-    }
 
 
 def test_a_file_that_cannot_be_read_or_is_too_large_is_counted(tmp_path: Path) -> None:

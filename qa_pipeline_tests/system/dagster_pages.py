@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from qa_pipeline_tests.system.servers import Servers
 
-BLOCKING = ("conservation", "fabricated_citations", "pass_rate", "proof", "schema", "unique_ids")
+BLOCKING = ("conservation", "fabricated_citations", "pass_rate", "proof")
 JOBS = "locations/qa_pipeline/jobs"
 
 
@@ -21,14 +21,6 @@ def opened(page: Page, address: str) -> Iterator[None]:
     page.goto(address)
     yield
     page.goto("about:blank")
-
-
-def build_many(page: Page, servers: Servers) -> None:
-    """Launch the job that builds all batches with the configuration that its launchpad shows."""
-    with opened(page, f"{servers.address}/{JOBS}/build_batches/playground"):
-        expect(page.get_by_text("force").first).to_be_visible()
-        page.get_by_role("button", name="Launch Run").click()
-        page.wait_for_url("**/runs/*")
 
 
 def materialize(page: Page, servers: Servers, batch: str) -> None:

@@ -1,8 +1,8 @@
 """Two evaluations held against each other: how far apart, and whether chance alone would do that.
 
 All differences are those of the second run, `current`, less the first, `baseline`. Paired figures rest on
-the rows that both know. The interval, `p` and `p_holm` let the rows of a document change together; McNemar's
-and Wilcoxon's tests take rows for independent, as do the tests of unpaired runs, and are reported beside.
+the rows that both know. The interval, `p` and `p_holm` let the rows of a document change together; the tests
+of unpaired runs take rows for independent.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,21 +15,18 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.registry import SUMMARY
 from qa_pipeline.evaluation.reports.deciders import describe_deciders
 from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport, dataset_labels
-from qa_pipeline.evaluation.reports.summaries import group_sums, is_yes_no
+from qa_pipeline.evaluation.reports.summaries import group_sums
 from qa_pipeline.statistics import (
     SIGNIFICANCE,
     Floats,
     Sums,
     compare_independent,
     holm,
-    mcnemar_p,
     number,
-    permutation_p,
     pooled_deviation,
     quotient,
     t_bounds,
     t_p,
-    wilcoxon_p,
 )
 
 Document = dict[str, Any]
@@ -39,7 +36,7 @@ gain that nobody would notice is small too."""
 
 
 def compare_paired(
-    baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = ()
+    baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = SUMMARY
 ) -> Document:
     """Return the comparison of two runs over one data set, row by row.
 
@@ -61,10 +58,8 @@ def compare_paired(
         Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero where current is
         better), `relative` (the gain by the baseline's mean; None where that is zero), `rows` and `groups`
         compared, `lost` and `found` (rows known in baseline alone, and in current alone), `p` (of the
-        same t), `p_holm` (Holm over the family), `permutation_p` (by document), `mcnemar_p` (of yes/no
-        rows), `wilcoxon_p`,
-        `cohens_d` (gain by the pooled deviation of scores), `cohens_d_paired` (gain by the deviation of
-        differences), and `better`: whether current is, None where chance would do (p_holm at least 0.05).
+        same t), `p_holm` (Holm over the family), `cohens_d` (gain by the pooled deviation of scores), and
+        `better`: whether current is, None where chance would do (p_holm at least 0.05).
 
     Raises:
         InputError: the data sets differ, no row is in both, or no metric can be compared.
@@ -85,7 +80,7 @@ def compare_paired(
     sums = group_sums(differences, names)
     families = _families(names, critical)
     bounds = _difference_bounds(sums, current, names, families)
-    p_values, by_permutation = t_p(sums), permutation_p(sums.totals)
+    p_values = t_p(sums)
     metrics = {}
     for place, name in enumerate(names):
         compared = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
@@ -93,7 +88,6 @@ def compare_paired(
         compared["family"] = next(len(family) for family in families if name in family)
         compared |= {end: number(bound[place]) for end, bound in bounds.items()}
         compared["error"], compared["p"] = number(sums.errors[place]), number(p_values[place])
-        compared["permutation_p"] = number(by_permutation[place]) if compared["rows"] else None
         metrics[name] = compared
     return {
         **_sides(baseline, current),
@@ -127,35 +121,8 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
         "paired": False,
         "rows": {"baseline": baseline.rows.height, "current": current.rows.height},
         "excluded": excluded,
-        "metrics": _decided(metrics, [names]),
+        "metrics": _decided(metrics, _families(names, SUMMARY)),
     }
-
-
-def compare_runs(
-    baseline: StoredReport, runs: Sequence[StoredReport], *, paired: bool = True
-) -> list[Document]:
-    """Return the comparison of each of several runs with one, in their order.
-
-    `p_holm` and `better` are adjusted over all runs, so that more runs make no more false differences: over
-    the metrics of the summary, and apart from them over all others, so that these hide nothing.
-
-    Raises:
-        InputError: as of `compare_paired` and `compare_unpaired`.
-    """
-    comparisons = [
-        compare_paired(baseline, run, critical=SUMMARY) if paired else compare_unpaired(baseline, run)
-        for run in runs
-    ]
-    tests = [(place, name) for place, compared in enumerate(comparisons) for name in compared["metrics"]]
-    families = [
-        [f"{place} {name}" for place, name in tests if (name in SUMMARY) == kind] for kind in (True, False)
-    ]
-    of_all = {f"{place} {name}": comparisons[place]["metrics"][name] for place, name in tests}
-    adjusted = _decided(of_all, families)
-    return [
-        {**compared, "metrics": {name: adjusted[f"{place} {name}"] for name in compared["metrics"]}}
-        for place, compared in enumerate(comparisons)
-    ]
 
 
 def ab_decision(compared: Document) -> Document:
@@ -252,17 +219,13 @@ def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:
     before, after = (pair[name] for name in pair.columns)
     both = pair.drop_nulls()
     first, second = (both[name].to_numpy() for name in pair.columns)
-    gains = (second - first) * _sign(facts)
-    yes_no = bool(len(gains)) and all(is_yes_no(both[name]) for name in pair.columns)
+    means = _means(first, second, facts)
     return {
-        **_means(first, second, facts),
+        **means,
         "rows": both.height,
         "lost": int((before.is_not_null() & after.is_null()).sum()),
         "found": int((before.is_null() & after.is_not_null()).sum()),
-        "mcnemar_p": mcnemar_p(int((gains > 0).sum()), int((gains < 0).sum())) if yes_no else None,
-        "wilcoxon_p": wilcoxon_p(gains),
-        "cohens_d": quotient(_mean(gains), pooled_deviation(first, second)),
-        "cohens_d_paired": quotient(_mean(gains), float(gains.std(ddof=1)) if len(gains) > 1 else 0),
+        "cohens_d": quotient(means["gain"], pooled_deviation(first, second)),
     }
 
 
@@ -292,10 +255,6 @@ def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
         "relative": quotient(gain, abs(before) if before is not None else 0),
         "decided_by": describe_deciders(facts.decided_by),
     }
-
-
-def _mean(values: Floats) -> float | None:
-    return float(values.mean()) if len(values) else None
 
 
 def _sign(facts: MetricFacts) -> int:

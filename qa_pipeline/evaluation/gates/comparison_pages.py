@@ -1,18 +1,14 @@
 """What comparisons and gates say, for the screen and as Markdown; names of data sets and rows stay data."""
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from xml.etree import ElementTree
 
 from qa_pipeline.evaluation.metrics.registry import SUMMARY
 from qa_pipeline.evaluation.reports.stored_report import dataset_labels
 from qa_pipeline.text.rendering import render_markdown
 
 Document = Mapping[str, Any]
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKS = {
     "failed": "❌ failed",
     "undecided": "❔ undecided",
@@ -48,52 +44,26 @@ def comparison_page(compared: Document) -> Page:
             *(metric[column] for column in ("baseline", "current")),
             _interval(metric),
             *(metric[column] for column in ("p", "p_holm", "cohens_d")),
-            _better(metric, "baseline", "current"),
+            {None: "–", True: "current", False: "baseline"}[metric["better"]],
             metric["decided_by"],
         ]
         for name, metric in compared["metrics"].items()
     ]
-    decision = compared.get("decision")
+    decision, row_counts = compared.get("decision"), compared["rows"]
+    if compared["paired"]:
+        counted = f"{_in_both(row_counts)} {_SAYS_PAIRED}"
+    else:
+        counted = (
+            f"{row_counts['baseline']:,} rows against {row_counts['current']:,} others, "
+            f"as independent samples. {_SAYS_UNPAIRED}"
+        )
     decided = [f"{decision['decision']}: {decision['why']} ({decision['metric']})"] if decision else []
     return [
         _runs(compared, ("baseline", "current")),
-        f"{_of_rows(compared)} {_SAYS_PAIRED if compared['paired'] else _SAYS_UNPAIRED}",
+        counted,
         *_metric_tables(columns, rows),
         *decided,
         *cautions(compared),
-    ]
-
-
-def runs_page(names: Sequence[str], comparisons: Sequence[Document]) -> Page:
-    """Return the page of several runs held against one: a line for each metric and run.
-
-    Args:
-        names: of the runs, the baseline first.
-        comparisons: of each further run, by `compare_runs`.
-    """
-    first = comparisons[0]
-    sides = [first["baseline"], *(compared["current"] for compared in comparisons)]
-    compared_runs = list(zip(names[1:], comparisons, strict=True))
-    columns = ("metric", "run", "baseline", "current", "difference", "p_holm", "better")
-    rows = [
-        [
-            name,
-            run,
-            *(compared["metrics"][name][column] for column in ("baseline", "current")),
-            _interval(compared["metrics"][name]),
-            compared["metrics"][name]["p_holm"],
-            _better(compared["metrics"][name], names[0], run),
-        ]
-        for name in dict.fromkeys(name for compared in comparisons for name in compared["metrics"])
-        for run, compared in compared_runs
-        if name in compared["metrics"]
-    ]
-    return [
-        _table_of_runs(names, sides),
-        f"Each run against {names[0]}. {_SAYS_PAIRED if first['paired'] else _SAYS_UNPAIRED}",
-        *_metric_tables(columns, rows),
-        *(f"{run}: {_of_rows(compared)}" for run, compared in compared_runs),
-        *(f"{run}: {caution}" for run, compared in compared_runs for caution in cautions(compared)),
     ]
 
 
@@ -103,13 +73,6 @@ def _metric_tables(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> 
     if not first or not others:
         return [Table("Metrics", columns, rows)]
     return [Table("Metrics", columns, first), Table("Other metrics", columns, others, folded=True)]
-
-
-def changes_table(changes: Sequence[Document]) -> list[Table]:
-    """Return how many answers went from one verdict to another in each run; nothing where none did."""
-    columns = ("run", "before", "now", "change", "rows")
-    rows = [[change[column] for column in columns] for change in changes]
-    return [Table("Answers whose verdict changed", columns, rows)] if rows else []
 
 
 def gate_page(checked: Document) -> Page:
@@ -138,14 +101,10 @@ def gate_page(checked: Document) -> Page:
     counted = [_in_both(checked["rows"])] if checked["rows"] else []
     undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []
-    return [*page, *counted, *cautions(checked), *advice, gate_sentence(checked)]
-
-
-def gate_sentence(checked: Document) -> str:
-    """Return the outcome of a gate as a sentence."""
-    return (
+    sentence = (
         "The gate is undecided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
     )
+    return [*page, *counted, *cautions(checked), *advice, sentence]
 
 
 def markdown(title: str, page: Page) -> str:
@@ -167,17 +126,8 @@ def cautions(compared: Document) -> list[str]:
     return excluded + otherwise
 
 
-_ADJUSTED = "p_holm adjusted over the runs and the metrics of its table (Holm), d by the pooled deviation."
-_SAYS_PAIRED = f"Intervals (95 %) and p by document, {_ADJUSTED}"
-_SAYS_UNPAIRED = f"p of Welch's t test, {_ADJUSTED}"
-
-
-def _of_rows(compared: Document) -> str:
-    """Say how many rows were compared."""
-    rows = compared["rows"]
-    if compared["paired"]:
-        return _in_both(rows)
-    return f"{rows['baseline']:,} rows against {rows['current']:,} others, as independent samples."
+_SAYS_PAIRED = "Intervals (95 %) and p by document, p_holm adjusted over the metrics of its table (Holm)."
+_SAYS_UNPAIRED = "p of Welch's t test, p_holm adjusted over the metrics of its table (Holm)."
 
 
 def _in_both(rows: Mapping[str, int]) -> str:
@@ -195,15 +145,8 @@ def _interval(metric: Document) -> str:
     return f"{value:+.3f}" if low is None or high is None else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _better(metric: Document, baseline: str, current: str) -> str:
-    return {None: "–", True: current, False: baseline}[metric["better"]]
-
-
 def _runs(compared: Document, names: Sequence[str]) -> Table:
-    return _table_of_runs(names, [compared[name] for name in names])
-
-
-def _table_of_runs(names: Sequence[str], sides: Sequence[Document]) -> Table:
+    sides = [compared[name] for name in names]
     labels = dataset_labels([(side["dataset"], side["dataset_sha256"]) for side in sides])
     rows = [[name, side["place"], label] for name, side, label in zip(names, sides, labels, strict=True)]
     return Table("Runs", ("run", "place", "data set"), rows)
@@ -212,38 +155,3 @@ def _table_of_runs(names: Sequence[str], sides: Sequence[Document]) -> Table:
 def _printable(text: str) -> str:
     """Ids of rows come from files: none may steer a terminal."""
     return "".join(character if character.isprintable() else "�" for character in text)
-
-
-def junit_xml(checked: Document) -> bytes:
-    """Return what a gate found as a JUnit report, which CI servers show: a test case for each check.
-
-    What failed is a failure, what is undecided is skipped with the reason, and a loss within noise passes
-    with its sentence as output.
-    """
-    checks = checked["checks"]
-    counts = Counter(check["outcome"] for check in checks)
-    suite = ElementTree.Element(
-        "testsuite",
-        name=_xml_text(checked["current"]["dataset"]),
-        tests=str(len(checks)),
-        failures=str(counts["failed"]),
-        errors="0",
-        skipped=str(counts["undecided"]),
-    )
-    for check in checks:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=check["kind"], name=_xml_text(check["name"])
-        )
-        detail = _xml_text(check["detail"])
-        if check["outcome"] in ("failed", "undecided"):
-            kind = "failure" if check["outcome"] == "failed" else "skipped"
-            ElementTree.SubElement(case, kind, message=detail)
-        else:
-            ElementTree.SubElement(case, "system-out").text = detail
-    report: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
-    return report
-
-
-def _xml_text(text: str) -> str:
-    """Return a text without the characters that XML 1.0 cannot hold."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -15,7 +15,6 @@ from qa_pipeline.evaluation.reports.deciders import describe_deciders, rests_on_
 from qa_pipeline.evaluation.reports.stored_report import StoredReport
 from qa_pipeline.evaluation.reports.summaries import summarise
 from qa_pipeline.settings.base import read_settings_file
-from qa_pipeline.statistics import SIGNIFICANCE, rows_needed
 
 Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
@@ -97,8 +96,7 @@ def gate(
 
     A drop fails only where the interval of the paired difference excludes zero, at 95 % for all critical
     metrics together, and for all others together: the gate fails one run in twenty at most where nothing
-    changed. Else the drop is `within_noise`, with the number of rows in which one of this size would be
-    found four times in five.
+    changed. Else the drop is `within_noise`.
     A golden row fails the gate where it fails now and was not seen to fail in the baseline.
     A critical metric, a threshold and a golden criterion are undecided where likeness alone decided most of
     the figure in either run, unless `limits.accept_likeness`.
@@ -201,18 +199,8 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
         detail = f"{_change(metric)}; more than {limit:.0%} worse, and not by chance"
         yield {"kind": "drop", **about, "outcome": FAILED, "detail": detail, **figures}
     else:
-        needed = _rows_to_tell(metric)
-        enough = "more rows than anybody has" if needed is None else f"about {needed:,} such rows"
-        by_chance = f"chance alone would do this in {metric['rows']:,} rows"
-        detail = f"{_change(metric)}; {by_chance}; {enough} would tell"
-        yield {
-            "kind": "drop",
-            **about,
-            "outcome": WITHIN_NOISE,
-            "detail": detail,
-            **figures,
-            "needed": needed,
-        }
+        detail = f"{_change(metric)}; chance alone would do this in {metric['rows']:,} rows"
+        yield {"kind": "drop", **about, "outcome": WITHIN_NOISE, "detail": detail, **figures}
 
 
 _FIGURES = (
@@ -233,13 +221,6 @@ def _beyond_noise(metric: Document) -> bool:
     if low is None or high is None:
         return False
     return bool(high < 0 if metric["direction"] == "higher" else low > 0)
-
-
-def _rows_to_tell(metric: Document) -> int | None:
-    """Return the rows that would show such a loss, spread over documents as these are."""
-    deviation = (metric["error"] or 0) * metric["rows"] ** 0.5
-    significance = SIGNIFICANCE / metric["family"]
-    return rows_needed(metric["gain"], deviation, significance=significance) if deviation > 0 else None
 
 
 def _change(metric: Document) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics.agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.reports.deciders import (
@@ -137,11 +136,9 @@ def what_to_know(document: Document) -> list[str]:
     return [
         *_few(document),
         *_left_out(document),
-        *_unanswered(document),
         *_unsplit(document),
         *_half_unknown(document),
         *_by_likeness(document),
-        *_no_better_than_length(document, metric_agreement()),
     ]
 
 
@@ -158,11 +155,6 @@ def _left_out(document: Document) -> Iterator[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
-
-
-def _unanswered(document: Document) -> Iterator[str]:
-    if reasons := document["settings"].get("unanswered"):
-        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({_by_reason(reasons)})."
 
 
 def _unsplit(document: Document) -> Iterator[str]:
@@ -208,31 +200,6 @@ def _listed(names: Sequence[str]) -> str:
     if more > 1:
         return f"{', '.join(names[:_MOST_LISTED])} and {more} more metrics"
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
-
-
-def _no_better_than_length(document: Document, agreement: Mapping[str, Any]) -> Iterator[str]:
-    """Metrics that were held against people and lost to the length of the answer, by language of the rows.
-
-    What is known is of the local steps; a run that asks models says nothing of it.
-    """
-    if any(document["settings"].get(role) for role in ("verifier", "judge")):
-        return
-    measured = [name for name, metric in document["metrics"].items() if metric["known"] and name in agreement]
-    for language in document["per_language"]:
-        lost = {
-            name: agreement[name][language]
-            for name in measured
-            if language in agreement[name] and not agreement[name][language]["beats_length"]
-        }
-        if lost:
-            listed = ", ".join(
-                f"{name} (AUROC {languages['auroc']['value']:.2f} against {languages['length']['value']:.2f})"
-                for name, languages in lost.items()
-            )
-            yield (
-                f"Not shown to tell supported from unsupported answers ({language}) any better than their "
-                f"length does: {listed}."
-            )
 
 
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, Valid
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.reports.summaries import check_ranges, known_scores
-from qa_pipeline.evaluation.running import STATEMENTS as STATEMENT_COLUMNS
 
 REPORT, ROWS, STATEMENTS = "report.json", "rows.parquet", "statements.parquet"
 _REMEDY = "write it anew with `qa-pipeline eval run`"
@@ -93,20 +92,6 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
     return StoredReport(
         folder, document.dataset, document.dataset_sha256, document.metrics, rows, document.settings
     )
-
-
-def read_statements(folder: Path) -> pl.DataFrame:
-    """Read the statements of a report folder (`running.STATEMENTS`).
-
-    Raises:
-        InputError: the file is missing or damaged, or lacks a column.
-    """
-    place = folder / STATEMENTS
-    try:
-        rows = pl.read_parquet(io.BytesIO(_content(place)))
-        return rows.select(pl.col(name).cast(of_type) for name, of_type in STATEMENT_COLUMNS.items())
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{place}: no statements that can be read; {_REMEDY}") from error
 
 
 def dataset_labels(datasets: Sequence[tuple[str, str]]) -> list[str]:

@@ -91,12 +91,6 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
             raise InputError(f"row {place + 1} has {name} {score}; it should be {between}: evaluate again")
 
 
-def is_yes_no(scores: pl.Series) -> bool:
-    """Return whether every known score is 0 or 1, and there is one."""
-    values = scores.drop_nulls()
-    return bool(len(values) and values.is_in([0.0, 1.0]).all())
-
-
 def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
     """Return sums and counts of known scores by `group`, groups by name."""
     names = list(names)

@@ -29,12 +29,13 @@ from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.ann import SAME_COSINE
 from qa_pipeline.retrieval.shard import Shard, build_index, dump_shard, load_shard
-from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
+from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 
-KINDS = {"flat": IndexSettings(exact_below=10**9), "hnsw": IndexSettings(exact_below=1)}
+KINDS = {"flat": 10**9, "hnsw": 1}
+"""Vectors below which a batch is searched exactly, by kind of index."""
 SUFFIXES = {".md", ".rst", ".txt", ".html"}
 LENGTHS = (25, 900)
 """Characters of a sentence that is taken."""

@@ -59,7 +59,7 @@ def test_of_a_run_and_itself_nothing_differs(rows: list[Row]) -> None:
     one = compare_paired(same, same)["metrics"]["faithfulness"]
     assert one["better"] is None
     if one["rows"]:
-        assert (one["difference"], one["wilcoxon_p"], one["cohens_d_paired"]) == (0, None, None)
+        assert one["difference"] == 0
         assert (one["p"], one["low"]) == ((1, 0) if one["groups"] > 1 else (None, None))
 
 
@@ -74,23 +74,14 @@ def test_a_clear_difference_is_found_and_names_the_better_run() -> None:
     assert one["better"] is False
     assert -0.13 < one["low"] <= one["difference"] <= one["high"] < -0.07
     assert one["relative"] == pytest.approx(one["difference"] / one["baseline"])
-    assert one["cohens_d_paired"] < one["cohens_d"] < 0
+    assert one["cohens_d"] < 0
     lower = compare_paired(*pair_of(rows, "hallucination"))["metrics"]["hallucination"]
     assert (lower["better"], lower["gain"]) == (True, -lower["difference"])
-
-
-def test_mcnemar_counts_rows_that_changed_and_is_of_yes_no_rows_alone() -> None:
-    changed = [(f"d{row}", 1.0, 0.0) for row in range(6)] + [("e", 1.0, 1.0)] * 4
-    one = compare_paired(*pair_of(changed))["metrics"]["faithfulness"]
-    assert one["mcnemar_p"] == pytest.approx(2 * 0.5**6)
-    graded = compare_paired(*pair_of([*changed, ("f", 0.5, 0.5)]))["metrics"]["faithfulness"]
-    assert graded["mcnemar_p"] is None
 
 
 def test_rows_of_one_document_that_change_together_are_not_taken_for_independent() -> None:
     rows = [(f"d{place // 10}", 1.0, 0.0 if place < 20 else 1.0) for place in range(60)]
     one = compare_paired(*pair_of(rows))["metrics"]["faithfulness"]
-    assert one["mcnemar_p"] < 0.001
     assert one["p"] == pytest.approx(0.1747, abs=1e-4)
     assert one["low"] <= 0 <= one["high"]
     assert one["better"] is None

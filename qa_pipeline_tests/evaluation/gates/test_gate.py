@@ -89,22 +89,20 @@ def test_five_points_of_two_hundred_yes_no_rows_fail_where_none_is_won_and_pass_
         assert outcomes(found) == {"faithfulness": outcome, "citation_accuracy": "passed"}
 
 
-def test_a_loss_that_chance_alone_would_make_passes_and_says_how_many_rows_would_tell(tmp_path: Path) -> None:
+def test_a_loss_that_chance_alone_would_make_passes(tmp_path: Path) -> None:
     shaken = [
         min(1.0, score + (0.1 if row % 2 else -0.15)) for row, score in enumerate(BEFORE["faithfulness"])
     ]
     found = held(tmp_path, {**BEFORE, "faithfulness": shaken})
     check = next(one for one in found["checks"] if one["name"] == "faithfulness")
     assert (check["outcome"], found["passed"]) == ("within_noise", True)
-    assert check["needed"] > 60
-    assert f"about {check['needed']:,} such rows would tell" in check["detail"]
 
 
 def test_rows_of_one_document_show_nothing(tmp_path: Path) -> None:
     current = stored(tmp_path / "a", {"faithfulness": less(BEFORE["faithfulness"], 0.2)}, documents=1)
     before = stored(tmp_path / "b", {"faithfulness": BEFORE["faithfulness"]}, documents=1)
     (check,) = gate(current, before)["checks"]
-    assert (check["outcome"], check["needed"]) == ("within_noise", None)
+    assert check["outcome"] == "within_noise"
     assert "one document" in check["detail"]
 
 

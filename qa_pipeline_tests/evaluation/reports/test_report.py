@@ -90,18 +90,6 @@ def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:
     assert "16 rows: there is no statement to verify" in (tmp_path / "report.md").read_text()
 
 
-def test_a_metric_that_length_beats_says_so_in_the_languages_of_the_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figures = {"auroc": {"value": 0.61}, "length": {"value": 0.6}, "beats_length": False}
-    better = {**figures, "beats_length": True}
-    for one, notes in (({"en": figures}, 1), ({"de": figures}, 0), ({"en": better}, 0), ({}, 0)):
-        monkeypatch.setattr(report, "metric_agreement", lambda one=one: {"faithfulness": one, "gone": {}})
-        found = what_to_know(stored(tmp_path, MANY))
-        assert len(found) == notes
-        assert all("faithfulness (AUROC 0.61 against 0.60)" in note for note in found)
-
-
 def test_the_markdown_has_intervals_parts_and_worst_rows(tmp_path: Path) -> None:
     stored(tmp_path, MANY, [said(1)])
     text = (tmp_path / "report.md").read_text()
