@@ -27,7 +27,6 @@ import polars as pl
 
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import load_embedder
-from qa_pipeline.retrieval.ann import SAME_COSINE
 from qa_pipeline.retrieval.shard import Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.storage.tables import EMBEDDINGS
@@ -40,6 +39,8 @@ SUFFIXES = {".md", ".rst", ".txt", ".html"}
 LENGTHS = (25, 900)
 """Characters of a sentence that is taken."""
 DEPTH = 10
+SAME_COSINE = 1e-6
+"""Difference of cosines below which two vectors are equally near."""
 QUESTIONS = 1000
 SEED = 0
 ORIGIN = {"model": "bench", "revision": "1", "precision": "int8"}
@@ -100,9 +101,6 @@ def _measure(frame: pl.DataFrame, queries: Vectors, nearest: Vectors, kind: str)
     recall = float((scores >= nearest - SAME_COSINE).mean())
     return {
         "kind": shard.kind,
-        "effort": shard.choice.effort,
-        "recall_in_trial": shard.choice.recall,
-        "note": shard.choice.note,
         "recall@10_of_questions": round(recall, 4),
         "build_seconds": round(built - start, 1),
         "load_seconds": round(ready - start_loading, 2),
