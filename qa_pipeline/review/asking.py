@@ -54,7 +54,6 @@ from qa_pipeline.storage.tables import (
 from qa_pipeline.text.language import piece_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
-from qa_pipeline.verification.outcomes import SUPPORTED
 
 ASKED = "asked"
 """For whom the calls are, in the store of replies: what people ask is no cost of a batch."""
@@ -128,11 +127,7 @@ class Answer:
     @property
     def support(self) -> Support:
         """Return how well the sentences are supported."""
-        return support_of(
-            sum(claim.verdict == SUPPORTED for claim in self.claims),
-            len(self.claims),
-            is_refusal=self.is_refusal,
-        )
+        return support_of(self.claims, is_refusal=self.is_refusal)
 
     @property
     def dimensions(self) -> list[Dimension]:
@@ -150,23 +145,21 @@ class Answer:
         )
 
 
-class OpenBatches:
-    """Batches that are searched, the latest in memory; read again once their files have changed.
+class Asking:
+    """Answers what people ask; the batches that were searched last stay in memory until their files change.
 
     Args:
-        resources: settings and models.
+        resources: settings and models, which load when they are first used.
     """
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
+        self.jobs = Jobs()
+        """Questions and documents to ask: all use the models of `resources`."""
         self._open: OrderedDict[tuple[Layout, str], tuple[object, Searchable, pl.DataFrame]] = OrderedDict()
 
     def open(self, place: Place) -> tuple[Searchable, pl.DataFrame]:
-        """Return what is searched and the vectors of its chunks.
-
-        Raises:
-            InputError: the batch cannot be searched.
-        """
+        """Return what is searched and the vectors of its chunks."""
         layout, batch = place.layout, place.batch
         version = version_of(layout.index(batch)), version_of(layout.table("chunks", batch))
         entry = self._open.pop((layout, batch), None)
@@ -179,20 +172,6 @@ class OpenBatches:
         return entry[1:]
 
 
-class Asking:
-    """Answers what people ask in the app, and remembers it for a while.
-
-    Args:
-        resources: settings and models, which load when they are first used.
-    """
-
-    def __init__(self, resources: Resources) -> None:
-        self.resources = resources
-        self.batches = OpenBatches(resources)
-        self.jobs = Jobs()
-        """Questions and documents to ask: all use the models of `resources`."""
-
-
 def impatient(settings: Settings) -> Settings:
     """Return settings under which a model server that is away is waited for as long as a person waits."""
     minutes = min(settings.llm.wait_minutes, _WAIT_MINUTES)
@@ -200,11 +179,7 @@ def impatient(settings: Settings) -> Settings:
 
 
 def checked_question(text: str) -> str:
-    """Return a question on one line.
-
-    Raises:
-        InputError: it is empty or too long.
-    """
+    """Return a question on one line."""
     question = " ".join(text.split())
     if not question:
         raise InputError("the question is empty; write one")
@@ -216,14 +191,10 @@ def checked_question(text: str) -> str:
     return question
 
 
-def answer_question(batches: OpenBatches, place: Place, question: str) -> Iterator[Answer]:
-    """Yield the draft of an answer, then what the local steps decide of it, what a model does, and the judge.
-
-    Raises:
-        QAPipelineError: the batch cannot be searched, or the model cannot be asked.
-    """
-    resources, settings = batches.resources, batches.resources.settings
-    searchable, embeddings = batches.open(place)
+def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Answer]:
+    """Yield the draft of an answer, then what the local steps decide, what a model does, and the judge."""
+    resources, settings = asking.resources, asking.resources.settings
+    searchable, embeddings = asking.open(place)
     main = searchable.documents["language"].drop_nulls().mode().sort()
     detected = piece_language(question, main[0] if main.len() else "en")
     language = detected if detected in LANGUAGES else "en"
@@ -251,24 +222,6 @@ def answer_question(batches: OpenBatches, place: Place, question: str) -> Iterat
     yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided, judged), judged=judged)
 
 
-def pair_line(answer: Answer) -> dict[str, Any]:
-    """Return a line of a pairs file: question and answer with the documents and words that it cites."""
-    paths = dict(answer.documents.select("document_id", "path").iter_rows())
-    citations = [
-        {"document": paths[citation["document_id"]], "quote": citation["quote"]}
-        for citation in answer.pair["citations"]
-        if citation["document_id"] is not None
-    ]
-    pair = answer.pair
-    return {
-        "question": pair["question"],
-        "answer": pair["answer"],
-        "language": pair["language"],
-        "coverage": pair["coverage"],
-        "citations": citations,
-    }
-
-
 def add_pair(answer: Answer, who: str) -> bool:
     """Add an answer to the pairs that the next run of its batch reads besides those of its folder.
 
@@ -277,20 +230,25 @@ def add_pair(answer: Answer, who: str) -> bool:
         who: the person who wants it, named in the line.
 
     Returns:
-        Whether it is new; False where it was added before.
-
-    Raises:
-        StorageError: it cannot be written.
+        If it is new; False where it was added before.
     """
-    place = answer.place
-    path = place.layout.added_pairs(place.batch)
-    line = pair_line(answer)
-    name = hash_parts(line["question"], line["answer"])[:32]
-    cited = {citation["document_id"] for citation in answer.pair["citations"]}
+    place, pair = answer.place, answer.pair
+    paths = dict(answer.documents.select("document_id", "path").iter_rows())
+    cited = {citation["document_id"] for citation in pair["citations"]} - {None}
     of_cited = answer.documents.filter(pl.col("document_id").is_in([*cited]))
-    # so that pairs of a document that has to be forgotten can be told
-    contents = of_cited["content_sha256"].drop_nulls().to_list()
-    fields = {"id": name, **line, "added_by": who, "cited_contents": contents}
+    name = hash_parts(pair["question"] or "", pair["answer"] or "")[:32]
+    fields = {
+        "id": name,
+        **{column: dict(pair)[column] for column in ("question", "answer", "language", "coverage")},
+        "citations": [
+            {"document": paths[citation["document_id"]], "quote": citation["quote"]}
+            for citation in pair["citations"]
+            if citation["document_id"] is not None
+        ],
+        "added_by": who,
+        # so that pairs of a document that has to be forgotten can be told
+        "cited_contents": of_cited["content_sha256"].drop_nulls().to_list(),
+    }
     added = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
     is_new = True
 
@@ -299,7 +257,7 @@ def add_pair(answer: Answer, who: str) -> bool:
         is_new = f'"id": "{name}"'.encode() not in written
         return written + added if is_new else written
 
-    rewrite(path, with_pair)
+    rewrite(place.layout.added_pairs(place.batch), with_pair)
     return is_new
 
 

@@ -40,7 +40,6 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import ChunkRow, DecisionColumns, DecisionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS, STORED, VERDICTS
-from qa_pipeline.verification.outcomes import SUPPORTED
 
 FIELDS = (
     *("why", "edited_question", "edited_answer", "evidence_quote"),
@@ -104,11 +103,7 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
 
 
 def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
-    """Return the decision of a form; texts that stand in it unchanged are no part of it.
-
-    Raises:
-        InputError: a field cannot be used.
-    """
+    """Return the decision of a form; texts that stand in it unchanged are no part of it."""
     fields = {name: value.replace("\r\n", "\n").strip() for name, value in form.items()}
     pair = tables.frame(PAIRS, batch).filter(pl.col("pair_id") == pair_id)
     values = {name: fields[name] for name in ("content_sha256", "decision", "why") if fields.get(name)}
@@ -134,9 +129,6 @@ def _evidence(
     """Return the words named as evidence, those of the document where they were selected in it.
 
     Who only decides may have selected words to read or copy them; words that were written are refused there.
-
-    Raises:
-        InputError: the selection is not in the document.
     """
     quote, document_id = fields.get("evidence_quote", ""), fields.get("evidence_document_id", "")
     start, end = (fields.get(name, "") for name in ("evidence_start", "evidence_end"))
@@ -184,11 +176,7 @@ class DecidedPair:
 
 
 def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
-    """Return what was decided about a pair; None where the batch has no such pair.
-
-    Raises:
-        TableError: tables or decisions cannot be read.
-    """
+    """Return what was decided about a pair; None where the batch has no such pair."""
     own = pl.col("pair_id") == pair_id
     pairs, claims = (tables.frame(table, batch).filter(own) for table in (PAIRS, CLAIMS))
     if not pairs.height:
@@ -218,18 +206,14 @@ def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str,
         "question": pair["question"],
         "answer": list(answer_pieces(pair["answer"], claims)),
         "claims": claims,
-        "support": support_of(sum(claim.verdict == SUPPORTED for claim in claims), len(claims)),
+        "support": support_of(claims),
         "verdict": verdict["verdict"],
         "reason": in_words(verdict["reason"], verdict["detail"]),
     }
 
 
 def pending_decisions(tables: StoredTables, batch: str) -> int:
-    """Return how many decisions about a batch no run has taken into its tables.
-
-    Raises:
-        TableError: tables or decisions cannot be read.
-    """
+    """Return how many decisions about a batch no run has taken into its tables."""
     recorded = tables.decisions(batch)
     return recorded.join(tables.optional(DECISIONS, batch), on="decision_id", how="anti").height
 
@@ -285,12 +269,7 @@ class LocalSteps:
         """The last batch whose decisions were applied, or are being applied."""
 
     def verify(self, batch: str, decision: DecisionColumns) -> VerifiedEdit:
-        """Verify the pair that an edit would become; nothing is written.
-
-        Raises:
-            InputError: decisions are being applied, which takes long.
-            QAPipelineError: tables or models cannot be used.
-        """
+        """Verify the pair that an edit would become; nothing is written."""
 
         def frame(name: str) -> pl.DataFrame:
             return self._tables.frame(STORED[name], batch)

@@ -59,11 +59,7 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Callable[[Job], Iterator[Any]]) -> Job:
-        """Start work that yields better and better values.
-
-        Raises:
-            InputError: too many wait already.
-        """
+        """Start work that yields better and better values."""
         job = Job(title)
         with self._lock:
             if sum(not other.is_done for other in self._jobs.values()) >= _MOST_WAITING:
@@ -79,11 +75,7 @@ class Jobs:
         return job
 
     def get(self, job_id: str) -> Job:
-        """Return a job.
-
-        Raises:
-            InputError: there is none of this name, or no more.
-        """
+        """Return a job."""
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:

@@ -90,6 +90,11 @@ class ClaimView:
     places: list[Place]
 
     @property
+    def is_supported(self) -> bool:
+        """Return if it is proved."""
+        return self.verdict == SUPPORTED
+
+    @property
     def explanation(self) -> str:
         """Return the reason and the first difference in one line."""
         return ": ".join(filter(None, (self.reason, *self.differences[:1]))) or self.decided_by
@@ -195,21 +200,17 @@ class PairView:
         return view, next(iter(view.places), None) if view else self.closest
 
 
-def support_of(supported: int, claims: int, *, is_refusal: bool = False) -> Support:
-    """Return how well an answer is supported, so many of whose claims are."""
-    share = supported / claims if claims else 0.0
+def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Support:
+    """Return how well an answer is supported that makes these claims."""
+    supported = sum(claim.is_supported for claim in claims)
+    share = supported / len(claims) if claims else 0.0
     levels = {"well_supported": WELL_SUPPORTED, "partial": PARTIALLY_SUPPORTED, "weak": 0.0}
     level = next(level for level, least in levels.items() if share >= least) if claims else "none"
-    return Support(level, supported, claims, is_refusal)
+    return Support(level, supported, len(claims), is_refusal)
 
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
-    """Gather a pair from the tables of its batch.
-
-    Raises:
-        InputError: the batch has no such pair.
-        TableError: its tables cannot be read.
-    """
+    """Gather a pair from the tables of its batch."""
     of_pair = pl.col("pair_id") == pair_id
     pairs = tables.frame(PAIRS, batch).filter(of_pair)
     if not pairs.height:
@@ -234,7 +235,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
     opposing = _opposing(views, contradictions, paths)
-    listed = sorted(sorted(views, key=_is_supported)[:_MOST_CLAIMS], key=attrgetter("number"))
+    listed = sorted(sorted(views, key=attrgetter("is_supported"))[:_MOST_CLAIMS], key=attrgetter("number"))
     # A claim says so with its first difference, and a quote with its place.
     is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
@@ -243,11 +244,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         content_sha256=content_hashes(pairs, claims)[pair_id],
         verdict=verdict,
         reason=in_words(verdict["reason"], None if is_said_elsewhere else verdict["detail"]),
-        support=support_of(
-            sum(map(_is_supported, views)),
-            len(views),
-            is_refusal=pair["coverage"] == "none",
-        ),
+        support=support_of(views, is_refusal=pair["coverage"] == "none"),
         claims=listed,
         unshown=len(views) - len(listed),
         answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], listed)),
@@ -267,10 +264,6 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
             for row in decision_states(decisions, pairs, claims).to_dicts()
         ],
     )
-
-
-def _is_supported(view: ClaimView) -> bool:
-    return view.verdict == SUPPORTED
 
 
 def dimensions_of(assessment: Mapping[str, Any] | None) -> list[Dimension]:

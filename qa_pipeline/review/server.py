@@ -101,9 +101,6 @@ def check_reachable(host: str, url: str | None) -> str | None:
     Args:
         host: the address that the server listens on.
         url: the address that people open, if it is known.
-
-    Raises:
-        InputError: the address stands for all of a machine, and nobody can open it.
     """
     try:
         if host == "localhost" or ip_address(host).is_loopback:
@@ -119,11 +116,7 @@ def check_reachable(host: str, url: str | None) -> str | None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address, before anything is printed about it.
-
-    Raises:
-        InputError: the port is in use, or may not be opened.
-    """
+    """Return a socket that listens on an address, before anything is printed about it."""
     opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

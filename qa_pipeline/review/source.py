@@ -175,10 +175,6 @@ def source_view(
         evidence: the stretch of its text to mark.
         query: the address: `find` words, show their `hit` of a number, `part` of the whole document, `page`,
             or `view=text` of a document that has pages. Without these it opens at the evidence.
-
-    Raises:
-        InputError: the batch has no such document, or the stretch is not inside its text.
-        TableError: its documents cannot be read.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -238,12 +234,7 @@ def span_in(query: Mapping[str, str]) -> Span | None:
 
 
 def find_document(tables: StoredTables, batch: str, document_id: str) -> DocumentRow:
-    """Return a document of a batch.
-
-    Raises:
-        InputError: the batch has none of this id.
-        TableError: its documents cannot be read.
-    """
+    """Return a document of a batch."""
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
         raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")

@@ -50,15 +50,6 @@ def test_an_output_folder_without_tables_names_the_next_step(
     assert str(out) in reply.text
 
 
-def test_a_pair_whose_document_is_gone_is_shown_and_says_so(workspace: Workspace, client: TestClient) -> None:
-    link = first_pair(client)
-    file = Layout(workspace.out).table(DOCUMENTS.name, "b")
-    write_table(file, read_table(file, DOCUMENTS).clear(), DOCUMENTS)
-    reply = client.get(link)
-    assert reply.status_code == 200
-    assert "it may have been removed since" in paragraphs(reply.text)
-
-
 def test_a_pair_whose_document_has_other_words_now_is_shown_and_says_so(
     workspace: Workspace, client: TestClient
 ) -> None:
