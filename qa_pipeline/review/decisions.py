@@ -74,13 +74,6 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
     """Record the decision of a form, on the disk when this returns.
 
     An edit is recorded once its form says that it was shown verified.
-
-    Args:
-        tables: of the output folder.
-        batch: the pair's batch.
-        pair_id: the pair.
-        form: its fields; `seen` is the number of the last decision about the pair that its page showed.
-        who: the person.
     """
     try:
         line = _line(tables, batch, pair_id, form, who)
@@ -149,25 +142,15 @@ def _letters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
-    """The decisions about a pair that stand, and what a form carries that takes one of them back.
-
-    Args:
-        batch: the batch.
-        pair_id: the pair.
-        question: of it.
-        content_sha256: of its present content.
-        seen: number of the last decision about it; -1 without one.
-        last: the last decision, standing or not; None without one.
-        standing: decisions that apply, the latest last.
-    """
+    """The decisions about a pair that stand, and what a form carries that takes one of them back."""
 
     batch: str
     pair_id: str
     question: str
     content_sha256: str
-    seen: int
-    last: DecisionRow | None
-    standing: list[DecisionRow]
+    seen: int  # number of the last decision about it; -1 without one
+    last: DecisionRow | None  # standing or not
+    standing: list[DecisionRow]  # the latest last
 
     @property
     def is_taken_back(self) -> bool:
@@ -252,11 +235,7 @@ class Applying:
 
 
 class LocalSteps:
-    """Models and settings of the batch that was last worked on, and one thread that applies decisions.
-
-    Args:
-        tables: of the output folder.
-    """
+    """Models and settings of the batch that was last worked on, and one thread that applies decisions."""
 
     def __init__(self, tables: StoredTables) -> None:
         self._tables = tables

@@ -166,15 +166,7 @@ def facts(view: DocumentView) -> list[tuple[str, str]]:
 def page_picture(
     view: DocumentView, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
 ) -> PagePicture:
-    """Draw a page of a document with its chunks outlined and a span of its text highlighted.
-
-    Args:
-        view: a PDF document with its chunks.
-        files: the files of its batch.
-        number: the page, from 1.
-        evidence: the span to highlight.
-        most_bytes: the largest file that is opened.
-    """
+    """Draw a page of a document with its chunks outlined and a span of its text highlighted."""
     page = next((page for page in view.document["pages"] if page["number"] == number), None)
     if view.document["format"] != "pdf" or page is None:
         pages = ", ".join(str(page["number"]) for page in view.document["pages"]) or "none that can be drawn"

@@ -23,17 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Job:
-    """Work with what has come of it.
-
-    Args:
-        title: what people read of it.
-        job_id: its name in addresses, which cannot be guessed.
-        value: the latest that was made; None before anything was.
-        steps: how often `value` or `progress` changed.
-        progress: what is being done, in words.
-        is_done: nothing more will come.
-        problem: why it ended early; None where it did not.
-    """
+    """Work with what has come of it."""
 
     title: str
     job_id: str = field(default_factory=lambda: secrets.token_urlsafe(12))

@@ -37,11 +37,6 @@ class PageFiles:
 
     Only a file with the bytes that a document was read from is opened, in a process of its own, which is
     kept for the next page: what PDFium cannot bear ends that process and no more.
-
-    Args:
-        layout: the output folder, which knows the corpus of each batch.
-        limits: the limits of files and archives.
-        command: of the process.
     """
 
     def __init__(

@@ -19,11 +19,7 @@ _MOST_TABLES = 24
 
 
 class StoredTables:
-    """The tables of an output folder, each as its file is now.
-
-    Args:
-        layout: the output folder.
-    """
+    """The tables of an output folder, each as its file is now."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

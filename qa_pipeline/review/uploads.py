@@ -80,15 +80,7 @@ def _upload(folder: Path) -> Place | None:
 def read_document(
     resources: Resources, layout: Layout, name: str, content: bytes, job: Job
 ) -> Iterator[Place]:
-    """Make a batch of an uploaded document, and yield it once it can be asked.
-
-    Args:
-        resources: settings and models.
-        layout: the output folder.
-        name: what the browser calls the file; it is shown, and its suffix tells the format.
-        content: of the file.
-        job: hears what is being done.
-    """
+    """Make a batch of an uploaded document, and yield it once it can be asked."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
         raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
