@@ -1,6 +1,6 @@
 """A question to a batch: searched, answered, then verified by the stages of the pipeline, step by step.
 
-The answer is drafted like that of `eval run` with answers from a batch. The offline rules answer only what
+The offline rules answer only what
 they would ask themselves, so for other questions the answer is made of sentences of the passages: those that
 source verification finds to answer the question, or else the refusal text.
 """
@@ -17,12 +17,12 @@ import polars as pl
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.answering import Searchable, draft_rows, open_batch
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.offline.passages import Sentence, split_into_sentences
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun
 from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.review.answering import Searchable, draft_rows, open_batch
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import (
     AnswerPiece,

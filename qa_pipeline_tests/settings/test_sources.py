@@ -26,7 +26,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_setting_is_listed_once_and_is_a_default_where_nothing_sets_it() -> None:
     rows = settings_in_force({})
     assert [row.path for row in rows] == [path for path, _ in setting_fields(Settings)]
-    derived = {"judging.accept_unjudged", "judging.twin_similarity"}
+    derived = {"judging.accept_unjudged"}
     assert {row.path for row in rows if row.source == "follows from other settings"} == derived
     profile = {row.path for row in rows if row.source == "profile embedded"}
     assert "generation.questions_per_chunk" in profile
@@ -72,7 +72,6 @@ def test_a_profile_does_not_give_its_revision_to_another_model() -> None:
 def test_keys_and_passwords_are_masked() -> None:
     chosen = {
         "documents": {"masking": {"key": "correct horse battery staple"}},
-        "release": {"signing_password": "hunter2"},
         "llm": {"base_url": "http://gateway:hunter2@127.0.0.1:8000/v1"},
     }
     rows = settings_in_force(chosen)
