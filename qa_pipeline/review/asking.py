@@ -16,13 +16,15 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.errors import InputError
+from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.offline.passages import Sentence, split_into_sentences
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import STAGES, StageRun
+from qa_pipeline.pipeline.stages import STAGES, StageRun, passage_selection, relevance_guard
 from qa_pipeline.records import Passage, passages_by_id
-from qa_pipeline.review.answering import Searchable, draft_rows, open_batch
+from qa_pipeline.retrieval.search import Retriever
+from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import (
     AnswerPiece,
@@ -43,9 +45,12 @@ from qa_pipeline.storage.rows import ChunkRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
+    CHUNKS,
     DECISIONS,
+    DOCUMENTS,
     EMBEDDINGS,
     PAIRS,
+    QUESTIONS,
     STORED,
 )
 from qa_pipeline.text.language import piece_language
@@ -142,6 +147,17 @@ class Answer:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A batch that is searched, and the versions of the files that it was read from."""
+
+    versions: tuple[object, ...]
+    documents: pl.DataFrame
+    chunks: pl.DataFrame
+    embeddings: pl.DataFrame
+    retriever: Retriever
+
+
 class Asking:
     """Answers what people ask; batches that were searched last stay in memory until they change."""
 
@@ -149,20 +165,34 @@ class Asking:
         self.resources = resources
         self.jobs = Jobs()
         """Questions and documents to ask: all use the models of `resources`."""
-        self._open: OrderedDict[tuple[Layout, str], tuple[object, Searchable, pl.DataFrame]] = OrderedDict()
+        self._open: OrderedDict[tuple[Layout, str], _Open] = OrderedDict()
 
-    def open(self, place: Place) -> tuple[Searchable, pl.DataFrame]:
-        """Return what is searched and the vectors of its chunks."""
+    def open(self, place: Place) -> _Open:
+        """Return what is searched."""
         layout, batch = place.layout, place.batch
-        version = version_of(layout.index(batch)), version_of(layout.table("chunks", batch))
+        index = layout.index(batch)
+        versions = version_of(index), version_of(layout.table(CHUNKS.name, batch))
         entry = self._open.pop((layout, batch), None)
-        if entry is None or entry[0] != version:
-            searchable = open_batch(self.resources, layout, batch)
-            entry = version, searchable, read_table(layout.table(EMBEDDINGS.name, batch), EMBEDDINGS)
+        if entry is None or entry.versions != versions:
+            embedder = self.resources.embedder
+            try:
+                documents, chunks, embeddings = (
+                    read_table(layout.table(table.name, batch), table)
+                    for table in (DOCUMENTS, CHUNKS, EMBEDDINGS)
+                )
+                shard = load_shard_for(embedder, index.read_bytes(), str(index))
+            except (TableError, OSError) as error:
+                raise InputError(
+                    f"{layout.out} holds no batch {batch!r} that can be searched ({error}); run qa-pipeline "
+                    "run first"
+                ) from error
+            retrieval = self.resources.settings.retrieval
+            retriever = Retriever(chunks, shard, embedder, retrieval, self.resources.reranker)
+            entry = _Open(versions, documents, chunks, embeddings, retriever)
         self._open[layout, batch] = entry
         while len(self._open) > _MOST_OPEN:
             self._open.popitem(last=False)
-        return entry[1:]
+        return entry
 
 
 def impatient(settings: Settings) -> Settings:
@@ -189,32 +219,52 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
     from qa_pipeline.generation.offline.provider import ExtractiveModel
 
     resources, settings = asking.resources, asking.resources.settings
-    searchable, embeddings = asking.open(place)
-    main = searchable.documents["language"].drop_nulls().mode().sort()
+    searched = asking.open(place)
+    main = searched.documents["language"].drop_nulls().mode().sort()
     detected = piece_language(question, main[0] if main.len() else "en")
     language = detected if detected in LANGUAGES else "en"
-    (retrieved,) = searchable.retrieve([{"query": question, "language": language}])
+    (retrieved,) = searched.retriever.retrieve([question], [language])
     names = [name for name, _ in retrieved]
-    chosen = searchable.chunks.filter(pl.col("chunk_id").is_in(names))["document_id"].unique()
+    chosen = searched.chunks.filter(pl.col("chunk_id").is_in(names))["document_id"].unique()
     documents, chunks = (
         frame.filter(pl.col("document_id").is_in(chosen.implode()))
-        for frame in (searchable.documents, searchable.chunks)
+        for frame in (searched.documents, searched.chunks)
     )
-    vectors = embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
+    vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
     near = _Near(resources, place, documents, chunks, vectors)
     rules = ExtractiveModel()
     model = resources.generator or rules
-    asked = [{"query": question, "language": language, "category": None}]
-    pair = draft_rows(resources, model, searchable, asked, [retrieved], ASKED)
+    asked = {
+        "question_id": "0",
+        "batch": ASKED,
+        "question": question,
+        "question_type": "imported",
+        "target_chunk_ids": names[:1],
+        "passage_ids": names,
+        "passage_scores": [score for _, score in retrieved],
+        "language": language,
+        "status": "kept",
+        "prompt_hash": "",
+        "model": ASKED,
+    }
+    pair = draft_answers(
+        QUESTIONS.frame([asked]),
+        searched.chunks,
+        model,
+        settings.generation.model_copy(update={"drafts_per_question": 1}),
+        settings.llm,
+        select=passage_selection(resources),
+        guard=relevance_guard(resources),
+    )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
         pair = _from_sentences(near, pair, names)
     yield near.answer(pair)
     if pair["status"][0] != "drafted":
         return
     if pair["coverage"][0] == "none":
-        every = {"pairs": pair, "chunks": searchable.chunks, "embeddings": embeddings}
-        searched = STAGES["refusals"].run(StageRun(resources, ASKED, every))
-        answerable = searched.filter(pl.col("outcome") == "refused_answerable")["best_sentence"]
+        every = {"pairs": pair, "chunks": searched.chunks, "embeddings": searched.embeddings}
+        refusals = STAGES["refusals"].run(StageRun(resources, ASKED, every))
+        answerable = refusals.filter(pl.col("outcome") == "refused_answerable")["best_sentence"]
         yield replace(near.answer(pair), nearest=answerable.first())
         return
     claims = near.run("claims", pairs=pair)

@@ -140,6 +140,12 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text)
 
 
+class StatedRow(DecisionRow):
+    """A row of decisions with its state."""
+
+    state: str
+
+
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
     """The decisions about a pair that stand, and what a form carries that takes one of them back."""
@@ -149,8 +155,8 @@ class DecidedPair:
     question: str
     content_sha256: str
     seen: int  # number of the last decision about it; -1 without one
-    last: DecisionRow | None  # standing or not
-    standing: list[DecisionRow]  # the latest last
+    last: StatedRow | None  # standing or not
+    standing: list[StatedRow]  # the latest last
 
     @property
     def is_taken_back(self) -> bool:
@@ -165,7 +171,7 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
     if not pairs.height:
         return None
     decisions = decision_states(tables.decisions(batch).filter(own), pairs, claims)
-    rows = list(typed_rows(decisions, DecisionRow))
+    rows = list(typed_rows(decisions, StatedRow))
     return DecidedPair(
         batch=batch,
         pair_id=pair_id,
