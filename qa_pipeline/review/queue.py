@@ -132,12 +132,6 @@ class Filters:
         return conditions
 
 
-def document_address(batch: str, document_id: str, start: int, end: int) -> str:
-    """Return the address of a document's page, at a stretch of its text."""
-    place = f"{quote(batch, safe='')}/{quote(document_id, safe='')}"
-    return f"/document/{place}?start={start}&end={end}#evidence"
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """The place of a pair in a list, and the addresses of the pairs around it.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.review.document_view import DocumentView, in_context, pieces
+from qa_pipeline.review.document_view import DocumentView, pieces
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
@@ -55,12 +55,6 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
     assert "".join(piece.text for piece in found if piece.kind == "text") == text
     for kind, count in (("chunk", len(chunks)), ("page", len(pages)), ("section", len(sections))):
         assert sum(piece.kind == kind for piece in found) == count
-
-
-def test_a_chunk_is_between_what_surrounds_it_in_its_section() -> None:
-    shown = DocumentView(document("before CHUNK after" + " " * 22, [(0, 40)], []), [])
-    found = list(in_context(shown, chunk(0, 7, 12)))
-    assert [piece.text for piece in found if piece.kind == "text"][:2] == ["before ", "CHUNK"]
 
 
 @pytest.fixture

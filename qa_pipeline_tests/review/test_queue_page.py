@@ -68,16 +68,3 @@ def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in:
     page = sign_in(layout.out).get("/?batch=gone").text
     assert '<option value="gone" selected>gone (0)</option>' in page
     assert "No pair fits" in page
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "x", "9" * 5000, "²", ""])
-def test_a_page_that_is_none_is_the_nearest_that_is(layout: Layout, sign_in: SignIn, number: str) -> None:
-    reply = sign_in(layout.out).get("/", params={"page": number})
-    assert reply.status_code == 200
-    assert links(reply.text)
-
-
-def test_a_very_long_answer_is_cut_before_it_is_sent(tmp_path: Path, sign_in: SignIn) -> None:
-    layout = Layout(tmp_path)
-    write_verdicts(layout, "b", verdict("p", "needs_review"), answer="word " * 200_000)
-    assert len(sign_in(tmp_path).get("/").text) < 20_000

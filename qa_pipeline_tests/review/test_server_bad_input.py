@@ -74,18 +74,6 @@ def test_a_damaged_table_is_named_and_does_not_hide_other_batches(
     assert "When does the safety valve open?" in text
 
 
-def test_a_pair_that_was_generated_anew_names_its_batch(client: TestClient) -> None:
-    reply = client.get("/pair/b/gone")
-    assert reply.status_code == 404
-    assert "batch 'b' has no pair 'gone'" in paragraphs(reply.text).replace("&#39;", "'")
-
-
-@pytest.mark.parametrize("batch", ["..", "%2e%2e", "..%2f..", "nowhere", "a%00b", "%2fetc"])
-def test_a_batch_that_is_none_reads_no_file(client: TestClient, batch: str) -> None:
-    for path in (f"/pair/{batch}/p", f"/document/{batch}/d"):
-        assert client.get(path).status_code in (404, 500)
-
-
 def test_a_decision_that_cannot_be_written_says_why_and_leaves_the_earlier_ones(
     workspace: Workspace, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

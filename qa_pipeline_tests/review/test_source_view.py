@@ -8,7 +8,6 @@ from fpdf import FPDF
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.errors import InputError
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.source import LONGEST_PART, SourceView, source_view
 from qa_pipeline.review.stored import StoredTables
@@ -116,13 +115,6 @@ def test_a_search_counts_all_places_and_begins_behind_the_evidence(sources: Sour
     other = sources.show("number 30 opens", find="valve of", hit="1")
     assert other.window[0] == 0
     assert sources.show(find="nowhere").hits.current == 0
-
-
-@pytest.mark.parametrize("span", [(5, 99), (3, 2)])
-def test_a_stretch_outside_the_text_is_an_error(sources: Sources, span: tuple[int, int]) -> None:
-    sources.store("Short.")
-    with pytest.raises(InputError, match="may have changed since"):
-        source_view(StoredTables(sources.layout), sources.pages, "b", "d", span, {})
 
 
 @pytest.mark.slow
