@@ -44,7 +44,7 @@ END_TO_END = {
     "publishing.test_examples",
     "system.test_deployment", "system.test_kills",
     "system.test_object_store", "system.test_ray",
-    "system.test_review", "system.test_review_asking",
+    "system.test_review",
 }  # fmt: skip
 """Test files about no single module: whole runs, the repository, and what the tests themselves use."""
 SOME = 8
