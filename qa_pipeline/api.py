@@ -269,7 +269,7 @@ def _resources() -> Resources:
 def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
     tables, resources = statement_tables([statement]), _resources()
     settings, refused = resources.settings.verification, is_refusal(statement.claim, statement.language)
-    pairs = tables.pairs.with_columns(coverage=pl.lit("none" if refused else "coverage"))
+    pairs = tables.pairs.with_columns(coverage=pl.lit("none")) if refused else tables.pairs
     tables = type(tables)(tables.documents, tables.chunks, pairs, tables.pair_ids)
     claims, decided = decide_statements(tables, resources, model, similarity=False)
     refusals = REFUSALS.empty()

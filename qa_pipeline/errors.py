@@ -51,21 +51,6 @@ class ReplyStoreError(QAPipelineError):
     """The store of paid replies cannot be used; going on without it would pay twice."""
 
 
-class RepliesPendingError(QAPipelineError):
-    """A wait for replies of batch jobs; the same run goes on when they have come.
-
-    Args:
-        message: how many requests of which role wait, and for what.
-        jobs: keys of the jobs they wait for; none where no job could be submitted yet.
-        requests: how many.
-    """
-
-    def __init__(self, message: str, *, jobs: tuple[str, ...] = (), requests: int = 0) -> None:
-        super().__init__(message)
-        self.jobs = jobs
-        self.requests = requests
-
-
 class DeliveryError(QAPipelineError):
     """A message reached nobody."""
 
@@ -87,7 +72,6 @@ class TransientModelError(ModelError):
         maybe_charged: whether the request may have been worked on and charged, as after a lost connection.
         is_away: whether the server, and not the request, seems to be at fault: it refuses connections, loads
             its model, or drops connections as it restarts.
-        is_crowded: whether it refuses because of the number of requests at a time.
         is_final: whether another try would most likely end the same way.
     """
 
@@ -101,7 +85,6 @@ class TransientModelError(ModelError):
         wait_seconds: float = 0.0,
         maybe_charged: bool = False,
         is_away: bool = False,
-        is_crowded: bool = False,
         is_final: bool = False,
     ) -> None:
         super().__init__(message)
@@ -109,7 +92,6 @@ class TransientModelError(ModelError):
         self.wait_seconds = wait_seconds
         self.maybe_charged = maybe_charged
         self.is_away = is_away
-        self.is_crowded = is_crowded
         self.is_final = is_final
 
 
@@ -142,12 +124,6 @@ class MissingReplyError(PermanentModelError):
     """A reply that a replayed store does not have."""
 
     reason = "missing_reply"
-
-
-class PendingReplyError(ModelError):
-    """The reply is awaited from a batch job, or its request is about to be put into one."""
-
-    reason = "pending"
 
 
 class UnreadableReplyError(ModelError):

@@ -3,10 +3,9 @@
 SciPy is imported by the functions that use it, since every layer above imports this module.
 """
 
-import hashlib
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
@@ -22,8 +21,6 @@ CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 Z95 = 1.959963984540054
 """97.5 % quantile of the normal distribution: two-sided 95 %."""
-_CELLS = 2_000_000
-"""Weights in memory at a time."""
 _NO_SPREAD = 1e-12
 """Deviations up to here are rounding errors of equal scores."""
 _TRIALS = range(1, 10_000_001)
@@ -69,20 +66,6 @@ def lower_bound(successes: int, trials: int, confidence: float) -> float:
     return float(beta.ppf(1 - confidence, successes, trials - successes + 1)) if successes else 0.0
 
 
-def upper_bound(
-    successes: int, trials: int, confidence: float = CONFIDENCE, population: int | None = None
-) -> float:
-    """Return the one-sided exact upper bound of a share (Clopper and Pearson 1934).
-
-    Where all rows of a `population` were drawn, nothing is left to chance.
-    """
-    from scipy.stats import beta
-
-    if trials == population:
-        return min(1.0, successes / trials)
-    return 1.0 if successes >= trials else float(beta.ppf(confidence, successes + 1, trials - successes))
-
-
 def exact_interval(successes: int, trials: int) -> tuple[float, float]:
     """Return the exact 95 % interval of a share (Clopper and Pearson 1934); 0 to 1 without trials."""
     from scipy.stats import binomtest
@@ -108,71 +91,12 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
     return _TRIALS[place] if place < len(_TRIALS) else None
 
 
-def further_trials_needed(successes: int, trials: int, target: float, confidence: float = CONFIDENCE) -> int:
-    """Return how many more trials without a success would bring the `upper_bound` down to the target."""
-    return bisect_left(
-        _TRIALS, True, key=lambda number: upper_bound(successes, trials - 1 + number, confidence) <= target
-    )
-
-
 class Estimate(TypedDict):
     """Hold a figure with its interval; None where it has no meaning."""
 
     value: float | None
     low: float | None
     high: float | None
-
-
-class Resamples:
-    """Draw the groups of one set of items with replacement (bootstrap), alike for every scorer.
-
-    Args:
-        groups: the group of each item.
-        key: name of the set; with the seed it fixes the draws.
-        count: resamples.
-        seed: of the draws.
-    """
-
-    def __init__(self, groups: Sequence[str], key: str, count: int, seed: int = 0) -> None:
-        self.count = count
-        _, self._group = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
-        self._groups = int(self._group.max()) + 1 if len(groups) else 0
-        self._entropy = [seed, int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")]
-
-    def blocks(self) -> Iterator[Floats]:
-        """Yield weights of the items: first all ones in a block of its own, then the resamples, in blocks."""
-        yield np.ones((1, len(self._group)))
-        if not self._groups:
-            return
-        generator = np.random.default_rng(self._entropy)
-        share, most = np.full(self._groups, 1 / self._groups), max(1, _CELLS // len(self._group))
-        for start in range(0, self.count, most):
-            rows = min(most, self.count - start)
-            counts = generator.multinomial(self._groups, share, size=rows).astype(np.float64)
-            yield counts[:, self._group]
-
-    def over(self, measure: Callable[[Floats], dict[str, Floats]]) -> dict[str, Floats]:
-        """Return figures by name: of the items as they are (place 0), then of each resample."""
-        blocks = [measure(weights) for weights in self.blocks()]
-        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-
-
-def estimate(values: Floats) -> Estimate:
-    """Return a figure of `Resamples.over` with its 95 % percentile interval."""
-    value, resampled = values[0], values[1:]
-    if np.isnan(value):
-        return Estimate(value=None, low=None, high=None)
-    usable = resampled[~np.isnan(resampled)]
-    if not len(usable) or len(usable) < len(resampled) / 2:
-        return Estimate(value=float(value), low=None, high=None)
-    low, high = np.quantile(usable, [0.025, 0.975])
-    return Estimate(value=float(value), low=float(low), high=float(high))
-
-
-def ratio(part: Floats, total: Floats) -> Floats:
-    """Divide part by total; NaN where the total is nothing."""
-    shares: Floats = np.divide(part, total, out=np.full(np.shape(part), np.nan), where=total > 0)
-    return shares
 
 
 @dataclass(frozen=True, slots=True)

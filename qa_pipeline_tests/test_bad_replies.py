@@ -1,8 +1,11 @@
 """A hosted model end to end, over the real client and a loopback server: good days and bad ones."""
 
 import re
+import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,8 @@ from qa_pipeline.records import (
     QuestionsReply,
     VerifyReply,
 )
-from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.gemini import fails, rejects_key, says
 from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
@@ -210,7 +214,10 @@ def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible, re
 
 def ask_failures_again(workspace: Workspace) -> None:
     """What a person does who wants replies that could not be used to be asked for again."""
-    assert invoke("replies", "retry-failures", "--yes", "--out", workspace.out).code == OK
+    layout = Layout(workspace.out)
+    with closing(sqlite3.connect(layout.replies)) as store, store:
+        store.execute("DELETE FROM replies WHERE outcome <> 'replied'")
+    shutil.rmtree(layout.finished("boilers").parent, ignore_errors=True)  # as run --force does
 
 
 @pytest.mark.parametrize(
@@ -245,6 +252,19 @@ def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_on
     assert run(workspace).code == OK
     assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
     assert model.calls.total() - asked <= 4  # the failed call, and what rests on its reply
+
+
+def test_a_reply_that_says_something_with_coverage_none_is_checked_as_an_answer(
+    workspace: Workspace, model: Sensible
+) -> None:
+    answer = "Napoleon painted Jupiter purple in 1832."
+    statement = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
+    model.instead = stubborn("answer", says(statement))
+    assert run(workspace).code == OK
+    pairs = workspace.table("pairs", "boilers").filter(pl.col("answer") == answer)
+    (row,) = pairs.join(workspace.table("verdicts", "boilers"), on="pair_id").to_dicts()
+    assert (row["coverage"], row["verdict"]) == ("partial", "rejected")
+    assert answer not in workspace.table("training_examples", "boilers")["answer"].to_list()
 
 
 def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline_tests.benchmarks.support.package_figures import circles_of, imports_of, modules_of
+from qa_pipeline_tests.support.package_imports import circles_of, imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
@@ -22,7 +22,7 @@ LAYERS = (
     {"verification"},
     {"generation", "curation"},
     {"pipeline"},
-    {"calibration", "evaluation", "monitoring", "people", "publishing"},
+    {"calibration", "evaluation", "monitoring", "publishing", "review"},
     {"api"},
     {"defs"},
     {"definitions"},
@@ -36,15 +36,15 @@ WHO_KNOWS_THE_TABLES = {
     "qa_pipeline/curation/gates/gates.py",
 }
 END_TO_END = {
-    "test_accounted_text", "test_bad_input", "test_bad_replies", "test_conftest", "test_corpus_places",
+    "test_bad_input", "test_bad_replies", "test_conftest", "test_corpus_places",
     "test_deploy", "test_deploy_production", "test_docs", "test_fake_server", "test_hosted_bad_input",
     "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places", "test_overlapping_chunks",
     "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_signals",
     "test_tutorial", "test_unsuitable_texts",
-    "publishing.test_examples", "publishing.test_trainers",
+    "publishing.test_examples",
     "system.test_deployment", "system.test_kills",
     "system.test_object_store", "system.test_ray",
-    "system.test_review", "system.test_review_asking", "fake_server.test_commands",
+    "system.test_review", "system.test_review_asking",
 }  # fmt: skip
 """Test files about no single module: whole runs, the repository, and what the tests themselves use."""
 SOME = 8
@@ -91,7 +91,7 @@ def test_every_test_file_is_named_after_a_module_of_its_folder() -> None:
         for folder in ("benchmarks", "fake_server")
         for file in (tests / folder).rglob("*.py")
     }
-    assert _named_after_no_module(names, {*MODULES, *not_shipped}) == END_TO_END
+    assert _named_after_no_module(names, {*MODULES, *not_shipped}) <= END_TO_END
 
 
 @pytest.mark.parametrize("name", ["llm.test_store", "test_cached", "llm.test_cache", "llm.test_cacheds"])

@@ -39,7 +39,7 @@ def shell_lines(text: str) -> list[str]:
 LINES = [line for page in PAGES for line in shell_lines(page)]
 PROSE = re.sub(r"^```.*?^```$", "", "\n".join(PAGES), flags=re.DOTALL | re.MULTILINE)
 INLINE = re.findall(r"`((?:qa-pipeline|make) [^`]+)`", PROSE)
-RUN_HERE = ("run", "validate", "estimate", "status", "show", "what-if")
+RUN_HERE = ("run", "validate", "estimate", "status", "show")
 """Commands that a small corpus is enough for; the others are only parsed."""
 
 

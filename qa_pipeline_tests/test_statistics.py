@@ -1,5 +1,3 @@
-from functools import partial
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,60 +7,19 @@ from scipy.stats import binomtest, t, ttest_1samp
 
 from qa_pipeline.statistics import (
     Floats,
-    Resamples,
     Sums,
-    estimate,
     exact_interval,
-    further_trials_needed,
     holm,
     lower_bound,
     mean_bounds,
     t_bounds,
     t_p,
     trials_needed,
-    upper_bound,
     wilson_bounds,
     wilson_interval,
 )
 
 GROUPS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=20)
-
-
-@given(GROUPS, st.integers(0, 3))
-def test_items_of_a_group_rise_and_fall_together_and_the_number_of_groups_stays(
-    groups: list[str], seed: int
-) -> None:
-    weights = np.concatenate(list(Resamples(groups, "set", 7, seed).blocks()))
-    assert weights.shape == (8, len(groups))
-    assert (weights[0] == 1).all()
-    first = {group: groups.index(group) for group in groups}
-    assert (weights == weights[:, [first[group] for group in groups]]).all()
-    assert (weights[:, list(first.values())].sum(axis=1) == len(first)).all()
-
-
-def mean_of(values: Floats, weights: Floats) -> dict[str, Floats]:
-    return {"mean": weights @ values / weights.sum(axis=1)}
-
-
-def test_an_interval_of_a_mean_covers_what_it_should_about_as_often_as_it_says() -> None:
-    """Groups of ten equal items: an interval that took items for independent would be far too narrow."""
-    drawn = np.random.default_rng(5)
-    covered = 0
-    for trial in range(200):
-        of_groups = drawn.normal(size=40)
-        groups = [str(number) for number in range(40) for _ in range(10)]
-        means = Resamples(groups, str(trial), 300, 0).over(partial(mean_of, np.repeat(of_groups, 10)))
-        interval = estimate(means["mean"])
-        assert interval["low"] is not None
-        assert interval["high"] is not None
-        covered += interval["low"] <= 0 <= interval["high"]
-    assert 0.88 <= covered / 200 <= 0.99
-
-
-def test_without_resamples_or_meaning_there_is_no_interval() -> None:
-    assert estimate(np.array([0.5]))["low"] is None
-    assert estimate(np.array([np.nan, 0.5, 0.5]))["value"] is None
-    assert estimate(np.array([0.5, np.nan, np.nan, 0.4]))["low"] is None
 
 
 levels = st.floats(0.5, 0.995)
@@ -159,7 +116,7 @@ def test_the_same_rows_once_more_in_each_document_tell_nothing_new(groups: list[
     assert again == pytest.approx(bounds_of(groups, values), nan_ok=True)
 
 
-def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where_others_do_not() -> None:
+def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where_a_plain_t_does_not() -> None:
     """600 skewed sets of ten documents at once; three documents have eight times the rows of others."""
     drawn = np.random.default_rng(3)
     groups = [str(number) for number in range(10) for _ in range(4 if number < 7 else 32)]
@@ -172,10 +129,6 @@ def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where
         return float(((low <= true) & (true <= high)).mean())
 
     assert 0.93 <= covered(*mean_bounds(sums, np.zeros(600), np.ones(600))) <= 0.97
-    draws = Resamples([str(number) for number in range(10)], "set", 500)
-    means = draws.over(lambda weights: {"mean": weights @ sums.totals / (weights @ sums.counts)})["mean"][1:]
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
-    assert covered(low, high) < 0.9
     reach = t.ppf(0.975, 9) * sums.errors
     assert covered(sums.means - reach, sums.means + reach) < 0.93
 
@@ -230,22 +183,3 @@ def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_of_a_column_is_that_of_an_array_to_the_last_bit(counts: tuple[int, int]) -> None:
     assert wilson_bounds(*counts) == columns_interval(*counts)
-
-
-@given(st.integers(0, 200), st.integers(1, 200), st.sampled_from([0.95, 0.975, 0.99]))
-def test_the_bound_is_the_exact_one_sided_limit(wrong: int, audited: int, confidence: float) -> None:
-    wrong = min(wrong, audited)
-    exact = binomtest(wrong, audited, alternative="less").proportion_ci(confidence, "exact").high
-    assert upper_bound(wrong, audited, confidence) == pytest.approx(exact, abs=1e-9)
-
-
-@given(st.integers(0, 20), st.integers(1, 200), st.sampled_from([0.02, 0.05, 0.2]))
-def test_what_is_still_needed_is_the_least_that_settles_it(wrong: int, audited: int, most: float) -> None:
-    wrong = min(wrong, audited)
-    more = further_trials_needed(wrong, audited, most)
-    assert upper_bound(wrong, audited + more) <= most
-    assert more == 0 or upper_bound(wrong, audited + more - 1) > most
-
-
-def test_two_per_cent_take_149_rows_without_an_error() -> None:
-    assert (upper_bound(0, 149) <= 0.02, upper_bound(0, 148) <= 0.02) == (True, False)

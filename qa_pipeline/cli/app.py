@@ -9,7 +9,6 @@ import typer
 
 from qa_pipeline.cli.arguments import (
     Change,
-    HalfPrice,
     Json,
     MaxCalls,
     MaxCost,
@@ -24,20 +23,15 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
-from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.audits import audit
-from qa_pipeline.cli.batch_jobs import jobs
-from qa_pipeline.cli.calibrate import calibrate, what_if
+from qa_pipeline.cli.calibrate import calibrate
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
-from qa_pipeline.cli.exit_codes import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.cli.forget import forget
-from qa_pipeline.cli.labels import labels
 from qa_pipeline.cli.monitor import monitor
-from qa_pipeline.cli.refusals import refusals
-from qa_pipeline.cli.releases import diff, push, release, verify, yank
-from qa_pipeline.cli.replies import replies
+from qa_pipeline.cli.releases import release, verify
 from qa_pipeline.cli.review import review
 from qa_pipeline.cli.sample import sample
 from qa_pipeline.cli.settings import show_settings
@@ -63,13 +57,12 @@ app = typer.Typer(
         "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
         "--provider gemini --max-cost N asks Gemini; estimate FOLDER estimates the cost.\n\n"
         "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
-        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume; "
-        "4 replies are awaited from batch jobs (llm.delivery=batch): run it again when they have come."
+        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
     ),
 )
 
 RUNNING, REVIEWING, RELEASING, MEASURING, KEEPING = (
-    "Run", "Look and decide", "Release", "Measure", "Model calls and settings",
+    "Run", "Look and decide", "Release", "Measure", "Settings",
 )  # fmt: skip
 """Groups of commands in the help, in the order of a first use."""
 
@@ -119,7 +112,6 @@ def run(
     model: Model = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    half_price: HalfPrice = False,
     accept_unjudged: Unjudged = None,
     change: Change = None,
     dagster: Annotated[
@@ -144,7 +136,7 @@ def run(
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
-        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged, half_price)
+        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         corpus_batches = batches_at(settings, single)
@@ -244,9 +236,7 @@ def status(
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """Return the exit code of several runs: awaited comes first, since the run is not over then."""
-    if any(outcome.outcome == "pending" for outcome in outcomes):
-        return PENDING
+    """Return the exit code of several runs."""
     return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
@@ -266,21 +256,12 @@ app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(sample)
-app.add_typer(labels, rich_help_panel=REVIEWING)
-app.command(rich_help_panel=REVIEWING)(refusals)
-app.command(rich_help_panel=REVIEWING)(audit_references)
 app.command(rich_help_panel=REVIEWING)(triples)
 app.command(rich_help_panel=RELEASING)(release)
 app.command(rich_help_panel=RELEASING)(verify)
-app.command(rich_help_panel=RELEASING)(diff)
-app.command(rich_help_panel=RELEASING)(push)
-app.command(rich_help_panel=RELEASING)(yank)
 app.command(rich_help_panel=RELEASING)(forget)
 app.add_typer(audit, rich_help_panel=RELEASING)
 app.add_typer(evaluation, rich_help_panel=MEASURING)
 app.add_typer(monitor, rich_help_panel=MEASURING)
 app.command(rich_help_panel=MEASURING)(calibrate)
-app.command(rich_help_panel=MEASURING)(what_if)
 app.command("settings", rich_help_panel=KEEPING)(show_settings)
-app.command("jobs", rich_help_panel=KEEPING)(errors_as_exit_codes()(jobs))
-app.add_typer(replies, rich_help_panel=KEEPING)

@@ -64,14 +64,6 @@ Change = Annotated[
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
 Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
-HalfPrice = Annotated[
-    bool,
-    typer.Option(
-        "--half-price",
-        help="Put requests to Gemini into batch jobs (llm.delivery=batch): half the price, replies within a "
-        "day; run again to go on.",
-    ),
-]
 MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 
 
@@ -124,7 +116,6 @@ def named_settings(
     max_calls: int | None = None,
     max_cost: float | None = None,
     accept_unjudged: bool | None = None,
-    half_price: bool = False,
 ) -> dict[str, Any]:
     """Return the settings that have options of their own, by path."""
     values = {
@@ -133,7 +124,6 @@ def named_settings(
         "llm.budget.max_calls": max_calls,
         "llm.budget.max_cost": max_cost,
         "judging.accept_unjudged": accept_unjudged,
-        "llm.delivery": "batch" if half_price else None,
     }
     return {path: value for path, value in values.items() if value is not None}
 

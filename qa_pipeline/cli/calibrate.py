@@ -1,14 +1,14 @@
-"""`qa-pipeline calibrate` and `what-if`: thresholds from labelled rows, and what others would move."""
+"""`qa-pipeline calibrate`: thresholds from labelled rows, and what others would move."""
 
 import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, OnlyBatch, Out, out_folder
+from qa_pipeline.cli.arguments import OnlyBatch, out_folder
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -47,19 +47,38 @@ def calibrate(
     licence: Annotated[
         list[str] | None, typer.Option(help="Licence of a set, as SET=TEXT; repeatable.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the artefact instead of tables.")] = False,
+    what_if: Annotated[
+        Path | None,
+        typer.Option(
+            help="Output folder of a run: decide it again with --set, fit nothing, and print what moves.",
+            parser=out_folder,
+            metavar="FOLDER",
+        ),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="With --what-if: a setting that decides, such as judging.threshold=0.8."),
+    ] = None,
+    batch: OnlyBatch = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
+    ] = False,
 ) -> None:
     """Fit the thresholds that accept and reject claims, so that accepted rows meet a target precision.
 
     Rows have id, language, question, context (list of passages), answer, label (1 is supported) and group_id
     (rows of one source); or premise, hypothesis, label and language. The models are those of the settings.
     A threshold that cannot be shown to meet the target is refused: that side then decides nothing. Where all
-    are refused, no file is written and the command ends with 1.
+    are refused, no file is written and the command ends with 1. With --what-if no model is asked and nothing
+    is written: each batch is decided again by the settings of its own run, and by what --set changes.
     """
     from qa_pipeline.settings.thresholds import has_thresholds, thresholds_bytes
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
+        if what_if is not None:
+            _what_if(what_if, batch, change or [], as_json=as_json)
+            return
         labelled = _labelled(data or [], decisions, limit)
         thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
         content = thresholds_bytes(thresholds)
@@ -181,92 +200,30 @@ def _notes(thresholds: "Thresholds") -> list[str]:
     return notes
 
 
-MOST_MOVED = 10
-"""Pairs that are shown of those whose verdict changes, as many as fit a screen; all are counted."""
+def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:
+    """Print the verdicts of stored batches beside those by other numbers."""
+    import polars as pl
 
-
-def what_if(
-    out: Out = Path("data"),
-    batch: OnlyBatch = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="A setting that affects decisions, such as verification.accept_grounding=0.9; repeatable.",
-        ),
-    ] = None,
-    thresholds: Annotated[Path | None, typer.Option(help="A file written by qa-pipeline calibrate.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Decide stored batches again with other thresholds and weights; no model is asked, no file written.
-
-    Each batch starts from the settings of its own run; --set and --thresholds change them.
-
-    Shows the stored yield beside the new one, which rows would change, and how many could not be decided
-    without a model: claims newly open that no reply exists for, pairs never judged.
-    """
-    from qa_pipeline.calibration.what_if import decide_anew, read_changes
-    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.calibration.what_if import read_changes, what_if
+    from qa_pipeline.cli.console import print_document, print_line, show_frame
     from qa_pipeline.storage.layout import Layout
 
-    with errors_as_exit_codes():
-        changes = read_changes(change or [])
-        if thresholds is not None:
-            changes.setdefault("verification", {})["thresholds"] = thresholds
-        changed = decide_anew(Layout(out), batch, changes)
-        if as_json:
-            known_answers = {row.pop("what"): row for row in changed["known_answers"].to_dicts()}
-            print_document({"set": _changed(changes), **changed, "known_answers": known_answers})
-        else:
-            _show_what_if(changed)
-
-
-def _changed(changes: dict[str, dict[str, Any]]) -> dict[str, str | None]:
-    return {
-        f"{group}.{name}": value if value is None else str(value)
-        for group, values in changes.items()
-        for name, value in values.items()
-    }
-
-
-def _show_what_if(change: dict[str, Any]) -> None:
-    from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows
-
-    columns = ["stage", "what", "reason", "old", "new", "difference"]
-    changed = [
-        [*row, f"{row[4] - row[3]:+}" if row[4] != row[3] else ""] for row in stage_rows(change["yield"])
+    counts, unrecorded = what_if(Layout(out), batch, read_changes(change))
+    sides = [
+        counts.group_by("what", verdict=side).agg(pl.col("count").sum().alias(side))
+        for side in ("old", "new")
     ]
-    show_table("Yield", columns, changed)
-    titles = {"old": "what", "new": "to"}
-    show_frame("Claims whose verdict changes", change["moved_claims"].rename(titles))
-    show_frame("Pairs whose verdict changes", change["moved_pairs"].rename(titles))
-    first = change["moved"].head(MOST_MOVED).rename({"pair_id": "pair", **titles})
-    show_frame(f"The first {first.height} of them", first)
-    if change["known_answers"]["old"][0]:
-        show_frame("Known-answer pairs", change["known_answers"])
-    for line in _what_if_notes(change):
-        print_line(line)
-
-
-def _what_if_notes(change: dict[str, Any]) -> list[str]:
-    stored, new = change["thresholds"]["stored"], change["thresholds"]["new"]
-    took = f"decided again in {change['deciding_ms']:.0f} ms; nothing was written and no model was asked"
-    notes = [f"{change['claims']} claims of {change['pairs']} pairs {took}"]
-    if stored != new:
-        notes.append(f"stored verdicts used thresholds {', '.join(stored)}; this run used {', '.join(new)}")
-    if change["unrecorded"]:
-        notes.append(
-            f"{', '.join(change['unrecorded'])}: the settings of their runs are not recorded, so the current "
-            "ones were used; run the batches again to record them"
+    verdicts = sides[0].join(sides[1], on=["what", "verdict"], how="full", coalesce=True, nulls_equal=True)
+    verdicts = verdicts.with_columns(pl.col("old", "new").fill_null(0)).sort("what", "verdict")
+    verdicts = verdicts.with_columns(difference=pl.col("new") - pl.col("old"))
+    moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
+    if as_json:
+        print_document({"set": change, "verdicts": verdicts, "moved": moved, "unrecorded": unrecorded})
+        return
+    show_frame("Verdicts", verdicts)
+    show_frame("What moves, with the new reason", moved)
+    if unrecorded:
+        print_line(
+            f"{', '.join(unrecorded)}: the settings of their runs are not recorded, so those in force stand "
+            "for them"
         )
-    needs = change["needs_a_model"]
-    if any(needs.values()):
-        notes.append(
-            f"{needs['pairs']} pairs need a model: {needs['claims_without_a_reply']} claims are newly open "
-            f"without a stored reply, {needs['pairs_never_judged']} pairs were never judged"
-        )
-    return notes + [
-        f"{count} scores of {step} are ignored: they come from another model than the thresholds"
-        for step, count in change["scores_of_other_models"].items()
-        if count
-    ]

@@ -77,7 +77,6 @@ MOST_BATCHES = 20
 """Batches that get a line of their own at the end of a run."""
 COLOURS = {
     "failed": "red",
-    "pending": "yellow",
     "waiting": "yellow",
     "succeeded": "green",
     "unchanged": "green",

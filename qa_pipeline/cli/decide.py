@@ -50,7 +50,7 @@ def decide(
 
 
 def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> None:
-    from qa_pipeline.people.decision_files import template_bytes, undecided
+    from qa_pipeline.review.decision_files import template_bytes, undecided
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.tables import VERDICTS
 
@@ -65,7 +65,7 @@ def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> 
 
 
 def _take(layout: "Layout", path: Path) -> int:
-    from qa_pipeline.people.decision_files import read_decision_file, take_decisions
+    from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 
     read = read_decision_file(path)
     taken = take_decisions(layout, read)

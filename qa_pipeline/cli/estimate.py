@@ -41,7 +41,7 @@ def estimate(
 ) -> None:
     """Estimate the requests and cost of a run, by batch and stage, without sending any request.
 
-    Documents are read and cut as in a run. Requests that the output folder holds replies for are not counted.
+    Documents are read and cut as in a run. Questions that the output folder has are not counted again.
     Nothing is written.
     """
     import time
@@ -91,9 +91,6 @@ def _print(made: "Estimate") -> None:
         rows = [row(*astuple(stage)) for stage in made.stages]
         rows.append(row("all", "", total.calls, read, total.tokens - read, made.cost))
         show_table("Estimate", _COLUMNS, rows)
-    for saving in made.savings:
-        money = "" if saving.cost is None else f" and {saving.cost:.4f} {made.currency}"
-        print_line(f"{saving.change} would save about {saving.tokens:,} tokens{money}: {saving.gives_up}.")
     for note in made.notes:
         print_line(note)
     for cap in made.stopped_by:
@@ -108,9 +105,8 @@ def _print_json(made: "Estimate") -> None:
     def number(cost: Decimal | None) -> float | None:
         return None if cost is None else float(cost)
 
-    document = asdict(made) | {
+    document = {name: value for name, value in asdict(made).items() if name != "total"} | {
         "stages": [{**asdict(stage), "cost": number(stage.cost)} for stage in made.stages],
-        "savings": [{**asdict(saving), "cost": number(saving.cost)} for saving in made.savings],
         "calls": made.total.calls,
         "tokens": made.total.tokens,
         "cost": number(made.cost),

@@ -3,16 +3,15 @@
 import typer
 
 from qa_pipeline.cli.evaluate_dataset import run
-from qa_pipeline.cli.evaluate_people import annotators, sheet
+from qa_pipeline.cli.evaluate_raters import raters
 from qa_pipeline.cli.evaluate_runs import compare, gate
 
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Evaluate answered questions (run, compare, gate), and ratings of people.",
+    help="Evaluate answered questions (run, compare, gate), and agreement of raters.",
 )
 evaluation.command()(run)
 evaluation.command()(compare)
 evaluation.command()(gate)
-evaluation.command()(sheet)
-evaluation.command()(annotators)
+evaluation.command()(raters)

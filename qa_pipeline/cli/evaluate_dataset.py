@@ -94,7 +94,7 @@ def run(
         typer.Option(
             min=1,
             metavar="PAIRS",
-            help="Evaluate nothing: write the suite of four abilities, from so many pairs of the release "
+            help="Evaluate nothing: write a suite of four abilities, from so many pairs of the output folder "
             "DATASET, to the file --out.",
         ),
     ] = None,

@@ -11,7 +11,7 @@ from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.people.document_view import DocumentView
+    from qa_pipeline.review.document_view import DocumentView
     from qa_pipeline.storage.rows import ChunkRow
 
 
@@ -40,7 +40,7 @@ def show(
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.people.document_view import find_chunk, find_document
+    from qa_pipeline.review.document_view import find_chunk, find_document
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
@@ -72,7 +72,7 @@ def _print(viewed: "DocumentView", chunk: "ChunkRow | None") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from qa_pipeline.people.document_view import facts, in_context, pieces
+    from qa_pipeline.review.document_view import facts, in_context, pieces
 
     console = Console(highlight=False, soft_wrap=True)
     for name, value in facts(viewed):
@@ -98,7 +98,7 @@ def _draw(
 ) -> None:
     """Write the picture of a page; without a span the chosen chunk is highlighted."""
     from qa_pipeline.documents.corpus.corpora import open_corpus
-    from qa_pipeline.people.document_view import page_of, page_picture, span_of
+    from qa_pipeline.review.document_view import page_of, page_picture, span_of
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
 

@@ -8,8 +8,7 @@ events of Dagster to say that a batch of five documents had not changed, and rea
 this file does what Dagster does between steps: an asset is made only where all it needs was made and no
 blocking gate of that failed, and what a run leaves out is read from the last one.
 
-Each asset has a hash of its content as data version, so equal content is recognised as nothing new. Those
-that ask a model may be left out, while their replies are awaited.
+Each asset has a hash of its content as data version, so equal content is recognised as nothing new.
 
 The step yields materializations and evaluations themselves, not results that Dagster makes them of: from each
 result it also makes an event of an output, with all metadata once more, which no person reads.
@@ -66,8 +65,6 @@ from qa_pipeline.defs.metadata import (
     twins_metadata,
     verdict_preview,
 )
-from qa_pipeline.defs.schedules import unless_pending
-from qa_pipeline.pipeline.rebuying import check_rebuy
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
@@ -84,7 +81,7 @@ OWNERS = ["team:training-data"]
 EXPORTS = "exports"
 IN = "in "
 """Before the asset or check at which an error arose, in the notes of its message."""
-_OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
+_OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"}
 """Gates that look at training examples, and can pass only after those have been made again."""
 
 Output = tuple[dg.DataVersion, dict[str, Any]]
@@ -185,11 +182,10 @@ class _BatchStep:
     ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         """Make one asset and check it, as far as it is selected and what it needs can be used."""
         if dg.AssetKey(name) in self.context.selected_asset_keys:
-            made = None if needed & self.unusable else self._timed(name, needed, make)
-            if made is None:
+            if needed & self.unusable:
                 self.unusable.add(name)
                 return
-            yield made
+            yield self._timed(name, needed, make)
             self.records.pop(name, None)
         for gate in (gate for gate in self._selected_gates() if gate.asset == name):
             with _noted(f"{name} {gate.name}"):
@@ -219,12 +215,10 @@ class _BatchStep:
                 if gate not in self.checked:
                     yield left_unchecked(gate, self.batch, reason)
 
-    def _timed(
-        self, name: str, needed: set[str], make: Callable[[], Output]
-    ) -> dg.AssetMaterialization | None:
-        """Return the event of an asset that was made; None while its replies are awaited."""
+    def _timed(self, name: str, needed: set[str], make: Callable[[], Output]) -> dg.AssetMaterialization:
+        """Return the event of an asset that was made."""
         asset, start = dg.AssetKey(name), perf_counter()
-        with unless_pending(self.context, asset), _noted(name):
+        with _noted(name):
             made_from = self._made_from(name, needed)  # before: what is reported meanwhile may not be read
             version, metadata = make()
             metadata["seconds"] = round(perf_counter() - start, 2)
@@ -235,7 +229,6 @@ class _BatchStep:
                 metadata=metadata,
                 tags={DATA_VERSION: version.value, CODE_VERSION: code, **OWN_VERSION, **made_from},
             )
-        return None
 
     def _code_version(self, name: str) -> str:
         """Return the version of the code, prompts and settings by which an asset is made."""
@@ -274,8 +267,6 @@ class _BatchStep:
         path = layout.table(stage.name, self.batch) if stage.is_table else layout.index(self.batch)
         previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: self._read(name) for name in stage.inputs}
-        if stage.name == QUESTIONS.name:
-            check_rebuy(self.resources, self.batch, inputs["chunks"])
         run = StageRun(self.resources, self.batch, inputs, previous, self._notify(stage))
         output = self.made[stage.name] = run_stage(stage, run)
         place = {"path": dg.MetadataValue.path(str(path))}

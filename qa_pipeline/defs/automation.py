@@ -16,8 +16,7 @@ from qa_pipeline.defs.base import PARTITIONS_NAME, TICK_SECONDS, latest_ids
 from qa_pipeline.defs.batch_runs import job_requested, run_requests, running_batches
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.staleness import Steps, remembered_work
-from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.pipeline.resources import Resources, waiting_batches
+from qa_pipeline.pipeline.resources import Resources
 
 
 class Looked(BaseModel):
@@ -46,11 +45,7 @@ def automation_sensor(steps: Steps, batches_per_run: int) -> dg.SensorDefinition
         amounts = resources.settings.automation
         reports = instance.fetch_materializations(unseen, limit=amounts.max_examined, ascending=True).records
         batches = sorted({*looked.again, *(str(report.partition_key) for report in reports)})
-        try:
-            busy = running_batches(instance) | waiting_batches(resources)
-        except ReplyStoreError as error:
-            return dg.SkipReason(str(error))
-        ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
+        ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - running_batches(instance)
         going = [batch for batch in batches if batch in ready][: amounts.max_examined]
         work = remembered_work(
             instance,
@@ -68,11 +63,7 @@ def automation_sensor(steps: Steps, batches_per_run: int) -> dg.SensorDefinition
         again = sorted({*batches} - {*going} | later)
         if work.blocked:
             context.log.info(work.blocked_message())
-        waiting = (
-            f"; {len(again)} in progress, awaiting replies or left for later are looked at again"
-            if again
-            else ""
-        )
+        waiting = f"; {len(again)} in progress or left for later are looked at again" if again else ""
         message = f"{len(batches)} new or changed batches looked at, none needs a run now{waiting}"
         message = "; ".join(filter(None, [message, work.blocked_message()]))
         after = Looked(last=reports[-1].storage_id if reports else looked.last, again=again)

@@ -29,10 +29,10 @@ from qa_pipeline.defs.batch_runs import (
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
 from qa_pipeline.defs.launch_settings import changes_in, launch_fields, resources_of_run, settings_tag
-from qa_pipeline.defs.schedules import AWAITED, build_batch
+from qa_pipeline.defs.schedules import build_batch
 from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
-from qa_pipeline.pipeline.resources import Resources, collect_replies
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import (
     BLOCKED,
     WARNING,
@@ -116,7 +116,6 @@ def _outcomes(
     of which another run goes on, or has been since the batches were examined.
     """
     settings = resources.settings
-    collect_replies(resources)
     definitions = dg.Definitions.merge(
         batch_definitions(resources, watch, in_pool=tags is None),
         dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
@@ -211,8 +210,6 @@ def _run(
     gates = tuple(
         _message(evaluation) for evaluation in result.get_asset_check_evaluations() if not evaluation.passed
     )
-    if result.success and (awaited := _what_is_awaited(result)):
-        return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
         return passed_outcome(batch, read_table(layout.table(VERDICTS.name, batch), VERDICTS), gates)
     return BatchOutcome(batch, "failed", _what_stopped(result), gates)
@@ -240,16 +237,6 @@ def _message(evaluation: dg.AssetCheckEvaluation) -> str:
     warning = "" if evaluation.severity == dg.AssetCheckSeverity.ERROR else WARNING
     gate = f"{evaluation.asset_key.to_user_string()} {evaluation.check_name.removeprefix(WARNS)}"
     return f"{warning}{gate}: {evaluation.description}"
-
-
-def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:
-    """Return what the first asset that yielded nothing waits for, in its words."""
-    for event in result.all_events:
-        if event.event_type == dg.DagsterEventType.ASSET_OBSERVATION:
-            observed = event.asset_observation_data.asset_observation
-            if AWAITED in observed.metadata:
-                return str(observed.metadata[AWAITED].value)
-    return None
 
 
 def _what_stopped(result: dg.ExecuteInProcessResult) -> str:

@@ -10,7 +10,7 @@ from qa_pipeline.defs.launch import batch_definitions, batches_job
 from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.retention import purge_runs, weekly_purge
-from qa_pipeline.defs.schedules import nightly_schedule, provider_jobs_sensor
+from qa_pipeline.defs.schedules import nightly_schedule
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -35,7 +35,6 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
         sensors=[
             corpus_sensor,
             automation_sensor(steps, per_run),
-            provider_jobs_sensor(settings),
             alerts_sensor(settings.monitoring.alerts),
         ],
     )

@@ -10,7 +10,6 @@ import polars as pl
 from markupsafe import Markup
 
 from qa_pipeline.generation.deduplication import diversity
-from qa_pipeline.people.review.queue import Filters, document_address
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import (
     left_out_counts,
@@ -20,6 +19,7 @@ from qa_pipeline.pipeline.funnel import (
     yield_funnel,
 )
 from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.review.queue import Filters, document_address
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED

@@ -19,7 +19,6 @@ from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_t
 from qa_pipeline.errors import QAPipelineError, ReleaseError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.versions import code_version
-from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.publishing.verify import verify_release
@@ -112,14 +111,12 @@ def _metadata(made: Release) -> dict[str, Any]:
         problems = [(problem,) for problem in manifest.unsatisfied[:MOST_SHOWN]]
         table = markdown_table(("what the splits could not satisfy",), problems, INLINE_LENGTH)
         tables["not satisfied"] = dg.MetadataValue.md(table)
-    audited = "not audited" if manifest.certificate is None else " ".join(in_words(manifest.certificate))
     card = (made.folder / CARD).read_text(encoding="utf-8")
     return {
         "version": dg.MetadataValue.text(str(manifest.version) + ("" if made.made else ", as before")),
         "folder": dg.MetadataValue.path(str(made.folder)),
         "dagster/row_count": sum(manifest.splits.values()),
         "batches released": len(manifest.batches),
-        "audit": dg.MetadataValue.text(cell(audited, INLINE_LENGTH)),
         **tables,
         "card": dg.MetadataValue.md(card_text(card)),
     }

@@ -1,17 +1,14 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.defs.base import PARTITIONS_NAME, TICK_SECONDS
+from qa_pipeline.defs.base import TICK_SECONDS
 from qa_pipeline.defs.batch_runs import (
     BUILD_BATCH,
     NIGHT_TAG,
@@ -24,9 +21,8 @@ from qa_pipeline.defs.batch_runs import (
 )
 from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
 from qa_pipeline.defs.staleness import Steps, Work, remembered_work
-from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
-from qa_pipeline.pipeline.resources import Resources, collect_replies, waiting_batches
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.files import write_bytes
 
 NIGHTLY = "nightly"
@@ -54,11 +50,10 @@ def nightly_schedule(steps: Steps, batches_per_run: int) -> dg.ScheduleDefinitio
         context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
     ) -> list[dg.RunRequest] | dg.SkipReason:
         try:
-            collect_replies(resources)
             fail_orphaned_runs(context.instance)
             night = context.scheduled_execution_time.date().isoformat()
             work = work_tonight(context.instance, resources, steps, night)
-        except (CorpusError, PermanentModelError, ReplyStoreError) as error:
+        except CorpusError as error:
             return dg.SkipReason(str(error))
         # Dagster asks for a key a run, and starts none twice in a tick: one that is evaluated again requests
         # nothing twice.
@@ -71,7 +66,7 @@ def nightly_schedule(steps: Steps, batches_per_run: int) -> dg.ScheduleDefinitio
         )
         if work.blocked:
             context.log.info(work.blocked_message())
-        nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
+        nothing = "all batches are up to date, running or were requested tonight"
         waiting = f"{len(work.unexamined)} batches are left for the next tick" if work.unexamined else ""
         return requests or dg.SkipReason(
             "; ".join(filter(None, [waiting or nothing, work.blocked_message()]))
@@ -84,15 +79,10 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     """Return the batches with work left, each with the reason.
 
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
-    settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
-    replies of batch jobs is left to wait: a run would come no further. So is one whose run has not ended, and
-    one that a run was begun of this night. They come in a circle that begins after the last run that was
-    requested: the runs themselves are the cursor, so a tick that dies loses nothing, and no batch starves. A
-    tick that had no time for the whole circle, and requests nothing, notes where the next one begins.
+    settings are no reason: over a whole corpus that is a decision, taken by hand.
 
     Raises:
         CorpusError: the corpus cannot be read.
-        ReplyStoreError: the waiting batches cannot be read.
     """
     began = time.monotonic()
     place = corpus_of(resources.settings)
@@ -110,7 +100,7 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     unreported = report_changed_batches(
         instance, resources.layout, place, circle, amounts.max_examined, began + TICK_SECONDS / 2
     )
-    busy = waiting_batches(resources) | running_batches(instance) | batches_of_night(instance, night)
+    busy = running_batches(instance) | batches_of_night(instance, night)
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
     work = remembered_work(
         instance,
@@ -140,75 +130,3 @@ def _read_looked(path: Path) -> _Looked:
         return _Looked.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):  # the circle begins after the last run
         return _Looked()
-
-
-PENDING_TAG = "qa_pipeline/pending"
-"""On a run: the asset whose replies are awaited."""
-AWAITED = "waiting for"
-JOB_TAG = "qa_pipeline/provider_job"
-LOOK_BACK = 3600.0
-"""Seconds before the last look that are looked at again, since clocks of machines differ; a run that was
-asked for is not asked for twice."""
-
-
-@contextmanager
-def unless_pending(context: dg.AssetExecutionContext, asset: dg.AssetKey) -> Iterator[None]:
-    """End what is made of the asset while its replies are awaited, which the log, tags and page report."""
-    try:
-        yield
-    except RepliesPendingError as pending:
-        context.log.warning(str(pending))
-        metadata: dict[str, Any] = {
-            "open requests": pending.requests,
-            "open provider jobs": ", ".join(pending.jobs),
-            AWAITED: str(pending),
-        }
-        context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata=metadata))
-        context.instance.add_run_tags(context.run.run_id, {PENDING_TAG: asset.to_user_string()})
-
-
-def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
-    """Return the sensor that fetches replies and asks for one run of each batch that can go on.
-
-    It runs from the start where replies come in batch jobs: nothing else would fetch them, and a provider
-    keeps them for some days only. The runs it asks for are those of a batch that somebody has started.
-    """
-    batched = settings.llm.delivery == "batch"
-
-    @dg.sensor(
-        job=build_batch,
-        name="provider_jobs",
-        minimum_interval_seconds=60,
-        default_status=dg.DefaultSensorStatus.RUNNING if batched else dg.DefaultSensorStatus.STOPPED,
-        description="Fetches the replies of batch jobs that have ended (llm.delivery=batch), and starts a "
-        "run of each batch that waited for them.",
-    )
-    def provider_jobs(
-        context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
-    ) -> dg.SensorResult | dg.SkipReason:
-        if not batched:
-            return dg.SkipReason("requests are sent directly, not as batch jobs (llm.delivery)")
-        try:
-            collected = collect_replies(resources)
-            ended = resources.models.jobs.ended_since(float(context.cursor or 0.0) - LOOK_BACK)
-        except (PermanentModelError, ReplyStoreError) as error:
-            return dg.SkipReason(str(error))
-        for problem in collected.problems:
-            context.log.warning(problem)
-        newest = max([float(context.cursor or 0.0), *(job.ended_at or 0.0 for job in collected.jobs)])
-        # batches of runs without Dagster may be none of its partitions
-        partitions = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
-        # named after the job that ended last, so that it is one run however often one looks
-        requests = [
-            dg.RunRequest(run_key=f"{batch} {job}", partition_key=batch, tags={JOB_TAG: job})
-            for batch, job in ended.items()
-            if batch in partitions
-        ]
-        open_jobs = (
-            f"{collected.awaited} batch jobs have not ended" if collected.awaited else "no batch job is open"
-        )
-        return dg.SensorResult(
-            run_requests=requests, cursor=repr(newest), skip_reason=None if requests else open_jobs
-        )
-
-    return provider_jobs

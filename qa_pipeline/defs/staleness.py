@@ -48,7 +48,7 @@ _LOOKED_UP = 20
 """Batches whose files are asked for one by one on an object store, each in a request; of more, folders are
 listed."""
 
-_GATES = {f"{gate.asset}_schema" if gate.name == "schema" else gate.name: gate for gate in GATES}
+_GATES = {gate.name: gate for gate in GATES}
 """By the name under which a failing gate is noted; `schema` alone is the name of many."""
 
 

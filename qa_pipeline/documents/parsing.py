@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -20,11 +20,7 @@ from qa_pipeline.documents.masking.names import names_version
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.storage.rows import (
-    DeclaredStruct,
     DoubtStruct,
-    LanguageShareStruct,
-    LeftOutStruct,
-    MaskedStruct,
     PageStruct,
     SectionStruct,
 )
@@ -35,14 +31,14 @@ from qa_pipeline.text.language import languages_of
 class ContentRow(TypedDict):
     """Hold the columns of the documents table that a file's content decides."""
 
-    declared: DeclaredStruct
+    declared: dict[str, Any]
     language: str
-    languages: list[LanguageShareStruct]
+    languages: list[dict[str, Any]]
     text: str
     sections: list[SectionStruct]
     pages: list[PageStruct]
-    left_out: list[LeftOutStruct]
-    masked: list[MaskedStruct]
+    left_out: list[dict[str, Any]]
+    masked: list[dict[str, Any]]
     doubts: list[DoubtStruct] | None
     detail: str | None
 
@@ -114,7 +110,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         counts.update(kinds)
         return masked[:longest].strip() or None
 
-    declared: DeclaredStruct = {
+    declared: dict[str, Any] = {
         "language": parsed.language,
         "title": line(parsed.title, _LONGEST_TITLE),
         "source_uri": line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),

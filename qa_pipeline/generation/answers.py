@@ -28,6 +28,7 @@ from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.rows import CitationStruct, KeptQuestionRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import PAIRS
+from qa_pipeline.text.refusals import coverage_of
 from qa_pipeline.verification.outcomes import FLAWED
 
 STYLE_PARTS: Mapping[AnswerStyle, PartName] = {
@@ -349,7 +350,8 @@ def _pair(
         pair["status"], pair["reason"], pair["detail"] = "failed", reply.reason, str(reply)
     else:
         draft, shown = reply.value, question["passage_ids"]
-        pair["answer"], pair["coverage"] = draft.answer, draft.coverage
+        pair["answer"] = draft.answer
+        pair["coverage"] = coverage_of(draft.answer, question["language"], draft.coverage)
         pair["used_chunk_ids"] = _used(draft, shown)
         pair["citations"] = [_citation(citation, shown, owners) for citation in draft.citations]
     pair["pair_id"] = _pair_id(pair)

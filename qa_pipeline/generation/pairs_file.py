@@ -47,7 +47,7 @@ from qa_pipeline.text.references import (
     mark_references,
     marked_numbers,
 )
-from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.text.refusals import coverage_of, is_refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,8 +403,7 @@ def _drafted(pair: RawPair, sources: Sources, texts: "Texts", languages: "_Langu
     owners = [resolution.document_id for _, resolution in cited if resolution.document_id]
     language = pair.language or languages.of_cited(owners) or languages.of_text(pair)
     answer = pair.answer or refusal(language)
-    refused = is_refusal(answer, language)
-    is_searched = not cited and not refused
+    is_searched = not cited and not is_refusal(answer, language)
     return {
         **_base(pair),
         "answer": answer,
@@ -412,7 +411,7 @@ def _drafted(pair: RawPair, sources: Sources, texts: "Texts", languages: "_Langu
         "passage_ids": chunk_ids,
         "used_chunk_ids": chunk_ids,
         "citations": [_stored(citation, resolution) for citation, resolution in cited],
-        "coverage": pair.coverage or ("none" if refused else "full"),
+        "coverage": coverage_of(answer, language, pair.coverage),
         "status": "drafted",
         "reason": FOUND_BY_SEARCH if is_searched else None,
         "detail": "it cites nothing: evidence is searched for in its batch" if is_searched else None,

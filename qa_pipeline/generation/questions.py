@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance
+from qa_pipeline.generation.offline.provider import lacks_name
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.llm.extractive.provider import lacks_name
 from qa_pipeline.prompts.loading import (
     Prompt,
     delimit,

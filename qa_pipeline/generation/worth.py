@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-from qa_pipeline.llm.extractive.passages import is_identifier
+from qa_pipeline.generation.offline.passages import is_identifier
 from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.reading import Reading, read

@@ -127,7 +127,6 @@ class LanguageModel(Protocol):
             TransientModelError: the adapter's own retries are spent.
             PermanentModelError: no later call can succeed.
             UnreadableReplyError: a reply came that cannot be used.
-            PendingReplyError: the reply comes in a batch job; see `submit_deferred`.
         """
         ...
 
@@ -136,14 +135,3 @@ async def close_connections(model: LanguageModel) -> None:
     """Close what the model holds open in the running loop, if it has an `aclose`; it can be used again."""
     if hasattr(model, "aclose"):
         await model.aclose()
-
-
-async def submit_deferred(model: LanguageModel) -> None:
-    """Submit together what calls in the running loop put off, if the model has a `submit`.
-
-    Raises:
-        RepliesPendingError: always when a reply is awaited.
-        ModelError: nothing could be submitted.
-    """
-    if hasattr(model, "submit"):
-        await model.submit()

@@ -14,7 +14,7 @@ from qa_pipeline.errors import (
     ReplyStoreError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
 from qa_pipeline.llm.store.store import Outcome, outcome_of_error, outcome_of_reply
 from qa_pipeline.llm.store.writer import ReplyFront
 
@@ -64,11 +64,6 @@ class CachedModel:
         """Pass on to the wrapped model; the store stays open, it belongs to no event loop."""
         if self._model is not None:
             await close_connections(self._model)
-
-    async def submit(self) -> None:
-        """Pass on to the wrapped model; see `submit_deferred`."""
-        if self._model is not None:
-            await submit_deferred(self._model)
 
     def close(self) -> None:
         """Close the store."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from qa_pipeline.errors import ModelError, PermanentModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
 from qa_pipeline.records import ProgressCallback, no_progress
 
 
@@ -26,7 +26,6 @@ def complete_all(
 
     Raises:
         PermanentModelError: see above.
-        RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
     """
     asking = _ask_all(model, requests, workers, notify)
     try:
@@ -61,8 +60,6 @@ async def _ask_all(
         async with asyncio.TaskGroup() as group:
             for _ in range(min(workers, len(requests))):
                 group.create_task(work())
-        if not refusals:
-            await submit_deferred(model)
     except BaseExceptionGroup as several:  # the first error stopped the others
         raise several.exceptions[0] from several.exceptions[0].__cause__
     finally:

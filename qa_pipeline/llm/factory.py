@@ -3,24 +3,17 @@
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.batch_jobs.book import JobBook
-from qa_pipeline.llm.batch_jobs.collecting import Collector
-from qa_pipeline.llm.batch_jobs.submitting import DeferredModel
 from qa_pipeline.llm.budget.budget import Budget, open_budget
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.provider import Clock, Provider
+from qa_pipeline.llm.provider import Provider
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import ReplyFront, open_replies
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
-
-if TYPE_CHECKING:
-    from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 
 
 class Models:
@@ -31,13 +24,23 @@ class Models:
         place: SQLite file of replies, where the settings name no other store.
         environ: where a hosted provider's key is; read at the edge and passed in.
         run: name of the run, for the records of calls.
+        extractive: the rules that reply where the provider is `extractive`.
     """
 
-    def __init__(self, settings: LLMSettings, *, place: Path, environ: Mapping[str, str], run: str) -> None:
+    def __init__(
+        self,
+        settings: LLMSettings,
+        *,
+        place: Path,
+        environ: Mapping[str, str],
+        run: str,
+        extractive: LanguageModel | None = None,
+    ) -> None:
         self._settings = settings
         self._place = place
         self._environ = environ
         self._run = run
+        self._extractive = extractive
         self._built: dict[ModelSettings, LanguageModel | None] = {}
         self._throttles: dict[str, Throttle] = {}
 
@@ -67,12 +70,12 @@ class Models:
 
     @cached_property
     def budget(self) -> Budget:
-        """Return the prices and caps of the run, and of the day for all runs.
+        """Return the prices and caps of the run.
 
         Raises:
             SettingsError: the price file cannot be used, or cost is capped and a model has no price.
         """
-        return open_budget(self._settings, self.database)
+        return open_budget(self._settings)
 
     def check(self, models: Iterable[ModelSettings]) -> None:
         """Build these models, the budget before them; nothing is asked.
@@ -81,14 +84,12 @@ class Models:
             SettingsError: a model, the prices or the caps cannot be used.
             KeyRejectedError: a key is missing.
         """
-        open_budget(self._settings, self.database)
+        open_budget(self._settings)
         for settings in models:
             self.of(settings)
 
     def close(self) -> None:
-        """Finish the account of the day and close the store; a later use opens it again."""
-        if "budget" in vars(self):
-            self.budget.end()
+        """Close the store; a later use opens it again."""
         self.replies.close()
         self.database.close()
 
@@ -104,16 +105,8 @@ class Models:
             case "none":
                 return None
             case "extractive":
-                from qa_pipeline.llm.extractive.provider import ExtractiveModel
-
-                return ExtractiveModel()
+                return self._extractive
             case "gemini":
-                if self._settings.delivery == "batch":
-                    most = settings.max_output_tokens or MOST_OUTPUT
-                    batches = self._batches(settings)
-                    return DeferredModel(
-                        batches, self.jobs, self.budget, self._settings, run=self._run, most_output=most
-                    )
                 from qa_pipeline.llm.gemini.provider import GeminiProvider
 
                 return self._hosted(GeminiProvider(settings, timeout, self._environ), settings)
@@ -121,34 +114,6 @@ class Models:
                 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 
                 return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
-
-    @cached_property
-    def jobs(self) -> JobBook:
-        """Return the book of batch jobs."""
-        return JobBook(self.database)
-
-    def collector(self, clock: Clock | None = None) -> Collector:
-        """Return the collector of the batch jobs of the models in the settings.
-
-        Raises:
-            KeyRejectedError: jobs are awaited, and no key is set.
-        """
-        of_gemini = {
-            model
-            for model in self._settings.models
-            if model.provider == "gemini" and not model.vertex_project
-        }
-        providers = (
-            [self._batches(settings) for settings in of_gemini] if self.jobs.jobs(awaited=True) else []
-        )
-        return Collector(
-            self.jobs, {provider.name: provider for provider in providers}, self.budget, clock=clock
-        )
-
-    def _batches(self, settings: ModelSettings) -> "GeminiBatches":
-        from qa_pipeline.llm.gemini.batch_api import GeminiBatches
-
-        return GeminiBatches(settings, self._settings.seconds_for(settings), self._environ)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         # roles that ask one model in different ways meet the same limits

@@ -24,7 +24,7 @@ from qa_pipeline.llm.budget.budget import Budget, Reservation
 from qa_pipeline.llm.budget.tokens import most_request_tokens
 from qa_pipeline.llm.provider import Clock, Provider, RawReply
 from qa_pipeline.llm.replies import read_reply, recover
-from qa_pipeline.llm.throttle import Throttle, Turn
+from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.prompts.loading import ask_again
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.settings.llm import LLMSettings
@@ -40,7 +40,7 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
 """Seconds; most faults pass at once, and a quota of a minute is there again after the longest."""
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
 _LONGEST_PROBE = 10.0
-"""Seconds between two tries of a server that is away: one that restarts is back within a minute."""
+"""Seconds between two tries of a server that is away, or asked too much."""
 _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
 _NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
@@ -128,6 +128,7 @@ class _Asking:
     started_at: float
     calls: list[CallRecord]
     tries: int = 0
+    refusals: int = 0
     faults: int = 0
     own_faults: int = 0
     charged_faults: int = 0
@@ -193,24 +194,20 @@ class HostedModel(ReadingModel):
         most = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most, self._most_output)
         try:
-            turn = await self._throttle.turn()
+            await self._throttle.turn()
         except BaseException:
             reservation.cancel()
             raise
         try:
-            return await self._send_once(request, asking, turn, reservation)
+            return await self._send_once(request, asking, reservation)
         except ModelError:
             raise  # accounted for where it was caught
         except BaseException:
             # cut off while the provider was at work, the call may be charged
             reservation.settle(Usage())
             raise
-        finally:
-            self._throttle.end()
 
-    async def _send_once(
-        self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Reservation
-    ) -> RawReply:
+    async def _send_once(self, request: Request[Any], asking: _Asking, reservation: Reservation) -> RawReply:
         """Send once; limits and accounts learn how it went."""
         asking.tries += 1
         try:
@@ -224,10 +221,8 @@ class HostedModel(ReadingModel):
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
             raise
         except ModelError as error:
-            if isinstance(error, TransientModelError) and error.is_crowded:
-                self._throttle.crowded(turn)
-            elif isinstance(error, TransientModelError) and error.limited:
-                self._throttle.refused(turn, min(error.wait_seconds, LONGEST_WAIT))
+            if isinstance(error, TransientModelError) and error.limited:
+                self._throttle.refused(min(error.wait_seconds, LONGEST_WAIT))
             if isinstance(error, TransientModelError) and error.maybe_charged:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
@@ -290,7 +285,9 @@ class HostedModel(ReadingModel):
         if error.limited:
             if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
                 raise self._give_up(error)
-            return error.wait_seconds + random.uniform(0, _FIRST_BACKOFF)  # noqa: S311 - no secret
+            asking.refusals += 1
+            bound = min(_LONGEST_PROBE, _FIRST_BACKOFF * 2 ** min(asking.refusals - 1, 10))
+            return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
         has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1

@@ -53,8 +53,7 @@ class CostSummary:
         if self.repairs:
             lines.append(f"Replies that were repaired: {_counted(self.repairs)}.")
         if self.failures:
-            again = "`qa-pipeline replies retry-failures` sends the stored ones again"
-            lines.append(f"Calls that failed: {_counted(self.failures)}; {again}.")
+            lines.append(f"Calls that failed: {_counted(self.failures)}.")
         if self.calls_without_cost:
             calls = "1 call" if self.calls_without_cost == 1 else f"{self.calls_without_cost} calls"
             lines.append(

@@ -1,6 +1,5 @@
 """The heavy things a run needs, each built once and only when a stage first asks for it."""
 
-import asyncio
 import atexit
 import os
 import uuid
@@ -14,7 +13,6 @@ import polars as pl
 
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.batch_jobs.collecting import Collected
 from qa_pipeline.models.base import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.records import CallRecord
@@ -139,9 +137,16 @@ class Resources:
     @cached_property
     def models(self) -> "Models":
         """Return the language models that the settings name, and what they share."""
+        from qa_pipeline.generation.offline.provider import ExtractiveModel
         from qa_pipeline.llm.factory import Models
 
-        models = Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+        models = Models(
+            self.settings.llm,
+            place=self.layout.replies,
+            environ=os.environ,
+            run=self.run,
+            extractive=ExtractiveModel(),
+        )
         # the latest there is: steps of a Dagster run share the models, and nobody tells them of its end
         weakref.finalize(self, models.close)
         return models
@@ -207,26 +212,3 @@ class Resources:
         from qa_pipeline.llm.store.maintenance import read_calls
 
         return read_calls(self.models.database, batch)
-
-
-def collect_replies(resources: Resources) -> Collected:
-    """Store the replies of the batch jobs that have ended; nothing where none is awaited.
-
-    Where replies are asked for at once (llm.delivery), nobody is asked about jobs: nothing waits for them.
-
-    Raises:
-        PermanentModelError: the provider refuses the key, or to tell of a job.
-        ReplyStoreError: the store cannot be used.
-    """
-    if resources.settings.llm.delivery != "batch":
-        return Collected()
-    return asyncio.run(resources.models.collector().collect())
-
-
-def waiting_batches(resources: Resources) -> set[str]:
-    """Return the batches of which replies are awaited from batch jobs.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
-    return resources.models.jobs.waiting() if resources.settings.llm.delivery == "batch" else set()

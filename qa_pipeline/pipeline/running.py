@@ -18,12 +18,10 @@ from qa_pipeline.curation.withdrawals import note_origin, withdraw_failed
 from qa_pipeline.errors import (
     PermanentModelError,
     QAPipelineError,
-    RepliesPendingError,
     TableError,
 )
 from qa_pipeline.pipeline.freshness import Finished, batch_basis, note_finished, read_finished
-from qa_pipeline.pipeline.rebuying import check_rebuy
-from qa_pipeline.pipeline.resources import Resources, collect_replies
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish, run_stage
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.shard import dump_shard
@@ -61,15 +59,14 @@ class BatchOutcome:
 
     Args:
         batch: its name.
-        outcome: succeeded; failed; unchanged since its last run and not run again; waiting, because pairs
-            passed source verification and wait for people or a model to judge them; or pending, because
-            replies are awaited from batch jobs, and to be run again when they have come.
+        outcome: succeeded; failed; unchanged since its last run and not run again; or waiting, because
+            pairs passed source verification and wait for people or a model to judge them.
         error: what stopped the batch, or what it waits for.
         failed_gates: what failed and why, warnings among them.
     """
 
     batch: str
-    outcome: Literal["succeeded", "failed", "unchanged", "waiting", "pending"]
+    outcome: Literal["succeeded", "failed", "unchanged", "waiting"]
     error: str | None = None
     failed_gates: tuple[str, ...] = ()
 
@@ -93,8 +90,6 @@ def run_batches(
 ) -> list[BatchOutcome]:
     """Bring batches up to date one after the other; one that fails takes no other down.
 
-    Replies that have come in batch jobs meanwhile are stored first.
-
     Args:
         resources: settings and models.
         batches: batches of the corpus.
@@ -104,7 +99,6 @@ def run_batches(
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    collect_replies(resources)
     return [_run_alone(resources, batch, watch, force=force) for batch in batches]
 
 
@@ -118,17 +112,7 @@ def validate_pairs(
         InputError: the file as a whole cannot be read.
         CorpusError: the folder cannot be used.
     """
-    collect_replies(resources)
-    return _run_or_wait(resources, batch, watch, pairs_file)
-
-
-def _run_or_wait(
-    resources: Resources, batch: str, watch: StageObserver, pairs_file: Path | None = None
-) -> BatchOutcome:
-    try:
-        return run_batch(resources, batch, watch, pairs_file=pairs_file)
-    except RepliesPendingError as error:
-        return BatchOutcome(batch, "pending", error=str(error))
+    return run_batch(resources, batch, watch, pairs_file=pairs_file)
 
 
 def _run_alone(resources: Resources, batch: str, watch: StageObserver, *, force: bool) -> BatchOutcome:
@@ -149,7 +133,7 @@ def _run_where_due(resources: Resources, batch: str, watch: StageObserver, *, fo
         return BatchOutcome(batch, "unchanged", before.error, before.failed_gates)
     if before is not None and before.earlier == _figures_hash(layout, batch):
         return BatchOutcome(batch, "failed", f"{BLOCKED}; nothing has changed since", before.failed_gates)
-    outcome = _run_or_wait(resources, batch, watch)
+    outcome = run_batch(resources, batch, watch)
     earlier = _figures_hash(layout, batch) if outcome.error == BLOCKED else None
     if outcome.passed or earlier:
         finished = Finished(
@@ -178,7 +162,6 @@ def run_batch(
     what was published of it before is moved aside.
 
     Raises:
-        RepliesPendingError: replies are awaited; the tables of the stages before are kept.
         QAPipelineError: the batch cannot be run; the tables of the stages before are kept.
     """
     replaced = replaced or {}
@@ -202,38 +185,22 @@ def _run_stages(
 ) -> dict[str, Any]:
     """Run every stage of a batch; return its tables, and the shard under `index`.
 
-    Training examples are kept only behind the gates, and the calls are counted at the very end. Where replies
-    are awaited, the stages that do not rest on them run all the same, so that their requests go out too.
-
-    Raises:
-        RepliesPendingError: replies are awaited, in one stage or several.
+    Training examples are kept only behind the gates, and the calls are counted at the very end.
     """
     made: dict[str, Any] = {}
-    pending: list[RepliesPendingError] = []
     for stage in STAGES.values():
-        if stage.name == LLM_CALLS.name or not made.keys() >= {*stage.inputs, *stage.after}:
+        if stage.name == LLM_CALLS.name:
             continue
         path = resources.layout.table(stage.name, batch)
         previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
-        try:
-            if stage.name == QUESTIONS.name and stage.name not in replaced:
-                check_rebuy(resources, batch, made["chunks"])
-            output = run_stage(replace(stage, run=replaced.get(stage.name, stage.run)), run)
-        except RepliesPendingError as error:
-            pending.append(error)
-            continue
-        made[stage.name] = output
+        output = made[stage.name] = run_stage(replace(stage, run=replaced.get(stage.name, stage.run)), run)
         if stage.name == "index":
             if output is not None:
                 write_bytes(resources.layout.index(batch), dump_shard(output))
         elif stage.name != TRAINING_EXAMPLES.name:
             write_table(path, output, STORED[stage.name])
-    if pending:
-        jobs = dict.fromkeys(job for error in pending for job in error.jobs)
-        requests = sum(error.requests for error in pending)
-        raise RepliesPendingError("; ".join(map(str, pending)), jobs=tuple(jobs), requests=requests)
     return made
 
 

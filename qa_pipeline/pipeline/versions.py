@@ -21,7 +21,6 @@ _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
     "llm": {
         "workers",
-        "delivery",
         "timeout_seconds",
         "max_tries",
         "wait_minutes",

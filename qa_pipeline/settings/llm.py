@@ -78,7 +78,7 @@ class RoleSettings(Group):
 
 
 class BudgetSettings(Group):
-    """Hard caps on what models are asked, by run and by UTC day; null is no cap."""
+    """Hard caps on what models are asked, by run; null is no cap."""
 
     max_calls: int | None = Field(None, ge=0)
     """Calls of a run; a hosted provider needs some cap."""
@@ -86,15 +86,6 @@ class BudgetSettings(Group):
     """Tokens of a run, prompts and replies."""
     max_cost: float | None = Field(None, ge=0, allow_inf_nan=False)
     """Cost of a run, in the currency of the prices."""
-    max_calls_a_day: int | None = Field(None, ge=0)
-    """Calls of all runs of a day."""
-    max_tokens_a_day: int | None = Field(None, ge=0)
-    """Tokens of all runs of a day."""
-    max_cost_a_day: float | None = Field(None, ge=0, allow_inf_nan=False)
-    """Cost of all runs of a day."""
-    rebuy_above: int | None = Field(None, ge=0)
-    """Paid pairs of a batch that a run may write again because settings, prompts or the model changed; a run
-    of more ends before it asks, with its estimate. Null lets it ask."""
     prices: Path | None = None
     """YAML file of prices; they replace those of the package, model by model."""
 
@@ -137,9 +128,6 @@ class LLMSettings(ModelSettings):
     """Folder of prompts in place of the package's: LANGUAGE/NAME.md, with the same names and placeholders."""
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
-    delivery: Literal["now", "batch"] = "now"
-    """Gemini: batch puts requests into jobs of the Batch API, at half the price; replies come within a day,
-    and the same run, started again, goes on."""
     workers: int = Field(5, gt=0)
     """Most calls in flight."""
     timeout_seconds: float | None = Field(None, gt=0)
@@ -154,7 +142,7 @@ class LLMSettings(ModelSettings):
     """Calls that fail one after the other, none succeeding between them, at which the run stops with exit
     code 3."""
     requests_per_minute: int | None = Field(None, gt=0)
-    """Cap per model and process; without one the pace is learned from what is refused."""
+    """Cap per model and process; calls that a server refuses are sent again after a while."""
     budget: BudgetSettings = BudgetSettings()
     store: StoreSettings = StoreSettings()
 

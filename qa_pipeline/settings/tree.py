@@ -189,21 +189,6 @@ class Settings(BaseSettings):
             check_models(self.verification.thresholds, entailment=self.verification.entailment.model)
         return self
 
-    @model_validator(mode="after")
-    def _batched_where_possible(self) -> "Settings":
-        for model in self.llm.hosted_models if self.llm.delivery == "batch" else ():
-            if model.provider != "gemini":
-                raise ValueError(
-                    f"llm.delivery=batch works with provider gemini only, and {model.model} is asked of "
-                    f"{model.provider}; set llm.delivery=now"
-                )
-            if model.vertex_project is not None:
-                raise ValueError(
-                    "llm.delivery=batch works with an API key, not with Vertex AI, whose batch jobs read "
-                    "from buckets; leave llm.vertex_project out or set llm.delivery=now"
-                )
-        return self
-
     @classmethod
     def settings_customise_sources(
         cls,

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
@@ -233,8 +233,6 @@ class TrainingSettings(Group):
     """Passages without evidence in the layout with_distractors."""
     max_examples_per_document: int | None = Field(None, gt=0)
     """Most examples of a document; those with the best composite score are kept."""
-    seed: int = 0
-    """Seed for choosing and ordering distractors."""
 
 
 class QualitySettings(Group):
@@ -271,40 +269,13 @@ class ReleaseSettings(Group):
     splits: dict[str, float] = Field({"train": 0.8, "validation": 0.1, "test": 0.1})
     """Splits and their shares, relative to each other; rows that share a document, a question or an answer
     stay together."""
-    evaluation: list[Path] = Field([])
-    """Files of questions and answers that the trained model will be evaluated on, in any layout of pairs:
-    rows that ask or say the same are left out."""
-    evaluation_similarity: float | None = Field(0.9, ge=0, le=1)
-    """Cosine of two questions from which a row asks what an evaluation file asks, in other words; null
-    compares no meanings."""
-    on_evaluation: Literal["drop", "flag"] = "drop"
-    """Treatment of rows that ask or say what an evaluation file does: drop leaves them out, flag keeps them
-    with in_evaluation true."""
-    stratify: list[Literal["language", "question_type"]] = Field([])
-    """Columns whose values are to have the same shares in each split, as far as rows that stay together
-    allow; the release says where they do not."""
     largest_document_share: float = Field(0.5, gt=0, le=1)
     """Share of a split's rows that may rest on one document before the release warns: above a half, what the
     split teaches or measures is mostly one document."""
     with_sources: bool = True
     """Include the texts of the documents in a release; without them nobody can check its quotes from the
     release alone."""
-    formats: list[
-        Literal[
-            "chat",
-            "messages",
-            "prompt_completion",
-            "sharegpt",
-            "gemini",
-            "alpaca",
-            "squad",
-            "beir",
-            "preference",
-            "openai_preference",
-            "llama_factory",
-            "evaluation",
-        ]
-    ] = Field(["chat"])
+    formats: list[Literal["messages", "prompt_completion", "alpaca", "preference"]] = Field(["messages"])
     """Files beside the Parquet ones, in the forms that trainers read."""
     layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
     """Layout of the messages in these files, where the form has messages: closed_book shows no passages, so
@@ -316,15 +287,6 @@ class ReleaseSettings(Group):
     """Blocking: mean of that share over the pairs."""
     min_citation_accuracy: float = 0.95
     """Blocking: mean share of an accepted pair's citations that support a claim."""
-    audits: list[Path] = Field([])
-    """Files of qa-pipeline audit sample with people's labels; what they allow to be said of wrong rows goes
-    into the card and the manifest."""
-    max_error: float | None = Field(None, gt=0, le=1)
-    """Blocking: share of wrong rows that these audits must rule out, with 95 % confidence."""
-    signing_key: Path | None = None
-    """Secret key of minisign that signs each release; none signs nothing."""
-    signing_password: SecretStr | None = None
-    """Password of that key; leave it to the environment."""
 
     @field_validator("splits")
     @classmethod

@@ -128,19 +128,9 @@ class Layout:
         return self._of_batch(self.asked / "added", batch, ".jsonl")
 
     @property
-    def label_folders(self) -> tuple[Path, Path]:
-        """Return the folders of rows that people label: samples of releases, sheets of reports."""
-        return self.out / "audits", self.out / "sheets"
-
-    @property
     def forgotten(self) -> Path:
         """Return the list of hashes of documents that must not come back, one JSON line each."""
         return self.out / "forgotten.jsonl"
-
-    @property
-    def forgetting(self) -> Path:
-        """Return the file of what is being forgotten: ids alone, so that a killed command can be finished."""
-        return self.out / "forgetting.json"
 
     @property
     def releases(self) -> Path:
@@ -181,19 +171,9 @@ class Layout:
             return self.out / "cache" / f"{name}{suffix}"
         return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
 
-    @property
-    def corpus_index(self) -> Path:
-        """Return the folder of the index over all batches; made anew when deleted."""
-        return self._memory("corpus-index", "")
-
-    @property
-    def finished_folder(self) -> Path:
-        """Return the folder of how batches were when they were last run, a file a batch."""
-        return self._memory("finished", "")
-
     def finished(self, batch: str) -> Path:
         """Return the file of how a batch was when it was last run; it is run again when deleted."""
-        return self._of_batch(self.finished_folder, batch, ".json")
+        return self._of_batch(self._memory("finished", ""), batch, ".json")
 
     @property
     def vectors(self) -> Path:

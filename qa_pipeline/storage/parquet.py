@@ -53,8 +53,6 @@ def read_table(path: Path, table: Table) -> pl.DataFrame:
             f"{path} is not a readable Parquet file; delete it and run its step again"
         ) from error
     _check_origin(path, metadata, table)
-    lacking = [name for name in table.later if name not in frame.columns]
-    frame = frame.with_columns(pl.lit(None, table.schema[name]).alias(name) for name in lacking)
     try:
         return table.conform(frame)
     except TableError as error:

@@ -1,13 +1,10 @@
-"""Rows of stored tables as Python has them, and structures of their columns: those in use.
+"""Rows of stored tables that are walked in Python, with the columns that are read; and their structures."""
 
-Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
-"""
-
-from typing import TypedDict
+from typing import Any, TypedDict
 
 
 class SectionStruct(TypedDict):
-    """Hold one value of type `section` as columns of tables have it."""
+    """A section of a document."""
 
     heading_path: list[str]
     level: int
@@ -16,55 +13,23 @@ class SectionStruct(TypedDict):
 
 
 class PageStruct(TypedDict):
-    """Hold one value of type `page` as columns of tables have it."""
+    """A page of a document."""
 
     number: int
     start: int
     end: int
 
 
-class LeftOutStruct(TypedDict):
-    """Hold one value of type `left out` as columns of tables have it."""
-
-    what: str
-    pieces: int
-    characters: int
-
-
-class MaskedStruct(TypedDict):
-    """Hold one value of type `masked` as columns of tables have it."""
-
-    kind: str
-    count: int
-
-
 class DoubtStruct(TypedDict):
-    """Hold one value of type `doubt` as columns of tables have it."""
+    """A piece of text that may be read wrongly."""
 
     kind: str
     start: int
     end: int
 
 
-class LanguageShareStruct(TypedDict):
-    """Hold one value of type `language share` as columns of tables have it."""
-
-    language: str
-    share: float
-
-
-class DeclaredStruct(TypedDict):
-    """Hold one value of type `declared` as columns of tables have it."""
-
-    title: str | None
-    language: str | None
-    source_uri: str | None
-    licence: str | None
-    status: str | None
-
-
 class CitationStruct(TypedDict):
-    """Hold one value of type `citation` as columns of tables have it."""
+    """A citation of an answer."""
 
     raw: str | None
     document_id: str | None
@@ -75,7 +40,7 @@ class CitationStruct(TypedDict):
 
 
 class QuoteStruct(TypedDict):
-    """Hold one value of type `quote` as columns of tables have it."""
+    """A quote that the verifying model gave."""
 
     given: str | None
     found: str | None
@@ -87,7 +52,7 @@ class QuoteStruct(TypedDict):
 
 
 class FlaggedStruct(TypedDict):
-    """Hold one value of type `flagged` as columns of tables have it."""
+    """A span that a detector flagged."""
 
     start: int
     end: int
@@ -95,29 +60,14 @@ class FlaggedStruct(TypedDict):
 
 
 class MessageStruct(TypedDict):
-    """Hold one value of type `message` as columns of tables have it."""
+    """A message of a training example."""
 
     role: str
     content: str
 
 
-class LayoutPassagesStruct(TypedDict):
-    """Hold one value of type `layout passages` as columns of tables have it."""
-
-    with_context: list[str] | None
-    with_distractors: list[str] | None
-
-
-class LayoutTokensStruct(TypedDict):
-    """Hold one value of type `layout tokens` as columns of tables have it."""
-
-    closed_book: int | None
-    with_context: int | None
-    with_distractors: int | None
-
-
 class EvidenceStruct(TypedDict):
-    """Hold one value of type `evidence` as columns of tables have it."""
+    """The evidence of a claim in a training example."""
 
     claim: str | None
     document_id: str | None
@@ -130,22 +80,8 @@ class EvidenceStruct(TypedDict):
     quote: str | None
 
 
-class ProvenanceStruct(TypedDict):
-    """Hold one value of type `provenance` as columns of tables have it."""
-
-    origin: str | None
-    generator: str | None
-    prompt_hash: str | None
-    judge: str | None
-    thresholds_id: str | None
-    citation_quality: float | None
-    citation_precision: float | None
-    source_uris: list[str] | None
-    licences: list[str] | None
-
-
 class DocumentRow(TypedDict):
-    """Hold one row of documents."""
+    """A row of documents."""
 
     document_id: str
     batch: str
@@ -160,21 +96,19 @@ class DocumentRow(TypedDict):
     text: str | None
     sections: list[SectionStruct]
     pages: list[PageStruct]
-    languages: list[LanguageShareStruct]
-    left_out: list[LeftOutStruct]
-    masked: list[MaskedStruct]
+    languages: list[dict[str, Any]]
+    left_out: list[dict[str, Any]]
+    masked: list[dict[str, Any]]
     doubts: list[DoubtStruct] | None
-    declared: DeclaredStruct | None
+    declared: dict[str, Any] | None
     near_duplicate_of: str | None
-    near_duplicate_similarity: float | None
-    parsed_by: str | None
     status: str
     reason: str | None
     detail: str | None
 
 
 class ChunkRow(TypedDict):
-    """Hold one row of chunks."""
+    """A row of chunks."""
 
     chunk_id: str
     batch: str
@@ -195,13 +129,9 @@ class ChunkRow(TypedDict):
     text: str
 
 
-class QuestionRow(TypedDict):
-    """Hold one row of questions."""
-
+class _Question(TypedDict):
     question_id: str
     batch: str
-    question: str | None
-    question_type: str | None
     planned_type: str | None
     difficulty: str | None
     persona: str | None
@@ -222,22 +152,29 @@ class QuestionRow(TypedDict):
     model: str
 
 
-class PairRow(TypedDict):
-    """Hold one row of pairs."""
+class QuestionRow(_Question):
+    """A row of questions."""
 
+    question: str | None
+    question_type: str | None
+
+
+class KeptQuestionRow(_Question):
+    """A row of questions that has a question."""
+
+    question: str
+    question_type: str
+
+
+class _Pair(TypedDict):
     pair_id: str
     batch: str
     question_id: str | None
-    question: str | None
-    answer: str | None
     language: str
     question_type: str
     difficulty: str | None
-    hops: int | None
     persona: str | None
-    answer_style: str | None
     draft: int | None
-    origin: str
     passage_ids: list[str]
     used_chunk_ids: list[str]
     citations: list[CitationStruct]
@@ -248,96 +185,78 @@ class PairRow(TypedDict):
     generator: str
     prompt_hash: str | None
     expected_verdict: str | None
-    expected_kind: str | None
     passage_scores: list[float] | None
     guarded_by: str | None
     guard_similarity: float | None
     guard_passed: bool | None
     guard_confidence: float | None
     guard_reasoning: str | None
-    source_line: int | None
-    source_id: str | None
     source_fields: str | None
+    hops: int | None
+    origin: str
+
+
+class PairRow(_Pair):
+    """A row of pairs."""
+
+    question: str | None
+    answer: str | None
+
+
+class DraftedPairRow(_Pair):
+    """A row of pairs that has an answer."""
+
+    question: str
+    answer: str
 
 
 class ClaimRow(TypedDict):
-    """Hold one row of claims."""
+    """A row of claims."""
 
     claim_id: str
     pair_id: str
     batch: str
-    position: int
     text: str
     self_contained: str | None
-    split_by: str | None
-    split_reason: str | None
     start: int
     end: int
-    citation_status: str
     evidence_document_id: str | None
-    evidence_content_sha256: str | None
     evidence_chunk_id: str | None
-    evidence_start: int | None
-    evidence_end: int | None
     evidence_page: int | None
     evidence_quote: str | None
-    evidence_doubt: str | None
     similarity: float | None
-    chunk_similarity: float | None
-    token_recall: float | None
     unproved: list[str] | None
     denied: list[str] | None
-    scope_differs: bool | None
-    proved_by_chunk_id: str | None
     fragment: bool | None
-    citation_reason: str | None
-    quotes: list[QuoteStruct] | None
     second_evidence_document_id: str | None
-    second_evidence_content_sha256: str | None
     second_evidence_chunk_id: str | None
-    second_evidence_start: int | None
-    second_evidence_end: int | None
     second_evidence_page: int | None
     second_evidence_quote: str | None
     entailment: float | None
     contradiction: float | None
-    entailment_model: str | None
-    entailment_reason: str | None
-    candidate_chunk_ids: list[str] | None
-    flagged_spans: list[FlaggedStruct] | None
-    span_support: float | None
-    span_model: str | None
-    span_reason: str | None
 
 
 class TrainingExampleRow(TypedDict):
-    """Hold one row of training_examples."""
+    """A row of training_examples."""
 
     pair_id: str
     batch: str
     question: str
     answer: str
     language: str
-    question_type: str
-    difficulty: str | None
-    persona: str | None
-    memorised: bool | None
-    source_fields: str | None
     coverage: str
     messages: list[MessageStruct]
     messages_with_context: list[MessageStruct] | None
     messages_with_distractors: list[MessageStruct] | None
-    passages: LayoutPassagesStruct
-    tokens: LayoutTokensStruct
+    passages: dict[str, Any]
     evidence: list[EvidenceStruct]
-    provenance: ProvenanceStruct
+    provenance: dict[str, Any]
 
 
 class DecisionRow(TypedDict):
-    """Hold one row of decisions."""
+    """A row of decisions."""
 
     decision_id: str
-    batch: str
     sequence: int
     pair_id: str
     claim_id: str | None
@@ -348,268 +267,16 @@ class DecisionRow(TypedDict):
     evidence_quote: str | None
     evidence_document_id: str | None
     takes_back: str | None
-    who: str
     why: str | None
+    who: str
     decided_at: str | None
 
 
-class DraftedPairRow(TypedDict):
-    """Hold one row of pairs, with question and answer."""
-
-    pair_id: str
-    batch: str
-    question_id: str | None
-    question: str
-    answer: str
-    language: str
-    question_type: str
-    difficulty: str | None
-    hops: int | None
-    persona: str | None
-    answer_style: str | None
-    draft: int | None
-    origin: str
-    passage_ids: list[str]
-    used_chunk_ids: list[str]
-    citations: list[CitationStruct]
-    coverage: str | None
-    status: str
-    reason: str | None
-    detail: str | None
-    generator: str
-    prompt_hash: str | None
-    expected_verdict: str | None
-    expected_kind: str | None
-    passage_scores: list[float] | None
-    guarded_by: str | None
-    guard_similarity: float | None
-    guard_passed: bool | None
-    guard_confidence: float | None
-    guard_reasoning: str | None
-    source_line: int | None
-    source_id: str | None
-    source_fields: str | None
-
-
-class KeptQuestionRow(TypedDict):
-    """Hold one row of questions, with question and question_type."""
-
-    question_id: str
-    batch: str
-    question: str
-    question_type: str
-    planned_type: str | None
-    difficulty: str | None
-    persona: str | None
-    round: int | None
-    place: int | None
-    rewritten_from: str | None
-    target_chunk_ids: list[str]
-    drafted_answer: str | None
-    drafted_quotes: list[str] | None
-    passage_ids: list[str]
-    passage_scores: list[float] | None
-    source_fields: str | None
-    language: str
-    status: str
-    reason: str | None
-    detail: str | None
-    prompt_hash: str
-    model: str
-
-
-class DocumentColumns(TypedDict, total=False):
-    """Hold columns of a row of documents to be written; absent ones become null."""
-
-    document_id: str
-    batch: str
-    path: str
-    source_uri: str | None
-    licence: str | None
-    content_sha256: str | None
-    size: int
-    format: str | None
-    language: str | None
-    title: str | None
-    text: str | None
-    sections: list[SectionStruct]
-    pages: list[PageStruct]
-    languages: list[LanguageShareStruct]
-    left_out: list[LeftOutStruct]
-    masked: list[MaskedStruct]
-    doubts: list[DoubtStruct] | None
-    declared: DeclaredStruct | None
-    near_duplicate_of: str | None
-    near_duplicate_similarity: float | None
-    parsed_by: str | None
-    status: str
-    reason: str | None
-    detail: str | None
-
-
-class ChunkColumns(TypedDict, total=False):
-    """Hold columns of a row of chunks to be written; absent ones become null."""
-
-    chunk_id: str
-    batch: str
-    document_id: str
-    position: int
-    char_start: int
-    char_end: int
-    title: str
-    section_path: list[str]
-    section_start: int
-    section_end: int
-    page_first: int | None
-    page_last: int | None
-    tokens: int
-    language: str
-    repeats: str | None
-    doubts: list[DoubtStruct] | None
-    text: str
-
-
-class PairColumns(TypedDict, total=False):
-    """Hold columns of a row of pairs to be written; absent ones become null."""
-
-    pair_id: str
-    batch: str
-    question_id: str | None
-    question: str | None
-    answer: str | None
-    language: str
-    question_type: str
-    difficulty: str | None
-    hops: int | None
-    persona: str | None
-    answer_style: str | None
-    draft: int | None
-    origin: str
-    passage_ids: list[str]
-    used_chunk_ids: list[str]
-    citations: list[CitationStruct]
-    coverage: str | None
-    status: str
-    reason: str | None
-    detail: str | None
-    generator: str
-    prompt_hash: str | None
-    expected_verdict: str | None
-    expected_kind: str | None
-    passage_scores: list[float] | None
-    guarded_by: str | None
-    guard_similarity: float | None
-    guard_passed: bool | None
-    guard_confidence: float | None
-    guard_reasoning: str | None
-    source_line: int | None
-    source_id: str | None
-    source_fields: str | None
-
-
-class ClaimColumns(TypedDict, total=False):
-    """Hold columns of a row of claims to be written; absent ones become null."""
-
-    claim_id: str
-    pair_id: str
-    batch: str
-    position: int
-    text: str
-    self_contained: str | None
-    split_by: str | None
-    split_reason: str | None
-    start: int
-    end: int
-    citation_status: str
-    evidence_document_id: str | None
-    evidence_content_sha256: str | None
-    evidence_chunk_id: str | None
-    evidence_start: int | None
-    evidence_end: int | None
-    evidence_page: int | None
-    evidence_quote: str | None
-    evidence_doubt: str | None
-    similarity: float | None
-    chunk_similarity: float | None
-    token_recall: float | None
-    unproved: list[str] | None
-    denied: list[str] | None
-    scope_differs: bool | None
-    proved_by_chunk_id: str | None
-    fragment: bool | None
-    citation_reason: str | None
-    quotes: list[QuoteStruct] | None
-    second_evidence_document_id: str | None
-    second_evidence_content_sha256: str | None
-    second_evidence_chunk_id: str | None
-    second_evidence_start: int | None
-    second_evidence_end: int | None
-    second_evidence_page: int | None
-    second_evidence_quote: str | None
-    entailment: float | None
-    contradiction: float | None
-    entailment_model: str | None
-    entailment_reason: str | None
-    candidate_chunk_ids: list[str] | None
-    flagged_spans: list[FlaggedStruct] | None
-    span_support: float | None
-    span_model: str | None
-    span_reason: str | None
-
-
-class AssessmentColumns(TypedDict, total=False):
-    """Hold columns of a row of assessments to be written; absent ones become null."""
-
-    pair_id: str
-    batch: str
-    status: str
-    reason: str | None
-    detail: str | None
-    question_quality: float | None
-    question_quality_reason: str | None
-    relevance: float | None
-    relevance_reason: str | None
-    correctness: float | None
-    correctness_reason: str | None
-    completeness: float | None
-    completeness_reason: str | None
-    judge: str | None
-    prompt_hash: str | None
-
-
-class RoundTripColumns(TypedDict, total=False):
-    """Hold columns of a row of round_trips to be written; absent ones become null."""
-
-    pair_id: str
-    batch: str
-    status: str
-    reason: str | None
-    detail: str | None
-    solved_answer: str | None
-    agrees: bool | None
-    recalled_answer: str | None
-    memorised: bool | None
-    fewer_chunks_answer: bool | None
-    target_rank: int | None
-    further_chunk_ids: list[str]
-    model: str | None
-
-
-class DecisionColumns(TypedDict, total=False):
-    """Hold columns of a row of decisions to be written; absent ones become null."""
-
-    decision_id: str
-    batch: str
-    sequence: int
-    pair_id: str
-    claim_id: str | None
-    content_sha256: str
-    decision: str
-    question: str | None
-    answer: str | None
-    evidence_quote: str | None
-    evidence_document_id: str | None
-    takes_back: str | None
-    who: str
-    why: str | None
-    decided_at: str | None
+# rows to be written, whose absent columns become null
+DocumentColumns = dict[str, Any]
+ChunkColumns = dict[str, Any]
+PairColumns = dict[str, Any]
+ClaimColumns = dict[str, Any]
+AssessmentColumns = dict[str, Any]
+RoundTripColumns = dict[str, Any]
+DecisionColumns = dict[str, Any]

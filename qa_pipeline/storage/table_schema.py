@@ -33,7 +33,6 @@ class Table:
         columns: all of them, in stored order.
         preview: what a person wants to see of it; few enough that none is cut off at the right of the UI.
         counted: columns of codes whose values are worth counting: the first as numbers, which get plotted.
-        later: nullable columns that files of this schema version may lack, which were written before them.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Table:
     columns: tuple[Column, ...]
     preview: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pl.Schema:

@@ -86,8 +86,6 @@ PROVENANCE = pl.Struct(
         "licences": STRINGS,
     }
 )
-NULLABLE_STRUCTS = (CITATION, QUOTE, DECLARED, EVIDENCE, PROVENANCE, LAYOUT_PASSAGES, LAYOUT_TOKENS)
-"""Structures whose fields may be null; those of the others never are."""
 
 
 def column(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:
@@ -324,7 +322,6 @@ DECISIONS = Table(
     ),
     preview=("decision", "who", "why", "answer"),
     counted=("decision",),
-    later=("question", "evidence_quote", "evidence_document_id", "takes_back"),
 )
 
 TWINS = Table(

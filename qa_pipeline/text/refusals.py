@@ -27,6 +27,19 @@ def is_refusal(answer: str, language: str) -> bool:
     return any(_refuses(text, code) for code in dict.fromkeys((language, *LANGUAGES)))
 
 
+def coverage_of(answer: str, language: str, stated: str | None) -> str:
+    """Return the coverage of an answer whose writer states one, or none is known.
+
+    Only a text that is a refusal keeps the coverage none: an answer that says something is checked as one,
+    whatever its writer calls it, and counts as partial.
+    """
+    if stated is not None and stated != "none":
+        return stated
+    if is_refusal(answer, language):
+        return "none"
+    return "full" if stated is None else "partial"
+
+
 def disputes(answer: str, language: str) -> bool:
     """Return whether an answer says that a source errs, or that sources deny each other."""
     return re.search(lexicon(language).disputes, _plain(answer)) is not None

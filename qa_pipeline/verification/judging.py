@@ -4,7 +4,6 @@ Scores are only ever a judge's own: no judge, or a reply that cannot be read, le
 """
 
 from collections.abc import Sequence
-from typing import cast
 
 import polars as pl
 
@@ -176,5 +175,5 @@ def _assessment(
         **answered,
         "status": "judged",
         "reason": INJECTION_IN_SOURCE if injected else None,
-        **cast("AssessmentColumns", reply.value.model_dump()),
+        **reply.value.model_dump(),
     }

@@ -76,7 +76,6 @@ def split_by_model(
 
     Raises:
         PermanentModelError: the model can answer no further request.
-        RepliesPendingError: replies are awaited from batch jobs.
     """
     if settings.split_claims == "rules":
         return {}
@@ -255,7 +254,7 @@ class _Sentence:
         if last + 1 == len(self.tokens):
             end = len(self.piece.rstrip())
         text = plain(self.piece[start:end])
-        if not is_claim(text, self.language):
+        if not is_claim(text):
             raise _RefusedError("cut_inside_clause")
         claim = replace(
             self.claim,

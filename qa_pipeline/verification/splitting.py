@@ -5,6 +5,7 @@ than guess what it stands for.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,16 +17,11 @@ from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Token
 from qa_pipeline.verification.consistency.reading import read
 
-_BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")
-_TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")
+_LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")
 _FRAGMENT_TERMS = 1
 """A claim of at most so many content words answers a question, and states nothing without it."""
 MOST_CLAIMS = 500
 """Claims of an answer; one with more fails. Checking more of them would let one answer stop a whole run."""
-_GREETING_WORDS = 6
-"""Words of a greeting; more, with the same words, say something."""
-_COURTEOUS_WORDS = 25
-"""Words of a courtesy; a longer sentence hardly states nothing."""
 _LONGEST_SUBJECT = 6
 """Words of a subject that is put in the place of a pronoun; longer ones are rarely one noun phrase."""
 _IMPERSONAL_WITHIN = 7
@@ -58,19 +54,17 @@ class Claim:
 def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Claim]:
     """Return the claims of an answer in order.
 
-    Headings, heads of tables, questions, greetings, courtesies and bare citation marks are no claims. A mark
+    Every word of the answer belongs to a claim: headings, heads of tables, questions, greetings and further
+    turns of a conversation too. Only list labels, punctuation and citation marks stand outside. A mark
     belongs to the claim it is in, else to the last one that begins before it, else to the first.
 
     An answer with more than `most` claims has one more that holds the rest, with the reason
     `too_many_claims`.
     """
     words = without_marks(answer)
-    sentences = _statements(words, sentence_spans(words, language))
-    spans = [_trimmed(words, start, end) for start, end in sentences]
+    spans = [_trimmed(words, start, end) for start, end in sentence_spans(words, language)]
     claims = [
-        Claim(text, start, end)
-        for start, end in spans
-        if (text := plain(words[start:end])) and is_claim(text, language)
+        Claim(plain(words[start:end]), start, end) for start, end in spans if is_claim(words[start:end])
     ]
     if len(claims) > most:
         rest = Claim(plain(words[claims[most].start :]), claims[most].start, claims[-1].end)
@@ -97,57 +91,22 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
     ]
 
 
-def _statements(words: str, sentences: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the sentences without the head of each table and the rule below it: they state nothing."""
-    rules = {
-        place for place, span in enumerate(sentences) if "--" in words[slice(*span)] and _is_rule(words, span)
-    }
-    return [span for place, span in enumerate(sentences) if place not in rules and place + 1 not in rules]
-
-
-def _is_rule(words: str, span: tuple[int, int]) -> bool:
-    return "|" in words[slice(*span)] and _TABLE_RULE.fullmatch(words, *span) is not None
-
-
 def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without list marks in front and blanks around."""
-    bullet = _BULLET.match(words, start, end)
-    start = bullet.end() if bullet else start
+    """Return the span without list labels and heading signs in front and blanks around."""
+    label = _LABEL.match(words, start, end)
+    start = label.end() if label else start
     piece = words[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 def plain(piece: str) -> str:
-    """Return the text of a claim: one line, no gap where a mark stood; nothing for a heading."""
-    text = re.sub(r" ([.,;:!?])", r"\1", " ".join(piece.split()))
-    return "" if text.startswith("#") else text
+    """Return the text of a claim: one line, no gap where a mark stood."""
+    return re.sub(r" ([.,;:!?])", r"\1", " ".join(piece.split()))
 
 
-def is_claim(text: str, language: str) -> bool:
-    """Return whether a sentence states something that can be checked."""
-    tokens = read(text, language).words
-    if not tokens or text.rstrip("\"'”’»)* ").endswith(("?", "؟")):
-        return False
-    if _is_courtesy(tokens, language):
-        return False
-    greetings = lexicon(language).greetings
-    stop_words = lexicon(language).stop_words
-    courteous = [token.folded in greetings or token.folded in stop_words for token in tokens]
-    greets = any(token.folded in greetings for token in tokens)
-    return not (greets and all(courteous) and len(tokens) <= _GREETING_WORDS)
-
-
-def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
-    """Return whether a sentence only speaks to the reader or commits to nothing: "I hope this helps"."""
-    vocabulary = lexicon(language).courtesies
-    if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in vocabulary.hedges:
-        return True
-    if len(tokens) > _COURTEOUS_WORDS or not any(token.folded in vocabulary.speakers for token in tokens):
-        return False
-    return all(
-        token.negative or not token.content or token.folded in vocabulary.polite | vocabulary.speakers
-        for token in tokens
-    )
+def is_claim(text: str) -> bool:
+    """Return True if a text holds a letter, digit or symbol, and not punctuation and spaces alone."""
+    return any(character.isalnum() or unicodedata.category(character) == "So" for character in text)
 
 
 def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:

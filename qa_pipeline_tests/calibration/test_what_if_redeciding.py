@@ -1,17 +1,13 @@
 from collections import defaultdict
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.calibration.what_if import (
-    NEEDS_MODEL,
-    Models,
-    Redecided,
-    add_up,
-    compare,
-    redecide,
+    decide_again,
     stored_replies,
 )
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
@@ -20,7 +16,6 @@ from qa_pipeline_tests.calibration.stored import Frames, Rows, run, tables
 
 USUAL, LENIENT = VerificationSettings(), VerificationSettings(entailment_accept=0.4)
 JUDGING = JudgingSettings()
-ALONE, BOTH = Models(verifier=False, judge=False), Models(verifier=True, judge=True)
 OPEN: dict[str, Any] = {"unproved": ["x"], "entailment": 0.5}
 
 share = st.floats(0, 1)
@@ -42,7 +37,6 @@ refused = st.lists(
     st.fixed_dictionaries({"similarity": st.none() | share, "token_recall": st.none() | share}), max_size=3
 )
 words = st.lists(st.sampled_from(["accept", "reject", "unsure", "not_json"]), min_size=15, max_size=15)
-readable = st.lists(st.sampled_from(["accept", "reject", "unsure"]), min_size=15, max_size=15)
 verifications = st.builds(
     VerificationSettings,
     entailment_accept=st.none() | share,
@@ -63,17 +57,16 @@ judgings = st.builds(
 )
 
 
-def anew(
-    frames: Frames, verification: VerificationSettings, models: Models, judging: JudgingSettings = JUDGING
-) -> Redecided:
-    return redecide(frames, verification, judging, models)
+Decided = tuple[pl.DataFrame, pl.DataFrame]
 
 
-def same(found: Redecided, frames: Frames) -> bool:
-    return all(
-        frame_hash(getattr(found, name)) == frame_hash(frames[name])
-        for name in ("claim_verdicts", "refusals", "verdicts")
-    )
+def anew(frames: Frames, verification: VerificationSettings, judging: JudgingSettings = JUDGING) -> Decided:
+    return decide_again(frames, verification, judging)
+
+
+def same(found: Decided, frames: Frames) -> bool:
+    stored = (frames["claim_verdicts"], frames["verdicts"])
+    return all(frame_hash(new) == frame_hash(old) for new, old in zip(found, stored, strict=True))
 
 
 @given(
@@ -107,10 +100,7 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
         canaries=canaries if judges else (),
     )
 
-    found = anew(frames, verification, Models(verifies, judges), judging)
-
-    assert same(found, frames)
-    assert (len(found.open_claims), len(found.unjudged_pairs), len(found.open_pairs)) == (0, 0, 0)
+    assert same(anew(frames, verification, judging), frames)
 
 
 @given(batches, refused, verifications, verifications, judgings, judgings)
@@ -124,26 +114,9 @@ def test_where_no_model_is_asked_it_equals_a_run_with_the_other_settings(
 ) -> None:
     made = tables(drawn, refusals)
 
-    found = anew(run(made, before, judged), after, ALONE, other)
+    found = anew(run(made, before, judged), after, other)
 
     assert same(found, run(made, after, other))
-
-
-@given(batches, readable, verifications, verifications)
-def test_where_every_reply_is_stored_it_equals_a_run_with_the_models(
-    drawn: Rows, said: list[str], before: VerificationSettings, after: VerificationSettings
-) -> None:
-    made = tables(drawn)
-    replies = dict(zip(made["claims"]["claim_id"], said, strict=False))
-    models: dict[str, Any] = {"verifier": replies, "judge": defaultdict(lambda: 0.9)}
-
-    found = anew(run(made, before, JUDGING, **models), after, BOTH)
-
-    real = run(made, after, JUDGING, **models)
-    if not len(found.open_claims) and not len(found.unjudged_pairs):
-        assert same(found, real)
-    settled = ~found.verdicts["pair_id"].is_in(found.open_pairs.to_list())
-    assert found.verdicts.filter(settled)["verdict"].equals(real["verdicts"].filter(settled)["verdict"])
 
 
 @given(canary_scores, judgings, judgings)
@@ -152,7 +125,7 @@ def test_a_judge_is_trusted_anew_by_other_limits(
 ) -> None:
     made, judge = tables([[{}], [{}]]), defaultdict[str, float](lambda: 0.9)
 
-    found = anew(run(made, USUAL, before, judge=judge, canaries=canaries), USUAL, BOTH, after)
+    found = anew(run(made, USUAL, before, judge=judge, canaries=canaries), USUAL, after)
 
     assert same(found, run(made, USUAL, after, judge=judge, canaries=canaries))
 
@@ -164,15 +137,15 @@ def test_a_laxer_floor_can_cost_a_judge_its_trust() -> None:
 
     laxer = JudgingSettings(floor_correctness=0.5)
 
-    found = anew(frames, USUAL, BOTH, laxer.model_copy(update={"threshold": 0.5}))
-    assert found.verdicts["reason"].to_list() == ["judge_not_trusted"]
+    found = anew(frames, USUAL, laxer.model_copy(update={"threshold": 0.5}))
+    assert found[1]["reason"].to_list() == ["judge_not_trusted"]
 
 
 def test_a_reply_speaks_for_a_claim_that_is_open_still_and_not_for_one_decided_now() -> None:
     frames = run(tables([[OPEN]]), USUAL, JUDGING, verifier={"0-0": "reject"})
 
-    still = anew(frames, VerificationSettings(entailment_accept=0.8), BOTH).claim_verdicts
-    decided = anew(frames, LENIENT, BOTH).claim_verdicts
+    still = anew(frames, VerificationSettings(entailment_accept=0.8))[0]
+    decided = anew(frames, LENIENT)[0]
 
     assert still.select("verdict", "decided_by", "model").row(0) == ("unsupported", "llm", "m")
     assert decided.select("verdict", "decided_by", "model").row(0) == ("supported", "entailment", None)
@@ -185,33 +158,11 @@ def test_replies_come_back_as_they_were_given(word: str) -> None:
     assert (reply["decision"] or reply["reason"]) == word
 
 
-def test_what_only_a_model_could_tell_is_counted() -> None:
+def test_a_pair_that_passes_now_and_was_never_judged_says_so() -> None:
     judge: dict[str, float] = defaultdict(lambda: 0.9)
-    made = tables([[OPEN | {"entailment": 0.6}], [OPEN | {"entailment": 0.4}], [{}]])
-    middle = VerificationSettings(entailment_accept=0.5)
-    frames = run(made, middle, JUDGING, verifier={"1-0": "reject"}, judge=judge)
+    made = tables([[OPEN | {"entailment": 0.4}], [{}]])
+    frames = run(made, USUAL, JUDGING, verifier={"0-0": "reject"}, judge=judge)
 
-    stricter = anew(frames, USUAL, BOTH)
-    laxer = anew(frames, VerificationSettings(entailment_accept=0.3), BOTH)
+    _, verdicts = anew(frames, VerificationSettings(entailment_accept=0.3))
 
-    assert stricter.open_claims.to_list() == ["0-0"]
-    assert stricter.open_pairs.to_list() == ["pair-0"]
-    assert laxer.unjudged_pairs.to_list() == ["pair-1"]
-    moved = add_up([compare(frames, laxer)])
-    assert moved["moved_pairs"].select("old", "new", "count").rows() == [("rejected", NEEDS_MODEL, 1)]
-    assert anew(frames, USUAL, ALONE).open_pairs.is_empty()
-
-
-def test_every_row_is_counted_on_both_sides() -> None:
-    made = tables(
-        [[OPEN], [{}], [{"unproved": ["x"], "denied": ["number_mismatch: 5"]}]], [{"token_recall": 0.0}]
-    )
-    frames = run(made, USUAL, JUDGING)
-
-    steps = add_up([compare(frames, anew(frames, LENIENT, ALONE))] * 2)["yield"]
-
-    for stage in ("claims", "refusals", "verdicts"):
-        of_stage = steps.filter(steps["stage"] == stage)
-        for side in ("old", "new"):
-            assert of_stage[side][0] * 2 == of_stage[side].sum()
-    assert steps.filter(steps["old"] != steps["new"]).height
+    assert verdicts["reason"].to_list() == ["judge_not_asked", "passed"]

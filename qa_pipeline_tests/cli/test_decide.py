@@ -11,7 +11,7 @@ import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
-from qa_pipeline.people.decision_files import _as_written, _safe
+from qa_pipeline.review.decision_files import _as_written, _safe
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.support.work import lines_run

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,19 +79,16 @@ def test_a_data_set_has_the_name_it_is_given(folder: Path) -> None:
 def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(folder: Path) -> None:
     corpus = Path(__file__).parents[2] / "data" / "corpora"
     assert invoke("run", corpus, "--out", folder / "out", "--accept-unjudged").code == OK
-    formats = ("--set", 'release.formats=["chat","evaluation"]')
-    assert invoke("release", "--out", folder / "out", *formats).code == OK
+    assert invoke("release", "--out", folder / "out").code == OK
     release = folder / "out" / "releases" / "1"
-    for _ in range(2):  # with the passages that were searched, then with the quotes of the proof alone
-        ran = run(folder, release, "--metric", "faithfulness", "--metric", "grounding", "--replace")
-        assert ran.code == OK, ran.stderr
-        told = pl.read_parquet(folder / "report" / "statements.parquet")
-        assert told.height > 20
-        against = told.filter(pl.col("verdict").ne("supported") | pl.col("decided_by").ne("alignment"))
-        assert against.to_dicts() == []
-        values = pl.read_parquet(folder / "report" / "rows.parquet")
-        assert set(values["faithfulness"].drop_nulls()) == set(values["grounding"].drop_nulls()) == {1.0}
-        shutil.rmtree(release / "evaluation", ignore_errors=True)
+    ran = run(folder, release, "--metric", "faithfulness", "--metric", "grounding", "--replace")
+    assert ran.code == OK, ran.stderr
+    told = pl.read_parquet(folder / "report" / "statements.parquet")
+    assert told.height > 20
+    against = told.filter(pl.col("verdict").ne("supported") | pl.col("decided_by").ne("alignment"))
+    assert against.to_dicts() == []
+    values = pl.read_parquet(folder / "report" / "rows.parquet")
+    assert set(values["faithfulness"].drop_nulls()) == set(values["grounding"].drop_nulls()) == {1.0}
 
 
 def test_micro_f1_is_one_figure_of_all_rows(folder: Path) -> None:

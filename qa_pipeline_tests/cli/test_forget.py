@@ -3,10 +3,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import size, versions_of
+from qa_pipeline.llm.store.maintenance import versions_of
+from qa_pipeline.llm.store.schema import REPLIES
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
@@ -22,7 +24,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def replies_of(workspace: Workspace) -> int:
     with closing(Database(Layout(workspace.out).replies)) as database:
-        return sum(share.rows for share in size(database).shares)
+        return database.read(lambda connection: len(connection.execute(sa.select(REPLIES)).all()))
 
 
 def test_replies_about_a_document_and_its_earlier_versions_are_deleted(workspace: Workspace) -> None:
@@ -47,14 +49,10 @@ def test_replies_about_a_document_that_no_table_has_any_more_are_deleted(workspa
     assert json.loads(ran.stdout)["replies"] == before - replies_of(workspace) > 0
 
 
-def test_a_document_nobody_knows_is_reported_with_names_like_it(workspace: Workspace) -> None:
+def test_a_document_nobody_knows_is_reported_with_the_names_there_are(workspace: Workspace) -> None:
     ran = invoke("forget", "giude.md", "--out", workspace.out, "--yes")
-    assert (ran.code, "no document is called 'giude.md'; did you mean guide.md" in ran.stderr) == (
-        BAD_INPUT,
-        True,
-    )
-    ran = invoke("forget", "x", "--out", workspace.out / "none")
-    assert (ran.code, "no document is called 'x'; there are no documents" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "one/guide.md" in ran.stderr) == (BAD_INPUT, True)
+    assert invoke("forget", "x", "--out", workspace.out / "none").code == BAD_INPUT
     assert not (workspace.out / "none").exists()
 
 

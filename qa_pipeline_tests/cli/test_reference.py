@@ -1,29 +1,24 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from qa_pipeline.cli.reference import pages
+from qa_pipeline.cli.reference import tables_page
 from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import STORED, VERDICTS
 
 DOCS = Path(__file__).parents[2] / "docs"
-SETTINGS = {path for path, _ in setting_fields(Settings)}
 
 
-@pytest.mark.parametrize("name", ["tables.md", "settings.md", "commands.md", "allowed_differences.md"])
-def test_the_reference_is_what_the_code_says(name: str) -> None:
-    text = (DOCS / "reference" / name).read_text(encoding="utf-8")
-    assert pages()[name] == text, "run: python -m qa_pipeline.cli.reference docs/reference"
+def test_the_page_of_tables_is_what_the_code_says() -> None:
+    text = (DOCS / "reference" / "tables.md").read_text(encoding="utf-8")
+    assert tables_page() == text, "run: python -m qa_pipeline.cli.reference > docs/reference/tables.md"
 
 
 def test_the_page_on_the_specification_names_what_exists() -> None:
     text = (DOCS / "specification.md").read_text(encoding="utf-8")
     settings = set(re.findall(r"`((?:verification|judging|quality|generation)\.\w+)`", text))
     assert len(settings) > 5
-    assert settings <= SETTINGS
-    assert {"grounding", "composite", "source_coverage", "unsupported_spans"} <= set(VERDICTS.schema.names())
+    assert settings <= {path for path, _ in setting_fields(Settings)}
     named = set(re.findall(r"`(citation_\w+|grounding\w*)`", text))
     assert named <= set(VERDICTS.schema.names())
 
@@ -31,5 +26,3 @@ def test_the_page_on_the_specification_names_what_exists() -> None:
 def test_every_table_and_setting_is_described() -> None:
     assert all(column.description for table in STORED.values() for column in table.columns)
     assert [path for path, field in setting_fields(Settings) if not field.description] == []
-    assert len(SETTINGS) > 60
-    assert "corpus" in SETTINGS

@@ -33,8 +33,8 @@ def test_one_setting_is_shown_as_json() -> None:
 
 
 def test_a_prefix_is_whole_names_and_not_the_beginning_of_one() -> None:
-    shown = invoke("settings", "llm.budget.max_calls", "--json")
-    assert len(json.loads(shown.stdout)["settings"]) == 1  # and not max_calls_a_day
+    shown = invoke("settings", "documents.ocr", "--json")
+    assert len(json.loads(shown.stdout)["settings"]) == 1  # and not documents.ocr_languages
 
 
 def test_an_unknown_prefix_is_refused_with_the_nearest_name() -> None:

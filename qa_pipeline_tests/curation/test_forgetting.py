@@ -10,12 +10,9 @@ import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation import forgetting
-from qa_pipeline.curation.decisions import add_decisions, read_decisions
-from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.evaluation.corpus_refusals import updated_index
+from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import CHUNKS, STORED
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import guide
@@ -105,8 +102,8 @@ def copied(made: Workspace, tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "corpus", tmp_path / "out").fill_from(made)
 
 
-def forget(workspace: Workspace, name: str = FORGOTTEN, *options: str) -> dict[str, Any]:
-    ran = invoke("forget", name, "--out", workspace.out, "--json", *(options or ("--yes",)))
+def forget(workspace: Workspace) -> dict[str, Any]:
+    ran = invoke("forget", FORGOTTEN, "--out", workspace.out, "--json", "--yes")
     assert ran.code == OK, ran.stderr
     said: dict[str, Any] = json.loads(ran.stdout)
     return said
@@ -142,57 +139,15 @@ def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspa
     assert all(gone[0].values())
     said = forget(copied)
     assert said["documents"] == ["b0/pbrt.md", "b1/copy of it.md"]
-    assert {batch: rows["documents"] for batch, rows in said["rows"].items()} == {"b0": 1, "b1": 1}
+    assert said["releases"] == [f"{copied.out}/releases/1"]
     assert holding(copied.out, SECRET) == []
     for batch, ids in zip(("b0", "b1"), gone, strict=True):
         named = set().union(*ids.values())
         assert not named & ids_in(copied, batch)
         assert not (copied.out / "indexes" / f"{batch}.faiss").exists()
     assert not list(copied.out.rglob(".*.tmp"))
-    assert not Layout(copied.out).forgetting.exists()
-
-
-def test_the_index_over_all_batches_goes_and_is_built_again_without_the_document(copied: Workspace) -> None:
-    layout = Layout(copied.out)
-    before = updated_index(layout).rows
-    forget(copied, FORGOTTEN, "--yes")
-    assert not layout.corpus_index.exists()
-    index = updated_index(layout)
-    assert 0 < index.rows < before
-    assert set(index.manifest.parts) == {path.stem for path in layout.tables("embeddings")}
-
-
-def test_rows_of_other_documents_are_what_they_were_once_their_batch_is_made_again(
-    copied: Workspace, made: Workspace
-) -> None:
-    gone = ids_of(copied, "b0", "pbrt.md")
-    forget(copied)
-    assert copied.contents("b2") == made.contents("b2")
-    assert copied.run().code == OK
-    for name in ("documents", "chunks", "embeddings", "questions", "pairs", "claims", "claim_verdicts",
-                 "assessments", "refusals"):  # fmt: skip
-        before, after = (workspace.table(name, "b0") for workspace in (made, copied))
-        known = "document_id" if name == "documents" else STORED[name].key[0]
-        named = gone["document"] | gone["chunk"] | gone["question"] | gone["pair"]
-        about = [
-            column
-            for column in ("document_id", "chunk_id", "question_id", "pair_id")
-            if column in before.columns
-        ]
-        others = before.filter(~pl.any_horizontal(pl.col(about).is_in(list(named)).fill_null(value=False)))
-        lost = others.join(after, on=known, how="anti")
-        assert lost.is_empty(), (name, lost)
-    drafted = made.table("pairs", "b0").filter(~pl.col("pair_id").is_in(list(gone["pair"])))
-    answers = copied.table("pairs", "b0").select("pair_id", "answer", "passage_ids")
-    assert drafted.height > 0
-    assert drafted.select(answers.columns).join(answers, on=answers.columns, how="anti").is_empty()
-
-
-def test_drafts_that_were_shown_other_documents_alone_are_kept_and_not_paid_again(copied: Workspace) -> None:
-    gone = ids_of(copied, "b0", "pbrt.md")
-    before = copied.table("pairs", "b0")
-    forget(copied)
-    assert copied.table("pairs", "b0").equals(before.filter(~pl.col("pair_id").is_in(list(gone["pair"]))))
+    left = {row["why"] for row in read_decisions(Layout(copied.out).decisions("b0")).iter_rows(named=True)}
+    assert left == {"no"}
 
 
 def test_the_laws_hold_over_what_is_made_again(copied: Workspace) -> None:
@@ -220,15 +175,6 @@ def test_the_laws_hold_over_what_is_made_again(copied: Workspace) -> None:
     assert not {"pbrt.md", "copy of it.md"} & set(sources["path"])
 
 
-def test_a_batch_that_is_not_made_again_yet_is_named_by_status_and_releases(copied: Workspace) -> None:
-    ran = invoke("forget", FORGOTTEN, "--out", copied.out, "--yes")
-    assert f"qa-pipeline run {copied.corpus} --batch b1 --out {copied.out}" in ran.stdout
-    assert "b0: withdrawn since" in invoke("status", "--out", copied.out).stdout
-    released = json.loads(invoke("release", "--out", copied.out, "--json").stdout)
-    assert (list(released["batches"]), list(released["batches_left_out"])) == (["b2"], ["b0", "b1"])
-    assert "a document of it was forgotten" in released["batches_left_out"]["b0"]
-
-
 def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: Workspace) -> None:
     forget(copied)
     assert copied.run().code == OK
@@ -241,19 +187,11 @@ def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: W
     assert "pbrt.md" not in set(copied.table("documents", "b0")["path"])
 
 
-def without_times(workspace: Workspace) -> dict[str, str]:
-    """Hashes of all files but tombstones, which say since when."""
-    files = workspace.contents()
-    return {path: digest for path, digest in files.items() if not path.endswith("tombstone.json")}
-
-
 @pytest.mark.slow
-def test_forgetting_ends_the_same_wherever_it_was_killed(
+def test_a_killed_command_is_finished_by_running_it_again(
     copied: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     untouched = Path(shutil.copytree(copied.out, tmp_path / "untouched"))
-    forget(copied)
-    whole = without_times(copied)
     steps = 0
 
     def counted(work: Any) -> Any:
@@ -267,40 +205,35 @@ def test_forgetting_ends_the_same_wherever_it_was_killed(
         return step
 
     monkeypatch.setattr(forgetting, "write_bytes", counted(write_bytes))
-    monkeypatch.setattr(forgetting, "write_table", counted(write_table))
     monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
-    tried = 0
-    while True:
-        tried += 5
+    killed = 0
+    for tried in (1, 3, 10, 20, 30, 40, 50, 60):
         shutil.rmtree(copied.out)
         shutil.copytree(untouched, copied.out)
         steps = tried
-        killed = invoke("forget", FORGOTTEN, "--out", copied.out, "--yes").code != OK
-        steps = -1
-        if not killed:
+        if invoke("forget", FORGOTTEN, "--out", copied.out, "--yes").code == OK:
             break
-        assert forgotten_documents(Layout(copied.out))
+        steps, killed = -1, killed + 1
         forget(copied)
-        assert without_times(copied) == whole, tried
         assert holding(copied.out, SECRET) == []
-    assert tried > 40
+    assert killed > 4
 
 
 def test_without_yes_nothing_is_changed(copied: Workspace) -> None:
     before = copied.contents()
-    assert not forget(copied, FORGOTTEN, "--dry-run", "--yes")["done"]
-    ran = invoke("forget", FORGOTTEN, "--out", copied.out)
-    assert "Nothing is changed; add --yes to do it" in ran.stdout
+    assert invoke("forget", FORGOTTEN, "--out", copied.out).code == OK
     assert copied.contents() == before
 
 
 def test_a_document_is_named_by_path_id_or_hash_and_only_if_one_is_meant(copied: Workspace) -> None:
     row = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md").row(0, named=True)
     for name in ("pbrt.md", "b1/copy of it.md", row["document_id"], row["content_sha256"][:8]):
-        assert forget(copied, name, "--dry-run")["documents"] == ["b0/pbrt.md", "b1/copy of it.md"]
+        assert json.loads(invoke("forget", name, "--out", copied.out, "--json").stdout)["documents"] == [
+            "b0/pbrt.md",
+            "b1/copy of it.md",
+        ]
     ran = invoke("forget", "pbrtt.md", "--out", copied.out)
     assert ran.code == BAD_INPUT
-    assert "no document is called 'pbrtt.md'; did you mean" in ran.stderr
     assert "pbrt.md" in ran.stderr
     copied.write({"b1/pcrt.md": "# Another\n\nIt has the path of one of b0.\n"})
     copied.run("--batch", "b1")
@@ -311,16 +244,6 @@ def test_a_document_is_named_by_path_id_or_hash_and_only_if_one_is_meant(copied:
     )
 
 
-def test_releases_that_hold_it_and_files_that_are_still_there_are_named(copied: Workspace) -> None:
-    ran = invoke("forget", FORGOTTEN, "--out", copied.out)
-    assert f"qa-pipeline yank {copied.out}/releases/1 --reason" in ran.stdout
-    assert f"The file is still there: {copied.corpus}/b0/pbrt.md" in ran.stdout
-    (copied.corpus / "b0/pbrt.md").write_text("# Another text\n")
-    said = forget(copied)
-    assert said["still_in_corpus"] == [f"{copied.corpus}/b1/copy of it.md"]
-    assert list(said["releases"]) == ["1"]
-
-
 def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
     shutil.rmtree(copied.corpus / "b1")
     copied.run()
@@ -328,17 +251,6 @@ def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
     forget(copied)
     assert holding(copied.out, SECRET) == []
     assert [path.name for path in (copied.out / "withdrawn" / "b1").rglob("*.*")] == ["tombstone.json"]
-
-
-def test_an_earlier_version_that_only_a_release_has_is_forgotten_with_it(copied: Workspace) -> None:
-    old = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md")["content_sha256"].item()
-    copied.write({FORGOTTEN: guide("pbrt", ("boiler",))})
-    assert copied.run("--batch", "b0").code in (OK, FAILED)
-    said = forget(copied)
-    assert old in said["contents"]
-    assert len(said["contents"]) == 2
-    assert said["unlinked_decisions"]["b0"] >= 1
-    assert holding(copied.out, SECRET) == ["decisions/b0.jsonl"]
 
 
 def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:
@@ -363,29 +275,3 @@ def test_no_release_holds_a_forgotten_document_even_where_tables_still_do(copied
         *pl.read_parquet(release / "sources.parquet")["content_sha256"],
     }
     assert invoke("verify", release).code == OK
-
-
-def test_ratings_of_several_people_go_with_the_document_they_are_about(copied: Workspace) -> None:
-    layout = Layout(copied.out)
-    ids = {path: min(ids_of(copied, "b0", path)["pair"]) for path in DECIDED.values()}
-    documents = {path: min(ids_of(copied, "b0", path)["document"]) for path in DECIDED.values()}
-    rows = [
-        {"id": ids["pbrt.md"], "group": None, "why": None},
-        {"id": "of an earlier run", "group": documents["pbrt.md"], "why": None},
-        {"id": ids["pigments.md"], "group": documents["pigments.md"], "why": f"Compare: {SECRET}"},
-        {"id": ids["pigments.md"], "group": documents["pigments.md"], "why": "too short"},
-    ]
-    write_bytes(layout.ratings("b0"), "".join(f"{json.dumps(row)}\n" for row in rows).encode())
-    assert forget(copied)["rows"]["b0"]["ratings"] == 3
-    assert layout.ratings("b0").read_text() == f"{json.dumps(rows[3])}\n"
-    assert holding(copied.out, SECRET) == []
-
-
-def test_decisions_that_are_left_keep_their_order_and_later_ones_come_after_them(copied: Workspace) -> None:
-    forget(copied)
-    path = Layout(copied.out).decisions("b0")
-    left = read_decisions(path)
-    assert left["sequence"].to_list() == [2, 3]
-    for _ in range(2):  # another process may take the same file meanwhile
-        add_decisions(path, [left.row(0, named=True) | {"decision_id": "another"}])
-    assert read_decisions(path)["sequence"].to_list() == [2, 3, 4]

@@ -19,9 +19,9 @@ from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import work_tonight
 from qa_pipeline.defs.staleness import Work, examine_batches, steps_of
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import BatchOutcome

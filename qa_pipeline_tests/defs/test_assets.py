@@ -106,7 +106,6 @@ def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Pr
     failed = [found for found in failed if found not in unchecked]
     assert [(found.check_name, found.blocking) for found in failed] == [("pass_rate", True)]
     assert {(found.asset_key.path[-1], found.severity.value) for found in unchecked} == {
-        ("coverage", "WARN"),
         ("training_examples", "WARN"),
     }
     assert str(unchecked[0].description) == "Not checked: verdicts pass_rate blocks this batch."
@@ -301,7 +300,7 @@ def test_an_error_names_the_asset_at_which_it_arose(project: Project) -> None:
     assert len(evaluations) == len(GATES)  # or Dagster shows those that are missing as failed
     unchecked = [found for found in evaluations if NOT_CHECKED in found.metadata]
     assert {found.severity.value for found in unchecked} == {"WARN"}
-    assert {found.asset_key.path[-1] for found in unchecked} >= {"pairs", "verdicts", "training_examples"}
+    assert {found.asset_key.path[-1] for found in unchecked} >= {"verdicts", "training_examples"}
 
 
 def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(finished: Project) -> None:

@@ -26,11 +26,11 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes

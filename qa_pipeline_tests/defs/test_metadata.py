@@ -21,8 +21,8 @@ from qa_pipeline.defs.metadata import (
     twins_metadata,
     verdict_preview,
 )
-from qa_pipeline.people.review.queue import document_address
 from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.review.queue import document_address
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import CLAIMS, PAIRS, STORED, TWINS, VERDICTS
 from qa_pipeline_tests.curation.rows import verdict, verdicts

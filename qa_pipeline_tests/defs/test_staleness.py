@@ -15,8 +15,8 @@ from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.withdrawals import note_gate, withdrawn_batches
 from qa_pipeline.defs import checks, staleness
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 from qa_pipeline.pipeline import versions
+from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import files
 from qa_pipeline.storage.files import write_bytes

@@ -1,17 +1,13 @@
-"""Responses and errors in the wire form of generateContent, Google's errors, and batch jobs."""
+"""Responses and errors in the wire form of generateContent, and Google's errors."""
 
-import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from qa_pipeline.llm.base import FAKE
 from qa_pipeline.records import ReplyModel
 from qa_pipeline_tests.fake_server.chat import ChatAbilities
-from qa_pipeline_tests.fake_server.plan import BatchEnd
 from qa_pipeline_tests.fake_server.replies import gemini_complaint
 from qa_pipeline_tests.fake_server.responses import (
     THOUGHT_TOKENS,
@@ -85,7 +81,7 @@ def models(names: Sequence[str], name: str | None) -> ServerResponse:
 
 
 def _model(name: str) -> dict[str, Any]:
-    able = ["generateContent", "countTokens", "batchGenerateContent"]
+    able = ["generateContent", "countTokens"]
     return {"name": f"models/{name}", "displayName": f"Fake {name}", "supportedGenerationMethods": able}
 
 
@@ -210,121 +206,3 @@ def _camel_cased_schema(node: Any) -> Any:
 def _camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
-
-
-Answer = Callable[[str, Any], ServerResponse]
-"""(model, body of generateContent) -> the reply it would get on its own."""
-
-_ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
-_BATCHES_TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
-_CODES = {400: 3, 404: 5, 429: 8, 500: 13, 503: 14}
-"""google.rpc.Code of an HTTP status; 2 (UNKNOWN) for any other."""
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
-
-
-@dataclass
-class Job:
-    """One batch job; `state` is without the prefix BATCH_STATE_."""
-
-    name: str
-    model: str
-    display_name: str
-    requests: list[dict[str, Any]]
-    state: str = "PENDING"
-    polls: int = 0
-    created: str = field(default_factory=_now)
-    updated: str = field(default_factory=_now)
-    responses: list[dict[str, Any]] | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Return whether nothing changes any more."""
-        return self.state in _ENDED
-
-    def moves(self, state: str) -> None:
-        """Enter a state."""
-        self.state, self.updated = state, _now()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the job as an operation of Google's."""
-        metadata: dict[str, Any] = {
-            "@type": _BATCHES_TYPE,
-            "name": self.name,
-            "model": f"models/{self.model}",
-            "displayName": self.display_name,
-            "createTime": self.created,
-            "updateTime": self.updated,
-            "state": f"BATCH_STATE_{self.state}",
-        }
-        whole: dict[str, Any] = {"name": self.name, "metadata": metadata, "done": self.ended}
-        if self.ended:
-            metadata["endTime"] = self.updated
-        if self.responses is not None:
-            metadata["output"] = {"inlinedResponses": {"inlinedResponses": self.responses}}
-            whole["response"] = metadata["output"]
-        if self.state == "FAILED":
-            whole["error"] = {"code": 13, "message": "The batch failed."}
-        return whole
-
-
-class BatchJobs:
-    """All jobs of a server.
-
-    Args:
-        answer: replies to one request of a job.
-        polls: how often a job is found unfinished.
-        ends: how jobs end.
-    """
-
-    def __init__(self, answer: Answer, polls: int, ends: BatchEnd) -> None:
-        self._answer = answer
-        self._polls = polls
-        self._ends = ends
-        self._jobs: dict[str, Job] = {}
-        self._numbers = itertools.count(1)
-
-    def create(self, model: str, body: dict[str, Any]) -> ServerResponse:
-        """Submit a job."""
-        batch = body["batch"]
-        requests = batch["inputConfig"]["requests"]["requests"]
-        name = f"batches/{next(self._numbers):012d}"
-        self._jobs[name] = job = Job(name, model, batch.get("displayName", ""), requests)
-        return json_response(job.as_dict())
-
-    def act(self, name: str, action: str | None) -> ServerResponse:
-        """Get or cancel a job, or list all, newest first, for an empty name."""
-        if not name:
-            return json_response({"operations": [job.as_dict() for job in reversed(self._jobs.values())]})
-        job = self._jobs.get(name)
-        if job is None:
-            return fails(404, "Requested entity was not found.")
-        if action == "cancel":
-            if job.ended:
-                return fails(400, "The batch has ended.", name="FAILED_PRECONDITION")
-            job.moves("CANCELLED")
-            return json_response({})
-        self._look(job)
-        return json_response(job.as_dict())
-
-    def _look(self, job: Job) -> None:
-        if job.ended:
-            return
-        job.polls += 1
-        if job.polls <= self._polls:
-            job.moves("RUNNING")
-            return
-        if self._ends == "succeeded":
-            job.responses = [self._response(job.model, item) for item in job.requests]
-        job.moves(self._ends.upper())
-
-    def _response(self, model: str, item: dict[str, Any]) -> dict[str, Any]:
-        kept = {"metadata": item["metadata"]} if "metadata" in item else {}
-        response = self._answer(model, item["request"])
-        body = json.loads(response.body or b"{}")
-        if response.status == 200:
-            return {**kept, "response": body}
-        error = {"code": _CODES.get(response.status, 2), "message": body["error"]["message"]}
-        return {**kept, "error": error}

@@ -1,4 +1,4 @@
-"""How the loopback server behaves: speed, faults, quota, models, and the end of batch jobs.
+"""How the loopback server behaves: speed, faults, quota and models.
 
 The same seed, request and number of arrival always draw the same fault.
 """
@@ -18,7 +18,6 @@ from qa_pipeline_tests.fake_server.chat import ChatAbilities
 
 Fault = Literal["rate_limit", "server_error", "unavailable", "reset", "drip", "wrong_json", "cut_json"]
 """429, 500 and 503; a connection reset; a slow body; JSON that can be repaired; JSON that ends too early."""
-BatchEnd = Literal["succeeded", "failed", "expired"]
 INPUT_LIMIT = 1_048_576
 _CONFIG = ConfigDict(extra="forbid")
 _ABLE = ChatAbilities()
@@ -38,8 +37,6 @@ class ServerPlan:
         models: names of the models there are, with the tokens each reads; None knows every name.
         input_limit: tokens that a model reads where `models` does not say.
         chat: what the chat completions lack.
-        batch_polls: how often a batch job is found unfinished.
-        batch_ends: how batch jobs end.
     """
 
     __pydantic_config__ = _CONFIG
@@ -52,8 +49,6 @@ class ServerPlan:
     models: Mapping[str, int] | None = None
     input_limit: int = INPUT_LIMIT
     chat: ChatAbilities = _ABLE
-    batch_polls: int = 1
-    batch_ends: BatchEnd = "succeeded"
 
     def __post_init__(self) -> None:
         """Refuse shares that are none.

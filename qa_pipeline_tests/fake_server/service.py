@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 _CALL = re.compile(
     r"/v1[a-z0-9]*/(projects/[^/]+/locations/[^/]+/)?(?:publishers/google/)?models/([^/:]+):(\w+)"
 )
-_BATCH = re.compile(r"/v1[a-z0-9]*/(?:batches|(batches/[^/:]+)(?::(cancel))?)")
+
 _MODELS = re.compile(r"/v1[a-z0-9]*/models(?:/([^:]+))?")
 _CHAT = "/v1/chat/completions"
 _STREAM = "streamGenerateContent"
@@ -93,7 +93,6 @@ class Stats:
         answered: those that were sent a reply, usable or not.
         answered_again: those of them whose very same request had been sent one before.
         invalid: requests with a wrong key, path, model or body.
-        batched: requests inside batch jobs.
         in_flight: requests that wait for their reply now.
         most_in_flight: the most that ever waited at once.
         prompt_tokens: of answered requests.
@@ -107,7 +106,6 @@ class Stats:
     answered: int = 0
     answered_again: int = 0
     invalid: int = 0
-    batched: int = 0
     in_flight: int = 0
     most_in_flight: int = 0
     prompt_tokens: int = 0
@@ -155,7 +153,6 @@ class Service:
         self._script = script
         self._revoked = False
         self._quota = Quota(plan.requests_per_minute, plan.burst) if plan.requests_per_minute else None
-        self._batches = gemini.BatchJobs(self._batched, plan.batch_polls, plan.batch_ends)
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> ServerResponse:
         """Return the response to a request; count it, and remember a well-formed one with the key."""
@@ -172,12 +169,10 @@ class Service:
     def _routed(
         self, dialect: Dialect, method: str, path: str, headers: Mapping[str, str], content: bytes
     ) -> ServerResponse:
-        call, batch = _CALL.fullmatch(path), _BATCH.fullmatch(path)
+        call = _CALL.fullmatch(path)
         key = headers.get("x-goog-api-key") or headers.get("Authorization", "").removeprefix("Bearer ")
         if self._key is not None and (self._revoked or key != self._key):
             return gemini.rejects_token() if call and call[1] else dialect.rejects_key()
-        if batch:
-            return self._batches.act(batch[1] or "", batch[2])
         if method == "GET" and (listed := _MODELS.fullmatch(path)):
             return self._models(dialect, listed[1])
         if method != "POST" or not (call or path == _CHAT):
@@ -189,10 +184,6 @@ class Service:
         if action == "countTokens":
             with _shape_checked():
                 return json_response({"totalTokens": Asked(model, gemini.camel_cased(body)).tokens})
-        if action == "batchGenerateContent":
-            if _has_requests(body):
-                return self._batches.create(model, body)
-            return dialect.fails(400, "* BatchGenerateContentRequest.batch.input_config: not specified")
         if action not in ("generateContent", _STREAM):
             return dialect.fails(404, "no such method")
         asked = Asked(model, gemini.camel_cased(body)) if call else Asked(model, body, "chat")
@@ -237,17 +228,6 @@ class Service:
         latency = 0.0 if response.status == 429 else self.plan.latency
         return replace(response, delay_seconds=response.delay_seconds + latency)
 
-    def _batched(self, model: str, body: Any) -> ServerResponse:
-        """Return the response to a request of a batch job: no quota, and no faults of the connection."""
-        self.stats.batched += 1
-        mark = blake2b(json.dumps(body, sort_keys=True).encode(), digest_size=16).digest()
-        asked = Asked(model, gemini.camel_cased(body))
-        refused = self._refused(gemini, asked)
-        if refused:
-            return refused
-        response = self._respond(gemini, asked, mark, self.stats.arrives(mark))
-        return _sensible(gemini, asked) if response.body is None or response.cut else response
-
 
 class _MalformedError(Exception):
     """A body of another shape than the protocol's."""
@@ -276,12 +256,6 @@ def _streamed(dialect: Dialect, asked: Asked, response: ServerResponse) -> Serve
         return response
     events = dialect.streamed(asked, response)
     return replace(response, body=events.body, headers=events.headers)
-
-
-def _has_requests(body: dict[str, Any]) -> bool:
-    with _shape_checked():
-        requests = body["batch"]["inputConfig"]["requests"]["requests"]
-        return bool(requests) and all(isinstance(request["request"], dict) for request in requests)
 
 
 def _sensible(dialect: Dialect, asked: Asked) -> ServerResponse:

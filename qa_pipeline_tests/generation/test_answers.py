@@ -133,7 +133,8 @@ def test_a_refusal_rests_on_all_that_was_retrieved() -> None:
     def refuse(request: Request[ReplyModel]) -> ReplyModel:
         if request.role == "questions":
             return ask_about_text(request)
-        return AnswerReply(coverage="none", answer="Not known.", used_chunks=[], citations=[])
+        refused = "This information is not available in the knowledge base."
+        return AnswerReply(coverage="none", answer=refused, used_chunks=[], citations=[])
 
     def refusals(frame: pl.DataFrame, previous: pl.DataFrame | None) -> tuple[pl.DataFrame, int]:
         model, settings = ScriptedModel(refuse), GenerationSettings()
@@ -147,6 +148,25 @@ def test_a_refusal_rests_on_all_that_was_retrieved() -> None:
     again, asked = refusals(chunks("a", "c"), first)
     assert asked == 2
     assert again["pair_id"][0] == first["pair_id"][0]  # drafted again, and equal
+
+
+@pytest.mark.parametrize(
+    ("answer", "coverage"),
+    [
+        ("Napoleon painted Jupiter purple in 1832.", "partial"),
+        ("Napoleon målade Jupiter lila år 1832.", "partial"),
+        ("Napoleon malte Jupiter 1832 lila an.", "partial"),
+        ("The passages do not say who painted Jupiter.", "none"),
+        ("This information is not available in the knowledge base. Napoleon painted it.", "partial"),
+    ],
+)
+def test_only_a_text_that_refuses_is_a_refusal_whatever_coverage_the_reply_names(
+    answer: str, coverage: str
+) -> None:
+    reply = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
+    frame, model = chunks("a"), ScriptedModel([reply])
+    pairs = draft_answers(questions_of(frame), frame, model, GenerationSettings(), LLMSettings())
+    assert pairs["coverage"].to_list() == [coverage]
 
 
 def test_citations_of_a_pair_that_stays_name_the_document_of_now() -> None:

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guidance import Example, Guidance, Persona
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.records import (
     DraftQuestion,
     DraftQuestionWithFields,

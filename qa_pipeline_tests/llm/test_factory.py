@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import LanguageModel, Reply
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
@@ -17,7 +18,9 @@ KEY = {"GEMINI_API_KEY": LOOPBACK_KEY}
 
 
 def built(settings: LLMSettings, folder: Path, environ: dict[str, str]) -> LanguageModel | None:
-    models = Models(settings, place=folder / "replies.db", environ=environ, run="run")
+    models = Models(
+        settings, place=folder / "replies.db", environ=environ, run="run", extractive=ExtractiveModel()
+    )
     return models.of(settings.generator)
 
 

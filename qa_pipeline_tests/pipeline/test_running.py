@@ -1,6 +1,5 @@
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +7,12 @@ import polars as pl
 import pytest
 
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
-from qa_pipeline.errors import BudgetExhaustedError, InputError, PermanentModelError, RepliesPendingError
+from qa_pipeline.errors import BudgetExhaustedError, InputError, PermanentModelError
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.pipeline import running
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import (
     BatchOutcome,
@@ -22,7 +20,6 @@ from qa_pipeline.pipeline.running import (
     run_batches,
     validate_pairs,
 )
-from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings, load_settings
@@ -355,26 +352,3 @@ def test_a_batch_too_small_to_show_its_pass_rate_passes_together_with_those_befo
     assert [outcome.outcome for outcome in outcomes] == ["succeeded", "succeeded"]
     warned = [any("pass_rate" in gate for gate in outcome.failed_gates) for outcome in outcomes]
     assert warned == [True, False]
-
-
-def test_stages_that_rest_on_no_awaited_reply_run_so_that_all_requests_go_out_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def waits(name: str, requests: int) -> Stage:
-        def stage_run(run: StageRun) -> None:
-            raise RepliesPendingError(f"{name} waits", jobs=("job", name), requests=requests)
-
-        return replace(STAGES[name], run=stage_run)
-
-    waiting = [waits("assessments", 3), waits("judge_canaries", 2)]
-    monkeypatch.setattr(running, "STAGES", {**STAGES, **{stage.name: stage for stage in waiting}})
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    resources = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
-    with pytest.raises(RepliesPendingError) as pending:
-        running.run_batch(resources, "boilers")
-    error = pending.value
-    assert (str(error), error.requests) == ("assessments waits; judge_canaries waits", 5)
-    assert error.jobs == ("job", "assessments", "judge_canaries")
-    kept_tables = {name for name in STORED if resources.layout.table(name, "boilers").is_file()}
-    assert {"canaries", "round_trips", "claim_verdicts", "llm_calls"} <= kept_tables
-    assert not {"assessments", "judge_canaries", "verdicts", "training_examples"} & kept_tables

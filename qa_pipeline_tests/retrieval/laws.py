@@ -1,7 +1,4 @@
-"""What must hold for every document and its chunks, whatever the settings; each law lists what breaks it.
-
-Used by the tests on generated documents, and by `benchmarks/check_offsets.py` on real ones.
-"""
+"""What must hold for every document and its chunks, whatever the settings; each law lists what breaks it."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence

@@ -72,7 +72,6 @@ def test_a_profile_does_not_give_its_revision_to_another_model() -> None:
 def test_keys_and_passwords_are_masked() -> None:
     chosen = {
         "documents": {"masking": {"key": "correct horse battery staple"}},
-        "release": {"signing_password": "hunter2"},
         "llm": {"base_url": "http://gateway:hunter2@127.0.0.1:8000/v1"},
     }
     rows = settings_in_force(chosen)

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from qa_pipeline_tests.system.servers import Servers
 
-BLOCKING = ("conservation", "fabricated_citations", "pass_rate", "proof", "schema", "unique_ids")
+BLOCKING = ("conservation", "fabricated_citations", "pass_rate", "proof")
 JOBS = "locations/qa_pipeline/jobs"
 
 

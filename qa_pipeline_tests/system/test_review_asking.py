@@ -15,7 +15,7 @@ from qa_pipeline_tests.fake_server import chat
 from qa_pipeline_tests.fake_server.replies import sensible_text
 from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
-from qa_pipeline_tests.people.review.tables import write_pair
+from qa_pipeline_tests.review.tables import write_pair
 from qa_pipeline_tests.support.review_server import review_server
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.browser import NARROW, WIDE, person, serious_problems

@@ -10,7 +10,7 @@ from jinja2 import Environment, UndefinedError
 from jinja2.exceptions import SecurityError
 from markdown_it import MarkdownIt
 
-from qa_pipeline.people.review import languages
+from qa_pipeline.review import languages
 from qa_pipeline.text.rendering import (
     HTML,
     MARKDOWN,

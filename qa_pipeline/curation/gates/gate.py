@@ -72,7 +72,6 @@ class GateSpec:
         blocking: whether a batch that fails it is not published.
         earlier: the figure of `EarlierFigures` that the function takes as `earlier`.
         asks_for: its description; else the first line of the function's docstring.
-        tables: what it reads, where its parameters do not name them.
     """
 
     asset: str
@@ -81,7 +80,6 @@ class GateSpec:
     blocking: bool = True
     earlier: Literal["yields", "canaries", "pairs"] | None = None
     asks_for: str = ""
-    tables: tuple[str, ...] = ()
 
     @cached_property
     def _parameters(self) -> tuple[str, ...]:
@@ -95,7 +93,7 @@ class GateSpec:
     @property
     def reads(self) -> tuple[str, ...]:
         """Return the tables it looks at."""
-        return self.tables or tuple(name for name in self._parameters if name in STORED)
+        return tuple(name for name in self._parameters if name in STORED)
 
     def check(
         self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: EarlierFigures

@@ -24,8 +24,6 @@ from qa_pipeline.curation.gates.canaries import (
 from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.statistics import wilson_bounds
-from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import STORED, TABLES
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
 
 
@@ -77,24 +75,6 @@ def batch_gates(
     `frames` has all tables of the batch by name, the record of calls left out.
     """
     return [gate.check(frames, settings, earlier) for gate in GATES if gate.asset in frames]
-
-
-def schema_gate(table: Table, **frames: pl.DataFrame) -> Gate:
-    """Verify that the frame has the columns, types and keys of its table, and nulls only where allowed."""
-    frame = frames[table.name]
-    problems = table.problems(frame)
-    return law(f"{table.name}_schema", frame.height, {"problems": len(problems)}, "; ".join(problems))
-
-
-def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
-    """Verify that no table of the batch names a row twice."""
-    repeated = {
-        name: frame.height - frame.n_unique(subset=list(TABLES[name].key))
-        for name, frame in frames.items()
-        if name in TABLES and frame.height and set(TABLES[name].key) <= set(frame.columns)
-    }
-    detail = ", ".join(f"{name}: {count} ids repeat" for name, count in repeated.items() if count)
-    return law("unique_ids", sum(frame.height for frame in frames.values()), repeated, detail)
 
 
 def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
@@ -339,24 +319,10 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
     ).row(0, named=True)
 
 
-_SCHEMA = (
-    "The stored file has the columns, types and unique keys of its table, and no null where none may be."
-)
-
 GATES: tuple[GateSpec, ...] = (
-    *(
-        GateSpec(name, "schema", partial(schema_gate, table), asks_for=_SCHEMA, tables=(name,))
-        for name, table in STORED.items()
-    ),
     GateSpec("documents", "documents_read", documents_gate),
     GateSpec("questions", "generation", generation_gate),
     GateSpec("questions", "failed_questions_share", questions_gate, blocking=False),
-    GateSpec(
-        "verdicts",
-        "unique_ids",
-        unique_ids_gate,
-        tables=tuple(name for name in TABLES if name != "training_examples"),
-    ),
     GateSpec("verdicts", "conservation", conservation_gate),
     GateSpec("verdicts", "proof", proof_gate),
     GateSpec("verdicts", "fabricated_citations", citations_gate),

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Usage
-from qa_pipeline.settings.llm import HOSTED, BudgetSettings, LLMSettings, ModelSettings
+from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 100_000_000
 """Tokens of a call beyond which its server is not believed: no model reads or writes a hundredth of it."""
-BATCH_FACTOR = Decimal("0.5")
-"""What a request of a batch job costs of the price of a call; the same at every provider that has them."""
 _PROVIDERS = {"gemini": "google", "openai": "openai"}
 _OWN_HOSTS = {
     "gemini": ("generativelanguage.googleapis.com", "aiplatform.googleapis.com"),
@@ -43,21 +41,19 @@ class Price:
 
     terms: "ModelInfo | ModelPrice"
 
-    def cost(self, usage: Usage, day: date, *, batched: bool = False) -> Decimal | None:
+    def cost(self, usage: Usage, day: date) -> Decimal | None:
         """Return the cost of a call with these tokens; None where the provider does not report them."""
         usage_believed = believed(usage)
         if usage_believed.input_tokens is None or usage_believed.output_tokens is None:
             return None
         cached = min(usage_believed.cached_tokens or 0, usage_believed.input_tokens)
-        return self._cost(
-            usage_believed.input_tokens, cached, usage_believed.output_tokens, day, batched=batched
-        )
+        return self._cost(usage_believed.input_tokens, cached, usage_believed.output_tokens, day)
 
-    def most(self, tokens_in: int, most_tokens_out: int, day: date, *, batched: bool = False) -> Decimal:
+    def most(self, tokens_in: int, most_tokens_out: int, day: date) -> Decimal:
         """Return the highest cost of a call: nothing is cached and the reply has full length."""
-        return self._cost(tokens_in, 0, most_tokens_out, day, batched=batched)
+        return self._cost(tokens_in, 0, most_tokens_out, day)
 
-    def _cost(self, read: int, cached: int, written: int, day: date, *, batched: bool) -> Decimal:
+    def _cost(self, read: int, cached: int, written: int, day: date) -> Decimal:
         from genai_prices import Usage as Counts
 
         prices = self._prices(day)
@@ -66,8 +62,7 @@ class Price:
         counts = [Counts(input_tokens=read, cache_read_tokens=cached, output_tokens=written)]
         if prices.cache_write_mtok is not None:
             counts.append(counts[0] + Counts(cache_write_tokens=read - cached))
-        cost = max(prices.calc_price(count)["total_price"] for count in counts)
-        return cost * BATCH_FACTOR if batched else cost
+        return max(prices.calc_price(count)["total_price"] for count in counts)
 
     def _prices(self, day: date) -> "ModelPrice":
         from genai_prices.types import ModelPrice
@@ -172,14 +167,9 @@ def check_cost_caps(settings: LLMSettings, prices: PriceTable) -> None:
                 f"llm.budget.prices names a price of {model.model}, and no cap on a run is set: set "
                 "llm.budget.max_cost, max_tokens or max_calls"
             )
-    for model in settings.models if caps_cost(settings.budget) else ():
+    for model in settings.models if settings.budget.max_cost is not None else ():
         if model.provider in HOSTED and price_of(model, prices) is None:
             raise SettingsError(unpriced_message(f"{model.provider}/{model.model}"))
-
-
-def caps_cost(budget: BudgetSettings) -> bool:
-    """Return whether any cap is in currency."""
-    return budget.max_cost is not None or budget.max_cost_a_day is not None
 
 
 def unpriced_message(model: str) -> str:

@@ -31,10 +31,8 @@ _UNSUPPORTED = frozenset({"$defs", "minLength", "maxLength", "pattern", "default
 _HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 
 
-def request_config(
-    request: Request[Any], settings: ModelSettings, *, in_job: bool = False
-) -> "GenerateContentConfig":
-    """Return everything of a request but its prompt, for a call or for a batch job."""
+def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
+    """Return everything of a request but its prompt."""
     from google.genai.types import (
         AutomaticFunctionCallingConfig,
         GenerateContentConfig,
@@ -64,9 +62,9 @@ def request_config(
         response_json_schema=response_schema(reply_model),
         thinking_config=thinking,
         safety_settings=safety,
-        automatic_function_calling=None if in_job else AutomaticFunctionCallingConfig(disable=True),
+        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         # on, a reply that was cut would be asked on for, unseen and at our cost
-        automatic_continuation=None if in_job else False,
+        automatic_continuation=False,
     )
 
 

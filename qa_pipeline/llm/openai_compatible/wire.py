@@ -181,14 +181,7 @@ def translate_status(
     if complaint.code in _UNPAID:
         return PermanentModelError(f"the account has no credit left ({summary}); see to its billing")
     wait = asked_wait(headers)
-    if status in (429, 503) and _CROWDED.search(complaint.message):
-        return TransientModelError(
-            f"the server takes fewer calls at a time ({summary})",
-            limited=True,
-            is_crowded=True,
-            wait_seconds=wait,
-        )
-    if status == 429:
+    if status == 429 or (status == 503 and _CROWDED.search(complaint.message)):
         return TransientModelError(f"the server limits the rate ({summary})", limited=True, wait_seconds=wait)
     if status in _PASSING_STATUSES:
         return TransientModelError(

@@ -1,72 +1,25 @@
-"""Looking after a store of replies: how much there is, what is old, and what must be erased.
+"""Erasing documents from a store of replies, and reading its journal of calls.
 
 Calls stay when replies go, since the money was spent; only the text of an erased document's prompts is
 taken from them. Every function raises ReplyStoreError when the store cannot be used.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
-from qa_pipeline.errors import InputError
-from qa_pipeline.llm.batch_jobs.book import erase_documents
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import (
     CALLS,
     DOCUMENT_NAMES,
     KEYS_A_STATEMENT,
-    METADATA,
     REPLIES,
     REPLY_DOCUMENTS,
     insert_missing,
 )
-from qa_pipeline.llm.store.store import REPLIED, call_of
+from qa_pipeline.llm.store.store import call_of
 from qa_pipeline.records import CallRecord
-
-_DAY = 86_400.0  # seconds
-AGES = (("a day", 1), ("a week", 7), ("30 days", 30), ("90 days", 90))
-"""Names and days of the ages by which replies are counted."""
-OLDER = "older"
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Replies of one model, role and age, usable ones or failures; bytes are those of their texts."""
-
-    asked_model: str
-    role: str
-    age: str
-    failed: bool
-    rows: int
-    text_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The content of a store, and its bytes on disk."""
-
-    shares: tuple[Share, ...]
-    calls: int
-    disk_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The replies to prune: all that fit every condition that is set.
-
-    Args:
-        older_than_seconds: stored longer ago.
-        model: asked of this model.
-        failures: only those that could not be used, so that they are asked again.
-    """
-
-    older_than_seconds: float | None = None
-    model: str | None = None
-    failures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,45 +28,6 @@ class Erased:
 
     replies: int
     prompts: int
-
-
-def size(database: Database) -> Size:
-    """Count what is stored, by model, role and age."""
-
-    def count(connection: sa.Connection) -> Size:
-        calls = connection.execute(sa.select(sa.func.count()).select_from(CALLS)).scalar_one()
-        return Size(_shares(connection, sa.true()), calls, _disk_bytes(connection, database))
-
-    return database.read(count)
-
-
-def prunable(database: Database, choice: Choice) -> tuple[Share, ...]:
-    """Return what `prune` would delete.
-
-    Raises:
-        InputError: nothing is chosen, which would be everything.
-    """
-    chosen = _chosen(choice)
-    return database.read(lambda connection: _shares(connection, chosen))
-
-
-def prune(database: Database, choice: Choice) -> int:
-    """Delete the chosen replies and give their room back; returns how many they were.
-
-    Raises:
-        InputError: nothing is chosen, which would be everything.
-    """
-    chosen = _chosen(choice)
-
-    def delete(connection: sa.Connection) -> int:
-        deleted = connection.execute(sa.delete(REPLIES).where(chosen)).rowcount
-        connection.execute(_DROP_UNUSED_DOCUMENTS)
-        return deleted
-
-    deleted = database.transact(delete)
-    if deleted:
-        _vacuum(database)
-    return deleted
 
 
 def erase(database: Database, documents: Sequence[str]) -> Erased:
@@ -129,26 +43,6 @@ def known_documents(database: Database, beginning: str) -> list[str]:
     seen = REPLY_DOCUMENTS.c.document_id
     chosen = sa.select(seen).distinct().where(seen.startswith(beginning, autoescape=True)).order_by(seen)
     return list(database.read(lambda connection: connection.scalars(chosen).all()))
-
-
-def _shares(connection: sa.Connection, chosen: sa.ColumnElement[bool]) -> tuple[Share, ...]:
-    now = time.time()
-    ages: list[Any] = [
-        (REPLIES.c.stored_at > now - days * _DAY, sa.literal_column(f"'{name}'")) for name, days in AGES
-    ]
-    age = sa.case(*ages, else_=sa.literal_column(f"'{OLDER}'"))
-    parts = [REPLIES.c.asked_model, REPLIES.c.role, age, REPLIES.c.outcome != REPLIED]
-    texts = (REPLIES.c.raw, REPLIES.c.value, REPLIES.c.detail)
-    if connection.dialect.name == "sqlite":  # octet_length came late
-        sizes = [sa.func.length(sa.cast(column, sa.LargeBinary)) for column in texts]
-    else:
-        sizes = [sa.func.octet_length(column) for column in texts]
-    taken = sum((sa.func.coalesce(column, 0) for column in sizes), sa.literal(0))
-    counted: sa.Select[Any] = sa.select(*parts, sa.func.count(), sa.func.sum(taken)).where(chosen)
-    rows = connection.execute(counted.group_by(*parts).order_by(*parts))
-    return tuple(
-        Share(model, role, old, bool(bad), count, int(size)) for model, role, old, bad, count, size in rows
-    )
 
 
 def _saw(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
@@ -180,31 +74,7 @@ def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
         is_named = DOCUMENT_NAMES.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
         connection.execute(sa.delete(DOCUMENT_NAMES).where(is_named))
     connection.execute(_DROP_UNUSED_DOCUMENTS)
-    return Erased(replies + erase_documents(connection, ids), prompts)
-
-
-def _chosen(choice: Choice) -> sa.ColumnElement[bool]:
-    conditions: list[sa.ColumnElement[bool]] = []
-    if choice.older_than_seconds is not None:
-        conditions.append(REPLIES.c.stored_at < time.time() - choice.older_than_seconds)
-    if choice.model is not None:
-        conditions.append(REPLIES.c.asked_model == choice.model)
-    if choice.failures:
-        conditions.append(REPLIES.c.outcome != REPLIED)
-    if not conditions:
-        raise InputError("say which replies to prune: --older-than, --model or --failures")
-    return sa.and_(*conditions)
-
-
-def _disk_bytes(connection: sa.Connection, database: Database) -> int:
-    if database.is_postgres:
-        sizes = (
-            connection.execute(sa.select(sa.func.pg_total_relation_size(name))).scalar_one()
-            for name in METADATA.tables
-        )
-        return sum(int(taken) for taken in sizes)
-    files = [Path(f"{database.url.database}{ending}") for ending in ("", "-wal")]
-    return sum(file.stat().st_size for file in files if file.exists())
+    return Erased(replies, prompts)
 
 
 def _vacuum(database: Database) -> None:

@@ -118,62 +118,6 @@ CALLS = sa.Table(
     sa.Column("prompt", AnyText, comment="only where the settings want it kept"),
 )
 
-SPENT = sa.Table(
-    "spent",
-    METADATA,
-    sa.Column("day", sa.String(10), primary_key=True, comment="UTC"),
-    sa.Column("calls", sa.Integer, nullable=False),
-    sa.Column("tokens", sa.BigInteger, nullable=False),
-    sa.Column("cost", sa.BigInteger, nullable=False, comment="billionths: whole, so that sums are exact"),
-)
-
-RESERVED = sa.Table(
-    "reserved",
-    METADATA,
-    sa.Column("reservation_id", sa.String(32), primary_key=True),
-    sa.Column("day", sa.String(10), nullable=False, index=True),
-    sa.Column("calls", sa.Integer, nullable=False),
-    sa.Column("tokens", sa.BigInteger, nullable=False),
-    sa.Column("cost", sa.BigInteger, nullable=False, comment="billionths: whole, so that sums are exact"),
-    sa.Column("expires_at", sa.Float, nullable=False),
-)
-
-PROVIDER_JOBS = sa.Table(
-    "provider_jobs",
-    METADATA,
-    sa.Column("job_key", sa.String(64), primary_key=True, comment="also its name at the provider"),
-    sa.Column("asked_model", sa.String(_LONGEST_NAME), nullable=False),
-    sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("batch", AnyText, nullable=False),
-    sa.Column("run", sa.String(100), nullable=False, comment="that submitted it"),
-    sa.Column("state", sa.String(20), nullable=False, comment="submitting, submitted, collected or failed"),
-    sa.Column("requests", sa.Integer, nullable=False),
-    sa.Column("provider_name", sa.String(200), comment="what the provider calls it; null while submitting"),
-    sa.Column("created_at", sa.Float, nullable=False, index=True),
-    sa.Column("ended_at", sa.Float),
-    sa.Column("detail", AnyText, comment="why it failed"),
-    sa.Column("reserved", sa.Text, comment="JSON of the room it holds under the caps of a day"),
-)
-
-PROVIDER_ITEMS = sa.Table(
-    "provider_items",
-    METADATA,
-    sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
-    sa.Column("sent_key", sa.String(64), primary_key=True, comment="of what is sent, which may ask again"),
-    sa.Column("request_key", sa.String(64), nullable=False, index=True),
-    sa.Column("job_key", sa.String(64), nullable=False, index=True),
-    sa.Column("position", sa.Integer, nullable=False, comment="in its job"),
-    sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("batch", AnyText, nullable=False, index=True),
-    sa.Column("documents", sa.Text, nullable=False, comment="JSON list of ids"),
-    sa.Column("reply_model", sa.String(100), nullable=False),
-    sa.Column("state", sa.String(20), nullable=False, comment="open, answered, free or refused"),
-    sa.Column("attempts", sa.Integer, nullable=False),
-    sa.Column("failure", AnyText, comment="why the last attempt brought no reply"),
-    sa.Column("answer", sa.Text, comment="JSON of a reply that only a run can read"),
-    sa.Column("prompt", AnyText, comment="only where the settings want it kept"),
-)
-
 VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))
 
 

@@ -29,20 +29,6 @@ class Conventions:
 
 
 @dataclass(frozen=True, slots=True)
-class Courtesies:
-    """The words of courtesies: `speakers` for writer and reader, `polite` ones that state nothing.
-
-    A sentence whose content words are all polite, and that names writer or reader, is no claim. `hedges` are
-    whole sentences that commit to nothing; one that says more, like "It may be that the valve opens", is a
-    claim of what it says.
-    """
-
-    speakers: Set[str]
-    polite: Set[str]
-    hedges: Set[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Pronouns:
     """The pronouns; `leaning` are first words of a sentence that may refer to an earlier one.
 
@@ -277,7 +263,6 @@ class Lexicon:
     strong: Set[str]
     weak: Set[str]
     conditions: tuple[str, ...]
-    greetings: Set[str]
     determiners: Set[str]
     fillers: Set[str]
     also: Set[str]
@@ -346,7 +331,7 @@ class Lexicon:
     boilerplate: tuple[str, ...]
     deictic: Set[str]
     conventions: Conventions
-    courtesies: Courtesies
+    speakers: Set[str]
     pronouns: Pronouns
     context: Contexts
     wording: Phrases

@@ -7,7 +7,6 @@ from qa_pipeline.text.lexicon.base import (
     WITHIN,
     Contexts,
     Conventions,
-    Courtesies,
     Labels,
     LargeNumbers,
     Layout,
@@ -244,8 +243,6 @@ ENGLISH = Lexicon(
     strong=words("must shall mandatory obligatory"),
     weak=words("may might can could should optionally possibly"),
     conditions=phrases("if, unless, except, provided that, when, until, only, assuming, whenever"),
-    greetings=words("""
-        hi hello hey thanks thank welcome sure certainly regards sincerely cheers dear goodbye bye sorry"""),
     determiners=words("a an the"),
     also=words("also even"),
     fillers=words("""
@@ -347,15 +344,7 @@ ENGLISH = Lexicon(
             what why how where who which please note see use do does is are was were it's that's don't let"""),
         months=words("january february march april may june july august september october november december"),
     ),
-    courtesies=Courtesies(
-        speakers=words("i i'm i'd i'll we me us you your please feel"),
-        polite=words("""
-            hope hopes help helps helped helpful know let note further question questions ask asking feel free
-            need information assistance assist glad happy clarify clarifies clarification sure certain unsure
-            aware remember follow following understand think believe tell answer anything something like more
-            please thank thanks sorry hesitate contact reach best knowledge"""),
-        hedges=frozenset(phrases("it depends, that depends, maybe, perhaps, possibly, hard to say, it is hard to say")),
-    ),
+    speakers=words("i i'm i'd i'll we me us you your please feel"),
     pronouns=Pronouns(
         leaning=words("it they this these those it's he she its their his her"),
         singular=words("it he she"),

@@ -10,7 +10,6 @@ from qa_pipeline.text.lexicon.base import (
     WITHIN,
     Contexts,
     Conventions,
-    Courtesies,
     Labels,
     LargeNumbers,
     Layout,
@@ -201,8 +200,6 @@ GERMAN = Lexicon(
     strong=words("muss müssen verpflichtet verpflichtend obligatorisch"),
     weak=words("kann können könnte könnten darf dürfen sollte sollten möglicherweise optional"),
     conditions=phrases("wenn, falls, sofern, außer, vorausgesetzt, solange, sobald, nur"),
-    greetings=words("""
-        hallo hi danke willkommen grüße gruß gerne natürlich selbstverständlich guten entschuldigung"""),
     determiners=words("ein eine einer eines einem einen der die das den dem des"),
     also=words("auch selbst"),
     fillers=words("jedoch daher also auch zudem außerdem somit folglich ferner dennoch allerdings damit"),
@@ -311,16 +308,7 @@ GERMAN = Lexicon(
             seine seinen sein im ein eine einen einem einer"""),
         capital_opens=False,
     ),
-    courtesies=Courtesies(
-        speakers=words("ich wir mir mich uns sie ihnen ihr dir dich bitte gerne"),
-        polite=words("""
-            hoffe hoffen hilft helfen hilfe weiß wissen frage fragen weitere weiteren gerne gern beachten
-            antwort antworten sicher glaube verstehe brauchen benötigen mehr informationen zögern kontaktieren
-            melden bitte danke leider etwas stehe stehen verfügung lassen lass"""),
-        hedges=frozenset(phrases("""
-            das kommt darauf an, es kommt darauf an, vielleicht, möglicherweise, schwer zu sagen, das ist
-            schwer zu sagen""")),
-    ),
+    speakers=words("ich wir mir mich uns sie ihnen ihr dir dich bitte gerne"),
     pronouns=Pronouns(
         leaning=words("er sie es dies diese dieser dieses"),
         singular=words("er sie es dieser"),

@@ -6,7 +6,6 @@ from qa_pipeline.text.lexicon.base import (
     WITHIN,
     Contexts,
     Conventions,
-    Courtesies,
     Labels,
     LargeNumbers,
     Layout,
@@ -207,7 +206,6 @@ SWEDISH = Lexicon(
     conditions=phrases("""
         om du, om man, om det, om den, om de, om ni, om vi, om jag, om en, om ett, om inte, om någon, såvida,
         förutsatt, utom, förutom, när, ifall, tills, bara, endast"""),
-    greetings=words("hej hejsan tack välkommen hälsningar absolut självklart javisst ursäkta förlåt"),
     determiners=words("en ett den det de"),
     also=words("även också"),
     fillers=words("dock därför alltså också även dessutom således vidare emellertid därmed följaktligen"),
@@ -301,14 +299,7 @@ SWEDISH = Lexicon(
         months=words("januari februari mars april maj juni juli augusti september oktober november december"),
         ordinal_leads=words("den till från"),
     ),
-    courtesies=Courtesies(
-        speakers=words("jag vi mig oss du dig ni er gärna vänligen tveka"),
-        polite=words("""
-            hoppas hjälper hjälpa hjälp vet veta säg säga fråga frågor frågan ytterligare fler gärna svara
-            svar svaret säker säkert tror förstår behöver mer information tveka kontakta hör höra notera
-            observera vänligen tack tyvärr någonting något känn fri berätta"""),
-        hedges=frozenset(phrases("det beror på, kanske, möjligen, eventuellt, svårt att säga, det är svårt att säga")),
-    ),
+    speakers=words("jag vi mig oss du dig ni er gärna vänligen tveka"),
     pronouns=Pronouns(
         leaning=words("den det de denna detta dessa han hon hen dess deras hans hennes"),
         singular=words("den det denna"),

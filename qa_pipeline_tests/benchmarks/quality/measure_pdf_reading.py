@@ -1,11 +1,8 @@
 """Text of PDFs of many makers against two other readers: pdftotext of poppler-utils, and pdfminer.six.
 
     python -m qa_pipeline_tests.benchmarks.quality.measure_pdf_reading --pdfs FOLDER --out FILE
-    python -m qa_pipeline_tests.benchmarks.quality.measure_pdf_reading --before FILE --after FILE
 
-The first reads all PDFs of a folder, writes a row for each to FILE and prints the summary as one JSON line.
-The second sets two such files side by side: the summaries of the documents that both have, and those that
-lost most.
+Reads all PDFs of a folder, writes a row for each to FILE and prints the summary as one JSON line.
 
 A reference is the text of another reader; `agreed` are the words that both others find, so that what one of
 them invents counts against nobody. Of each:
@@ -22,10 +19,8 @@ them invents counts against nobody. Of each:
 reader counts as left out, by reason. `seconds_a_page` is processor time. `pdftotext_in_pdfminer` is a scale:
 the text of the one reader against that of the other.
 
-Figures are [value, low, high], over all words and as means over files (`by_file`), with 95 % intervals by
-groups (`statistics.mean_bounds`). A group is the files of one maker: the producer that they name, without its
-version. `worst` are the ten files with the lowest recall of agreed words, `worst_unaccounted` those with the
-lowest recall with what is left out.
+Figures are shares over all words and means over files (`by_file`). `worst` are the ten files with the lowest
+recall of agreed words, `worst_unaccounted` those with the lowest recall with what is left out.
 """
 
 import json
@@ -33,7 +28,7 @@ import re
 import resource
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -56,7 +51,6 @@ from qa_pipeline_tests.benchmarks.quality.measure_pdf import (
     written,
 )
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.benchmarks.support.grouped_shares import share_by_group
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 
 Row = dict[str, Any]
@@ -76,21 +70,14 @@ _SHARES = {
 
 
 def main() -> None:
-    """Measure a folder, or compare two files of rows."""
+    """Measure a folder."""
     parser = parser_of(__doc__)
-    parser.add_argument("--pdfs", type=Path, help="folder of PDFs")
-    parser.add_argument("--out", type=Path, help="file for the rows")
-    parser.add_argument("--before", type=Path, help="rows of an earlier reader")
-    parser.add_argument("--after", type=Path, help="rows of a later reader")
+    parser.add_argument("--pdfs", type=Path, required=True, help="folder of PDFs")
+    parser.add_argument("--out", type=Path, required=True, help="file for the rows")
     arguments = parser.parse_args()
-    if arguments.before and arguments.after:
-        print_json(compare(*(json.loads(path.read_text()) for path in (arguments.before, arguments.after))))
-    elif arguments.pdfs and arguments.out:
-        rows = [measure(path) for path in sorted(arguments.pdfs.rglob("*.pdf"))]
-        arguments.out.write_text(json.dumps(rows, ensure_ascii=False, indent=1))
-        print_json(summarize(rows))
-    else:
-        parser.error("name --pdfs and --out, or --before and --after")
+    rows = [measure(path) for path in sorted(arguments.pdfs.rglob("*.pdf"))]
+    arguments.out.write_text(json.dumps(rows, ensure_ascii=False, indent=1))
+    print_json(summarize(rows))
 
 
 def measure(path: Path) -> Row:
@@ -177,7 +164,7 @@ def _found(other: str, counted: Counter[str], text: str, everything: str) -> Cou
 
 
 def summarize(rows: Sequence[Row]) -> Row:
-    """Return the figures over all files that all readers could read, with intervals by maker."""
+    """Return the figures over all files that all readers could read."""
     read = [row for row in rows if "failed" not in row]
     left_out = sum((Counter(row["left_out"]) for row in read), Counter[str]())
     seconds = sum((Counter(row["seconds"]) for row in read), Counter[str]())
@@ -189,7 +176,7 @@ def summarize(rows: Sequence[Row]) -> Row:
         "makers": len({row["maker"] for row in rows}),
         "failed": dict(Counter(row["failed"] for row in rows if "failed" in row)),
         **{reference: _figures(read, reference) for reference in (*_OTHERS, "agreed", _SCALE)},
-        "precision": share_by_group((row["maker"], row["in_others"], row["ours"]) for row in read),
+        "precision": _share((row["in_others"], row["ours"]) for row in read),
         "left_out": dict(left_out.most_common()),
         "seconds_a_page": {name: round(value / pages, 4) for name, value in seconds.items()},
         "load": load_now(),
@@ -213,33 +200,24 @@ def _recall(row: Row, part: str = "in_text") -> float:
     return agreed.get(part, 0) / agreed["words"] if agreed.get("words") else 1.0
 
 
-def _figures(rows: Sequence[Row], reference: str) -> Row:
-    def over(name: str, *, by_file: bool) -> list[float | None]:
-        def counts(row: Row) -> tuple[str, float, float]:
-            part, whole = (row["by_reference"][reference].get(key, 0) for key in _SHARES[name])
-            return (row["maker"], part / whole, 1) if by_file and whole else (row["maker"], part, whole)
+def _share(counts: Iterable[tuple[float, float]]) -> float | None:
+    """Return the sum of the parts divided by the sum of the wholes, to four digits."""
+    parts, wholes = map(sum, zip(*counts, strict=True))
+    return round(parts / wholes, 4) if wholes else None
 
-        return share_by_group(map(counts, rows))
+
+def _figures(rows: Sequence[Row], reference: str) -> Row:
+    def over(name: str, *, by_file: bool) -> float | None:
+        def counts(row: Row) -> tuple[float, float]:
+            part, whole = (row["by_reference"][reference].get(key, 0) for key in _SHARES[name])
+            return (part / whole, 1) if by_file and whole else (part, whole)
+
+        return _share(map(counts, rows))
 
     counted = {name for row in rows for name in row["by_reference"][reference]}
     names = [name for name, (_, whole) in _SHARES.items() if whole in counted]
     figures: Row = {name: over(name, by_file=False) for name in names}
     return figures | {"by_file": {name: over(name, by_file=True) for name in names}}
-
-
-def compare(before: Sequence[Row], after: Sequence[Row]) -> Row:
-    """Return figures of the files that both readers could read, and the files whose recall fell most."""
-    earlier = {row["file"]: row for row in before if "failed" not in row}
-    later = {row["file"]: row for row in after if "failed" not in row and row["file"] in earlier}
-    gains = {name: _recall(row) - _recall(earlier[name]) for name, row in later.items()}
-    fallen = sorted((gain, name) for name, gain in gains.items() if gain < 0)
-    return {
-        "before": summarize([earlier[name] for name in later]),
-        "after": summarize(list(later.values())),
-        "better": sum(gain > 0 for gain in gains.values()),
-        "fallen": len(fallen),
-        "fell_most": fallen[:_WORST],
-    }
 
 
 if __name__ == "__main__":

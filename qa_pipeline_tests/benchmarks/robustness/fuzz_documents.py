@@ -36,8 +36,7 @@ from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.characters import clean
-from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import bombs
-from qa_pipeline_tests.benchmarks.robustness.fuzz_container_bombs import PACKERS
+from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import PACKERS, bombs
 from qa_pipeline_tests.benchmarks.robustness.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import collect_seeds
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json

@@ -23,7 +23,7 @@ def main() -> None:
     arguments = parser.parse_args()
     load_before = load_now()
     with tempfile.TemporaryDirectory() as folder:
-        run = measured("plain", arguments.corpus, arguments.out or Path(folder))
+        run = measured(arguments.corpus, arguments.out or Path(folder))
     stages = run["stages"]
     rest = run["seconds"] - sum(stage["seconds"] for stage in stages.values())
     stages["rest"] = {"seconds": round(rest, 2), "peak_mb": run["peak_mb"]}

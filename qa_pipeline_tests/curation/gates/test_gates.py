@@ -24,13 +24,11 @@ from qa_pipeline.curation.gates.gates import (
     pass_rate_gate,
     proof_gate,
     questions_gate,
-    schema_gate,
     training_gate,
-    unique_ids_gate,
     yield_gate,
 )
 from qa_pipeline.settings.verification import QualitySettings
-from qa_pipeline.storage.tables import PAIRS, STORED, VERDICTS
+from qa_pipeline.storage.tables import STORED, VERDICTS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -239,20 +237,6 @@ def test_only_accepted_pairs_with_standing_quotes_train() -> None:
     assert training(pairs=pairs(pair("p", expected_verdict="accepted"))).counts["known_answers"] == 1
     assert training(training_examples=examples(proved_example("p", start=2))).counts["misplaced_quote"] == 1
     assert training(documents=documents()).counts["unknown_document"] == 1
-
-
-def test_a_frame_of_another_shape_or_with_repeated_keys_is_named() -> None:
-    assert schema_gate(PAIRS, pairs=asked(2)).passed
-    gate = schema_gate(PAIRS, pairs=asked(2).drop("answer"))
-    assert (gate.passed, gate.detail) == (False, "1 problems; column answer is missing")
-
-
-def test_repeated_ids_are_counted_by_table() -> None:
-    twice = pl.concat([asked(3), asked(2)])
-    gate = unique_ids_gate(**{**whole(), "pairs": twice})
-    assert not gate.passed
-    assert gate.counts["pairs"] == 2
-    assert unique_ids_gate(**whole()).passed
 
 
 @pytest.mark.parametrize(
@@ -478,10 +462,9 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     assert [gate.name for gate in gates if not gate.passed] == []
     names = [gate.name for gate in gates]
     assert len(names) == len(set(names))
-    assert names[-19:] == [
+    assert names[-18:] == [
         "generation",
         "failed_questions_share",
-        "unique_ids",
         "conservation",
         "proof",
         "fabricated_citations",

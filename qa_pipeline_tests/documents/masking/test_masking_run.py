@@ -12,9 +12,9 @@ import pytest
 from qa_pipeline.documents.parsing import parse_in_process
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches

@@ -97,14 +97,9 @@ def test_no_call_costs_more_than_the_most_of_it(
 
 
 @given(prices, days, tokens, tokens)
-def test_cached_tokens_are_never_dearer_and_a_batch_is_cheaper(
-    price: Price, day: date, read: int, cached: int
-) -> None:
+def test_cached_tokens_are_never_dearer(price: Price, day: date, read: int, cached: int) -> None:
     usage = told(input_tokens=read, cached_tokens=min(cached, read))
     assert known(price, usage, day) <= known(price, told(input_tokens=read), day)
-    batched = price.cost(usage, day, batched=True)
-    assert batched is not None
-    assert batched * 2 == known(price, usage, day)
 
 
 def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:

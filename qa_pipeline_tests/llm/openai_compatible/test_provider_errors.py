@@ -77,21 +77,21 @@ def test_a_server_that_loads_or_restarts_is_told_from_one_that_fails(
 
 
 @pytest.mark.parametrize(
-    ("fault", "is_crowded"),
+    ("fault", "is_limited"),
     [
         (fails(503, "server busy, please try again. maximum pending requests exceeded"), True),
         (fails(429, "Maximum number of concurrent requests reached"), True),
         (ServerResponse(503, b'{"error": "no slot available"}'), True),
-        (fails(429, "Rate limit reached for requests per minute"), False),
+        (fails(429, "Rate limit reached for requests per minute"), True),
         (fails(503, "Loading model"), False),
     ],
 )
-def test_a_refusal_of_so_many_calls_at_a_time_is_told_from_one_of_the_rate(
-    fault: ServerResponse, is_crowded: bool
+def test_a_refusal_of_so_many_calls_is_told_from_a_server_that_is_away(
+    fault: ServerResponse, is_limited: bool
 ) -> None:
     error = error_of(fault)
     assert isinstance(error, TransientModelError)
-    assert error.is_crowded == is_crowded
+    assert error.limited == is_limited
 
 
 @pytest.mark.parametrize(

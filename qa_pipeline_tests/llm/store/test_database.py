@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import SPENT
+from qa_pipeline.llm.store.schema import DOCUMENT_NAMES
 from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
@@ -85,13 +85,18 @@ def restarting() -> Iterator[Server]:
 def use(place: Path | str, **options: float) -> None:
     database = Database(place, **options)  # type: ignore[arg-type]
     try:
-        database.transact(lambda connection: connection.execute(sa.select(SPENT)).all())
+        database.transact(lambda connection: connection.execute(sa.select(DOCUMENT_NAMES)).all())
     finally:
         database.close()
 
 
-def add_day(connection: sa.Connection, name: str) -> None:
-    connection.execute(sa.insert(SPENT).values(day=name, calls=0, tokens=0, cost=0))
+def add_row(connection: sa.Connection, name: str) -> None:
+    connection.execute(sa.insert(DOCUMENT_NAMES).values(document_id=name, batch="b", path="p"))
+
+
+def names_in(database: Database) -> list[str]:
+    chosen = sa.select(DOCUMENT_NAMES.c.document_id)
+    return list(database.read(lambda connection: connection.scalars(chosen).all()))
 
 
 def run_apart(code: str, path: Path) -> str:
@@ -108,13 +113,15 @@ def test_a_transaction_is_whole_or_nothing(place: Path | str) -> None:
     database = Database(place)
 
     def fail(connection: sa.Connection) -> None:
-        add_day(connection, "half")
+        add_row(connection, "half")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         database.transact(fail)
-    database.transact(lambda connection: add_day(connection, "whole"))
-    assert database.read(lambda connection: connection.scalars(sa.select(SPENT.c.day)).all()) == ["whole"]
+    database.transact(lambda connection: add_row(connection, "whole"))
+    assert database.read(
+        lambda connection: connection.scalars(sa.select(DOCUMENT_NAMES.c.document_id)).all()
+    ) == ["whole"]
     database.close()
 
 
@@ -134,8 +141,8 @@ def test_reading_waits_for_no_writer(place: Path | str) -> None:
     use(place)
 
     def write(connection: sa.Connection) -> int:
-        add_day(connection, "unseen")
-        return database.read(lambda other: len(other.execute(sa.select(SPENT)).all()))
+        add_row(connection, "unseen")
+        return database.read(lambda other: len(other.execute(sa.select(DOCUMENT_NAMES)).all()))
 
     assert database.transact(write) == 0
     database.close()
@@ -301,10 +308,12 @@ def test_a_server_that_is_gone_for_a_while_is_waited_for(restarting: Server) -> 
             restarting.start()
 
     database = Database(restarting.new_database(), sleep=wait)
-    database.transact(lambda connection: add_day(connection, "before"))
+    database.transact(lambda connection: add_row(connection, "before"))
     restarting.stop()
-    database.transact(lambda connection: add_day(connection, "after"))
-    names = database.read(lambda connection: connection.scalars(sa.select(SPENT.c.day)).all())
+    database.transact(lambda connection: add_row(connection, "after"))
+    names = database.read(
+        lambda connection: connection.scalars(sa.select(DOCUMENT_NAMES.c.document_id)).all()
+    )
     assert sorted(names) == ["after", "before"]
     assert len(waits) == 8
     assert max(waits) <= 5.0
@@ -317,16 +326,16 @@ def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again(restarting: S
     done: list[int] = []
 
     def work(connection: sa.Connection) -> None:
-        add_day(connection, "once")
+        add_row(connection, "once")
         done.append(1)
         if len(done) == 1:
             restarting.stop()
             restarting.start()
-            connection.execute(sa.select(SPENT))
+            connection.execute(sa.select(DOCUMENT_NAMES))
 
     database.transact(work)
     assert len(done) == 2
-    assert database.read(lambda connection: len(connection.execute(sa.select(SPENT)).all())) == 1
+    assert database.read(lambda connection: len(connection.execute(sa.select(DOCUMENT_NAMES)).all())) == 1
     database.close()
 
 
@@ -337,7 +346,7 @@ def test_a_server_that_stays_away_ends_the_run_after_three_minutes(restarting: S
     database.transact(lambda connection: None)
     restarting.stop()
     with pytest.raises(ReplyStoreError, match="what was stored is kept"):
-        database.transact(lambda connection: connection.execute(sa.select(SPENT)))
+        database.transact(lambda connection: connection.execute(sa.select(DOCUMENT_NAMES)))
     assert 180 <= sum(waits) <= 186
 
 
@@ -364,6 +373,6 @@ def test_any_thread_may_use_a_database(new_place: NewPlace) -> None:
     database = Database(new_place())
     with ThreadPoolExecutor(4) as pool:
         for number in range(20):
-            pool.submit(database.transact, lambda connection, name=f"{number}": add_day(connection, name))
-    assert database.read(lambda connection: len(connection.execute(sa.select(SPENT)).all())) == 20
+            pool.submit(database.transact, lambda connection, name=f"{number}": add_row(connection, name))
+    assert database.read(lambda connection: len(connection.execute(sa.select(DOCUMENT_NAMES)).all())) == 20
     database.close()

@@ -24,7 +24,7 @@ def test_the_languages_with_a_lexicon_are_those_with_prompts() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_all_words_are_casefolded(language: str) -> None:
     known = lexicon(language)
-    for part in (known, known.pronouns, known.courtesies, known.conventions, known.large_numbers):
+    for part in (known, known.pronouns, known.conventions, known.large_numbers):
         for field in fields(part):
             words = getattr(part, field.name)
             if isinstance(words, Set):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa_pipeline.llm.extractive.provider import find_candidates
+from qa_pipeline.generation.offline.provider import find_candidates
 from qa_pipeline.records import Passage
 
 LAW = "Lag (1992:10) om vattenverk"

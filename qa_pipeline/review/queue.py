@@ -1,0 +1,425 @@
+"""The pairs of all batches in the order in which people look at them, and what narrows them down."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from threading import Lock
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import polars as pl
+
+from qa_pipeline.curation.decisions import APPLIED, decision_states, read_decisions
+from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.errors import TableError
+from qa_pipeline.pipeline.report import finished_batches
+from qa_pipeline.storage.files import Version, version_of
+from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_columns
+from qa_pipeline.storage.tables import CLAIMS, DECISIONS, DOCUMENTS, PAIRS, VERDICTS
+from qa_pipeline.text.rendering import words
+
+SAMPLE_OF_VERDICT = 50
+"""Rejected and accepted pairs in the samples, each: what a person reads in an afternoon."""
+PAGE = 50
+"""Pairs on a page of the queue."""
+MOST_CHOICES = 300
+"""Values of a filter that are offered, those with the most pairs: as many as a browser opens at once."""
+_LONGEST_TEXT = 400
+"""Characters of a question or an answer that are looked at for its line in the queue."""
+_MOST_SELECTIONS = 32
+"""Selections in memory, each a number a pair: the lists that a few people go through at a time."""
+QUEUE = pl.Schema(
+    {
+        "batch": pl.String(),
+        "pair_id": pl.String(),
+        "question": pl.String(),
+        "answer": pl.String(),
+        "language": pl.String(),
+        "question_type": pl.String(),
+        "verdict": pl.String(),
+        "reason": pl.String(),
+        "claims": pl.Int32(),
+        "supported_claims": pl.Int32(),
+        "expected_verdict": pl.String(),
+        "documents": pl.List(pl.String()),
+        "lot": pl.UInt64(),
+        "is_drawn": pl.Boolean(),
+        "decision": pl.String(),
+        "who": pl.String(),
+    }
+)
+"""One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` if it is
+in the sample of its verdict, `decision` and `who` of the last decision about the pair as it is now."""
+_LAST = ("batch", "pair_id", "decision", "who")
+_GENERATED = pl.col("expected_verdict").is_null()
+"""Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairList:
+    """A list of the queue: the pairs that meet `condition`, an expression over `QUEUE`."""
+
+    title: str
+    condition: pl.Expr
+
+
+WAITING = "waiting"
+LISTS = {
+    WAITING: PairList(
+        "Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
+    ),
+    "rejected": PairList("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
+    "accepted": PairList("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
+    "decided": PairList("Decided", pl.col("decision").is_not_null()),
+    "known": PairList("Known answers", ~_GENERATED),
+    "all": PairList("All", _GENERATED),
+}
+"""Lists by their name in addresses. A decision that was taken takes a pair out of those that wait."""
+COLUMNS = {
+    "batch": "batch",
+    "language": "language",
+    "type": "question_type",
+    "verdict": "verdict",
+    "reason": "reason",
+    "document": "documents",
+}
+"""Column that each filter by value looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions that narrow the queue down, all of them in the address of its page."""
+
+    list: str = WAITING
+    batch: str = ""
+    language: str = ""
+    type: str = ""
+    verdict: str = ""
+    reason: str = ""
+    document: str = ""
+    search: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "Filters":
+        """Return the filters of an address; names that are none are passed over."""
+        filters = cls(
+            **{field.name: query[field.name].strip() for field in fields(cls) if field.name in query}
+        )
+        return filters if filters.list in LISTS else replace(filters, list=WAITING)
+
+    def address(self, **changes: str | int) -> str:
+        """Return the filters as the query of an address, without those that are empty."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)} | changes
+        return urlencode({name: value for name, value in values.items() if value not in ("", None)})
+
+    def pair_address(self, batch: str, pair_id: str, **changes: str | int) -> str:
+        """Return the address of a pair's page, which goes on in the list of these filters."""
+        return f"/pair/{quote(batch, safe='')}/{quote(pair_id, safe='')}?{self.address(**changes)}"
+
+    def conditions(self) -> dict[str, pl.Expr]:
+        """Return what each filter that is set asks of a pair, by its name."""
+        conditions = {"list": LISTS[self.list].condition}
+        for name, column in COLUMNS.items():
+            value = getattr(self, name)
+            if value:
+                is_list = isinstance(QUEUE[column], pl.List)
+                values = pl.col(column)
+                conditions[name] = values.list.contains(value) if is_list else values == value
+        if self.search:
+            text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
+            conditions["search"] = text.str.contains(self.search.lower(), literal=True)
+        return conditions
+
+
+def document_address(batch: str, document_id: str, start: int, end: int) -> str:
+    """Return the address of a document's page, at a stretch of its text."""
+    place = f"{quote(batch, safe='')}/{quote(document_id, safe='')}"
+    return f"/document/{place}?start={start}&end={end}#evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The place of a pair in a list, and the addresses of the pairs around it.
+
+    `number` counts from 1, and is None where the pair is not in the list, or not any more.
+    """
+
+    number: int | None
+    total: int
+    page: int
+    before: str | None
+    after: str | None
+
+
+@dataclass
+class _Part:
+    """The pairs of one batch, paths of its documents, last decisions, and the versions of the files read."""
+
+    versions: tuple[Version | None, ...]
+    rows: pl.DataFrame
+    paths: dict[str, str]
+    problem: str | None = None
+    decided_version: object = None
+    decided: pl.DataFrame | None = None
+    decisions_problem: str | None = None
+
+
+class Queue:
+    """The pairs of an output folder; a batch is read again once its files have changed.
+
+    Args:
+        layout: the output folder.
+        seed: another one draws other samples.
+    """
+
+    def __init__(self, layout: Layout, seed: str = "0") -> None:
+        self._layout = layout
+        self._seed = seed
+        self._parts: dict[str, _Part] = {}
+        self._ordered = QUEUE.to_frame()
+        self._rows = QUEUE.to_frame()
+        self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
+        self._lock = Lock()
+        self.paths: dict[str, str] = {}
+        """Paths of documents by their ids."""
+
+    def rows(self) -> pl.DataFrame:
+        """Return all pairs (`QUEUE`): those that wait first, others by lot."""
+        with self._lock:
+            is_new = self._read_tables()
+            if self._read_decisions() or is_new:
+                decided = [part.decided for part in self._parts.values() if part.decided is not None]
+                last = pl.concat([self._rows.select(_LAST).clear(), *decided])
+                undecided = self._ordered.drop("decision", "who")
+                self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
+                self._selections.clear()
+            return self._rows
+
+    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
+        """Return the indices in `rows` of the pairs that the filters leave, in the order of the queue.
+
+        Args:
+            rows: what `rows` returned; another request may have read others since.
+            filters: those of an address.
+        """
+        with self._lock:
+            if rows is self._rows and filters in self._selections:
+                self._selections.move_to_end(filters)
+                return self._selections[filters]
+        places = rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
+        with self._lock:
+            if rows is self._rows:
+                self._selections[filters] = places
+                while len(self._selections) > _MOST_SELECTIONS:
+                    self._selections.popitem(last=False)
+        return places
+
+    def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
+        """Return where a pair is in a list; of one that has left it, where it was."""
+        rows = self.rows()
+        places = self.places(rows, filters)
+        is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
+        here = rows.select(is_pair.arg_true()).to_series()
+        if not len(here):
+            return Position(None, len(places), 1, None, None)
+        index = int(places.search_sorted(here[0]))
+        is_listed = index < len(places) and places[index] == here[0]
+
+        def address(at: int) -> str | None:
+            if not 0 <= at < len(places):
+                return None
+            row = rows.row(places[at], named=True)
+            return filters.pair_address(row["batch"], row["pair_id"])
+
+        return Position(
+            index + 1 if is_listed else None,
+            len(places),
+            index // PAGE + 1,
+            address(index - 1),
+            address(index + is_listed),
+        )
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Return what is wrong with the files of a batch, by batch."""
+        problems = {batch: part.problem or part.decisions_problem for batch, part in self._parts.items()}
+        return {batch: problem for batch, problem in problems.items() if problem}
+
+    def _read_tables(self) -> bool:
+        """Read the batches whose tables have changed; return if there were any."""
+        batches = {path.stem for table in (PAIRS, VERDICTS) for path in self._layout.tables(table.name)}
+        names = (PAIRS.name, CLAIMS.name, VERDICTS.name, DOCUMENTS.name)
+        versions = {
+            batch: tuple(version_of(self._layout.table(name, batch)) for name in names)
+            for batch in sorted(batches)
+        }
+        changed = [
+            batch
+            for batch, version in versions.items()
+            if batch not in self._parts or self._parts[batch].versions != version
+        ]
+        removed = self._parts.keys() - batches
+        for batch in changed:
+            try:
+                self._parts[batch] = _Part(versions[batch], *self._read(batch))
+            except TableError as error:
+                self._parts[batch] = _Part(versions[batch], QUEUE.to_frame(), {}, str(error))
+        for batch in removed:
+            del self._parts[batch]
+        if changed or removed:
+            parts = [self._parts[batch] for batch in sorted(self._parts)]
+            order = pl.when(pl.col("verdict") != "needs_review").then("lot")  # others stay by document
+            place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+            self._ordered = (
+                pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)])
+                .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
+                .with_columns(is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT))
+            )
+            self.paths = {key: path for part in parts for key, path in part.paths.items()}
+        return bool(changed or removed)
+
+    def _read_decisions(self) -> bool:
+        """Read the decisions about batches whose files have changed; return if there were any."""
+        changed = False
+        for batch, part in self._parts.items():
+            version = version_of(self._layout.decisions(batch))
+            if part.decided is not None and part.decided_version == version:
+                continue
+            changed, part.decided_version, part.decisions_problem = True, version, None
+            try:
+                part.decided = self._last_decisions(batch)
+            except TableError as error:
+                part.decided, part.decisions_problem = DECISIONS.empty().select(_LAST), str(error)
+        return changed
+
+    def _last_decisions(self, batch: str) -> pl.DataFrame:
+        """Return the decisions that apply to pairs of a batch as they are now."""
+        decisions = read_decisions(self._layout.decisions(batch))
+        if not decisions.height:
+            return decisions.select(_LAST)
+        pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, ("pair_id", "question", "answer"))
+        quotes = ("pair_id", "claim_id", "evidence_quote", "second_evidence_quote")
+        claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, quotes)
+        states = decision_states(decisions, pairs, claims)
+        return states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null()).select(_LAST)
+
+    def _read(self, batch: str) -> tuple[pl.DataFrame, dict[str, str]]:
+        """Return the pairs of a batch, in the order of its tables, and the paths of its documents."""
+        pair_columns = ("pair_id", "question", "answer", "language", "question_type")
+        pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
+        verdict_columns = (
+            "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
+        )  # fmt: skip
+        verdicts = read_columns(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
+        sources = ("pair_id", "evidence_document_id", "second_evidence_document_id")
+        claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, sources)
+        names = read_columns(self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path"))
+        documents = (
+            claims.unpivot(index="pair_id", value_name="documents")
+            .drop_nulls("documents")
+            .group_by("pair_id")
+            .agg(pl.col("documents").unique().sort())
+        )
+        lots = [int(hash_parts(self._seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
+        rows = (
+            verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()))
+            .join(pairs, on="pair_id", how="left", maintain_order="left")
+            .join(documents, on="pair_id", how="left", maintain_order="left")
+            .with_columns(pl.col("documents").fill_null([]))
+        )
+        missing = {name: pl.lit(None, QUEUE[name]) for name in QUEUE.names() if name not in rows.columns}
+        return rows.with_columns(**missing).select(QUEUE.names()).cast(QUEUE), dict(names.iter_rows())
+
+
+def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
+    """Return what a page of the queue shows; a number past the last page shows the last.
+
+    Args:
+        queue: the pairs.
+        filters: those of the address.
+        number: the page, from 1.
+    """
+    rows = queue.rows()
+    places = queue.places(rows, filters)
+    pages = max(1, -(-len(places) // PAGE))
+    number = min(max(number, 1), pages)
+    page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
+        pl.col("question", "answer").str.head(_LONGEST_TEXT)
+    )
+    lists, facets = _choices(rows, filters, queue.paths)
+    return {
+        "lists": lists,
+        "facets": facets,
+        "rows": [
+            {
+                **row,
+                "reason": in_words(row["reason"] or ""),
+                "documents": [queue.paths.get(key, key) for key in row["documents"]],
+            }
+            for row in page_rows.to_dicts()
+        ],
+        "number": number,
+        "first": (number - 1) * PAGE + 1,
+        "pages": pages,
+        "total": len(places),
+        "every": rows.height,
+        "problems": queue.problems,
+    }
+
+
+def _choices(
+    rows: pl.DataFrame, filters: Filters, paths: Mapping[str, str]
+) -> tuple[list[tuple[str, str, int]], list[dict[str, Any]]]:
+    """Return lists (name, title, pairs) and filters with counts, each as the other conditions leave them."""
+    conditions = filters.conditions()
+    masks = rows.select(**conditions)
+
+    def left_by_others(name: str) -> pl.DataFrame:
+        others = [key for key in conditions if key != name]
+        return rows.filter(masks.select(pl.all_horizontal(others)).to_series()) if others else rows
+
+    def label(name: str, value: str) -> str:
+        if name == "document":
+            return paths.get(value, value)
+        if name == "reason":
+            return in_words(value)
+        return words(value) if name in ("type", "verdict") else value
+
+    unlisted = left_by_others("list")
+    counts = unlisted.select(**{name: pair_list.condition.sum() for name, pair_list in LISTS.items()}).row(0)
+    lists = [(name, LISTS[name].title, count) for name, count in zip(LISTS, counts, strict=True)]
+    remaining = rows.filter(masks.select(pl.all_horizontal(pl.all())).to_series())
+    facets = []
+    for name, column in COLUMNS.items():
+        values = (left_by_others(name) if name in conditions else remaining)[column]
+        if isinstance(QUEUE[column], pl.List):
+            values = values.explode(empty_as_null=False)
+        counted = values.drop_nulls().value_counts().sort("count", column, descending=[True, False])
+        offered = [(value, label(name, value), n) for value, n in counted.head(MOST_CHOICES).iter_rows()]
+        chosen = getattr(filters, name)
+        if chosen and chosen not in counted.head(MOST_CHOICES)[column]:
+            offered.append((chosen, label(name, chosen), 0))
+        facets.append(
+            {
+                "name": name,
+                "value": chosen,
+                "choices": sorted(offered, key=lambda choice: choice[1].casefold()),
+                "more": max(0, counted.height - MOST_CHOICES),
+            }
+        )
+    return lists, facets
+
+
+def nothing_to_show(layout: Layout) -> str:
+    """Return why an output folder has no pair to show, and what to do."""
+    command = f"qa-pipeline run CORPUS --out {layout.out}"
+    if not layout.out.is_dir():
+        return f"{layout.out} is not there; run {command} and load this page again."
+    if not finished_batches(layout):
+        return f"{layout.out} holds no tables yet; run {command} and load this page again."
+    return (
+        f"{layout.out} holds no pairs yet; a run that is at work writes them at its end. If none is, run "
+        f"{command} again and load this page."
+    )

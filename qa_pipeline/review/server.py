@@ -1,0 +1,278 @@
+"""The review app: its addresses, what guards them, and the server that runs it.
+
+Requests are answered in threads, since tables are read with polars; nothing that a page shows is kept between
+requests but unchanged tables. Every page works without its script, which only saves loading whole pages.
+"""
+
+import functools
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import resources
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from qa_pipeline.errors import InputError, QAPipelineError
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.review import ask_page, pages
+from qa_pipeline.review.asking import Asking, impatient
+from qa_pipeline.review.decisions import LocalSteps
+from qa_pipeline.review.page_files import PageFiles
+from qa_pipeline.review.queue import Queue
+from qa_pipeline.review.responses import Access, ReviewApp, cookie_name, message, page, review_of
+from qa_pipeline.review.stored import StoredTables
+from qa_pipeline.settings.review import ReviewSettings
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.text.rendering import STYLE, shorten
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LARGEST_FORM = 2_000_000
+"""Bytes of a form without files: the longest answer that may be edited, every character of it encoded."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every answer: a browser loads nothing but this server's own files, and runs no script inside a page."""
+_STATIC = {
+    "review.css": ("text/css", (STYLE, "review/review.css")),
+    "review.js": ("text/javascript", ("review/review.js",)),
+    "icon.svg": ("image/svg+xml", ("review/icon.svg",)),
+}
+
+
+def build_app(
+    layout: Layout,
+    access: Access,
+    settings: Settings | None = None,
+    host: str = "127.0.0.1",
+    resources: Resources | None = None,
+) -> Starlette:
+    """Build the app.
+
+    Args:
+        layout: the output folder of `run`, `validate` or Dagster.
+        access: who may open it.
+        settings: None for those in force.
+        host: the address that the server listens on.
+        resources: what answers questions; None for what the settings say.
+    """
+    settings = settings or Settings()
+    files = PageFiles(layout, settings.documents)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        files.close()
+
+    app = Starlette(
+        lifespan=lifespan,
+        routes=[
+            Route("/enter", enter),
+            Route("/static/{name}", send_static),
+            *pages.ROUTES,
+            *ask_page.ROUTES,
+        ],
+        middleware=[Middleware(Guard, settings=settings.review, host=host)],
+        exception_handlers={QAPipelineError: show_error, 404: show_missing, 500: show_fault},
+    )
+    tables = StoredTables(layout)
+    resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
+    app.state.review = ReviewApp(
+        layout, access, Queue(layout), tables, settings, files, LocalSteps(tables), Asking(resources)
+    )
+    return app
+
+
+def check_reachable(host: str, url: str | None) -> str | None:
+    """Return a warning where other machines reach an address.
+
+    Args:
+        host: the address that the server listens on.
+        url: the address that people open, if it is known.
+
+    Raises:
+        InputError: the address stands for all of a machine, and nobody can open it.
+    """
+    try:
+        if host == "localhost" or ip_address(host).is_loopback:
+            return None
+    except ValueError:
+        pass
+    if host in ("0.0.0.0", "::") and url is None:  # noqa: S104
+        raise InputError(f"--host {host} is no address to open: give the one that people open as review.url")
+    return (
+        f"Note: other machines reach {host}, and this server sends everything unencrypted, the token too. "
+        "Put a proxy with TLS before it and give its address as the setting review.url."
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address, before anything is printed about it.
+
+    Raises:
+        InputError: the port is in use, or may not be opened.
+    """
+    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+        opened.listen()
+    except OSError as error:
+        opened.close()
+        raise InputError(
+            f"cannot listen on {host}:{port}: {error.strerror}; give another --port, or 0 for any"
+        ) from error
+    return opened
+
+
+class Guard:
+    """Adds the headers of every answer, and answers no request that is not meant for this app by its user.
+
+    Args:
+        app: the app behind it.
+        settings: the address that people open, and the largest upload.
+        host: the address that the server listens on.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ReviewSettings, host: str) -> None:
+        self._app = app
+        self._url = settings.url
+        self._hosts = {*LOOPBACK, host.lower()}
+        if settings.url is not None:
+            self._hosts.add(urlsplit(settings.url).hostname or host)
+        self._most_bytes = settings.max_upload_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(event: Message) -> None:
+            if event["type"] == "http.response.start":
+                names = {name.lower() for name, _ in event["headers"]}
+                event["headers"] += [
+                    (name.lower().encode(), value.encode())
+                    for name, value in HEADERS.items()
+                    if name.lower().encode() not in names
+                ]
+            await send(event)
+
+        await (self._refusal(Request(scope)) or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        host = request.headers.get("host", "")
+        if _name_of(host) not in self._hosts:
+            text = (
+                f"This server does not answer to the name {shorten(host)}. Open the address it printed, or "
+                "give this one as the setting review.url."
+            )
+            return message(request, 400, "Another server's name", text)
+        if request.method not in ("GET", "HEAD"):
+            refusal = self._refusal_of_form(request, host)
+            if refusal is not None:
+                return refusal
+        path = request.url.path
+        if path == "/enter" or path.startswith("/static/"):
+            return None
+        return None if review_of(request).access.who_sent(request) else _signed_out(request, 401)
+
+    def _refusal_of_form(self, request: Request, host: str) -> Response | None:
+        origin = request.headers.get("origin")
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
+            foreign = "This form was sent from a page of another site. Repeat it on a page of this one."
+            return message(request, 403, "Not taken", foreign)
+        size = request.headers.get("content-length", "")
+        if not size.isdecimal() or "transfer-encoding" in request.headers:
+            text = "The request does not say how large it is. Send its Content-Length, as browsers do."
+            return message(request, 411, "Not taken", text)
+        is_upload = request.headers.get("content-type", "").startswith("multipart/form-data")
+        most = self._most_bytes if is_upload else _LARGEST_FORM
+        if int(size) > most:
+            text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read"
+            more = "; the setting review.max_upload_bytes allows more." if is_upload else "."
+            return message(request, 413, "Too large", text + more)
+        return None
+
+
+def _name_of(host: str) -> str | None:
+    """Return the name in a Host header, without its port and the brackets of IPv6."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _signed_out(request: Request, status: int) -> Response:
+    """Show how to sign in; a browser that came by a link of another site sends its cookie when it reloads."""
+    reply = page(request, "sign_in.html.j2", status=status, is_wrong=status == 403)
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        reply.headers["Refresh"] = "0"
+    return reply
+
+
+def show_error(request: Request, error: Exception) -> Response:
+    """Show an error that was raised on purpose, in its own words."""
+    return message(request, 404 if isinstance(error, InputError) else 500, "That did not work", str(error))
+
+
+def show_fault(request: Request, error: Exception) -> Response:
+    """Say that something unexpected happened, such as a full disk; the server prints the traceback."""
+    reason = error.strerror if isinstance(error, OSError) else "the program has a fault"
+    text = f"The server could not go on: {reason}. Its terminal says more."
+    reply = message(request, 500, "That did not work", text)
+    reply.headers.update(HEADERS)  # it is sent from outside of `Guard`
+    return reply
+
+
+def show_missing(request: Request, error: Exception) -> Response:
+    """Say that an address leads nowhere."""
+    del error
+    return message(request, 404, "No such page", "There is no such page. The queue is where pairs are.")
+
+
+def enter(request: Request) -> Response:
+    """Exchange the token of the printed address for a cookie."""
+    review = review_of(request)
+    token = request.query_params.get("token")
+    if token is None:
+        return _signed_out(request, 200)
+    if not review.access.accepts(token):
+        return _signed_out(request, 403)
+    response = RedirectResponse("/", status_code=303)
+    is_local = _name_of(request.headers["host"]) in LOOPBACK
+    response.set_cookie(
+        cookie_name(request),
+        review.access.cookie,
+        httponly=True,
+        samesite="strict",
+        secure=not is_local and (review.settings.review.url or "").startswith("https:"),
+    )
+    return response
+
+
+@functools.cache
+def _static(name: str) -> str:
+    package = resources.files("qa_pipeline")
+    return "\n".join(package.joinpath(part).read_text("utf-8") for part in _STATIC[name][1])
+
+
+def send_static(request: Request) -> Response:
+    """Send the style or the script."""
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        return Response(status_code=404)
+    return Response(_static(name), media_type=_STATIC[name][0])

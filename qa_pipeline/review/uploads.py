@@ -1,0 +1,143 @@
+"""Documents that are uploaded to be asked: each becomes a batch of its own.
+
+All of it lies in the folder `asked` of the output folder, under hashes of contents. No name of an upload
+becomes part of a path, and nothing is written where the documents of batches are.
+"""
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
+from qa_pipeline.errors import InputError
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import STAGES, StageRun, run_stage
+from qa_pipeline.records import ProgressCallback
+from qa_pipeline.retrieval.shard import dump_shard
+from qa_pipeline.review.asking import Place
+from qa_pipeline.review.jobs import Job
+from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import write_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, STORED
+from qa_pipeline.text.rendering import shorten, words
+
+DOCUMENT = "document"
+"""The batch of every upload, and the name of its file."""
+_MOST_UPLOADS = 500
+"""Uploads in the output folder; more are a corpus, for which `run` is made."""
+_MOST_NAME = 120
+"""Characters of the name of an upload that are shown."""
+_FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
+"""Hash of the content and suffix of its format."""
+
+
+def places(layout: Layout) -> list[Place]:
+    """Return what can be asked: batches by name, then uploads, the latest first."""
+    batches = sorted(path.stem for path in (layout.out / "indexes").glob("*.faiss"))
+    uploads = sorted(_uploads(layout).glob("*/name.txt"), key=lambda path: -path.stat().st_mtime_ns)
+    return [
+        *(Place(f"batch:{name}", name, layout, name) for name in batches),
+        *(upload for path in uploads if (upload := _upload(path.parent)) is not None),
+    ]
+
+
+def place_of(layout: Layout, key: str) -> Place:
+    """Return the batch or upload of a form or address.
+
+    Raises:
+        InputError: there is none.
+    """
+    kind, _, name = key.partition(":")
+    if kind == "batch" and layout.index(name).is_file():
+        return Place(key, name, layout, name)
+    if kind == "upload" and _FOLDER.fullmatch(name):
+        upload = _upload(_uploads(layout) / name)
+        if upload is not None:
+            return upload
+    raise InputError(
+        f"{shorten(name) or '–'} cannot be searched: run qa-pipeline run CORPUS --out {layout.out} first, or "
+        "upload a document"
+    )
+
+
+def _uploads(layout: Layout) -> Path:
+    return layout.asked / "documents"
+
+
+def _upload(folder: Path) -> Place | None:
+    """Return the upload of a folder; None where it was not read to its end."""
+    layout = Layout(folder)
+    try:
+        title = (folder / "name.txt").read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    return (
+        Place(f"upload:{folder.name}", DOCUMENT, layout, title) if layout.index(DOCUMENT).is_file() else None
+    )
+
+
+def read_document(
+    resources: Resources, layout: Layout, name: str, content: bytes, job: Job
+) -> Iterator[Place]:
+    """Make a batch of an uploaded document, and yield it once it can be asked.
+
+    Args:
+        resources: settings and models.
+        layout: the output folder.
+        name: what the browser calls the file; it is shown, and its suffix tells the format.
+        content: of the file.
+        job: hears what is being done.
+
+    Raises:
+        InputError: the file cannot be read, or there are too many uploads.
+    """
+    suffix = PurePosixPath(name.lower()).suffix
+    if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
+        raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
+    content_sha256 = sha256(content).hexdigest()
+    if content_sha256 in forgotten_documents(layout):
+        raise InputError("this document was forgotten with qa-pipeline forget, and is not read again")
+    uploads = _uploads(layout)
+    folder = uploads / f"{content_sha256}{suffix}"
+    done = _upload(folder)
+    if done is not None:
+        yield done
+        return
+    if uploads.is_dir() and sum(1 for _ in uploads.iterdir()) >= _MOST_UPLOADS:
+        raise InputError(
+            f"{_MOST_UPLOADS} documents were uploaded; delete folders in {uploads} that nobody needs"
+        )
+    with locked(layout.out, shared=True):
+        write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
+        shown = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
+        write_bytes(folder / "name.txt", shown.encode())
+        # another output folder with the same settings, models, stores and caps
+        settings = resources.settings.model_copy(update={"corpus": str(folder / "corpus"), "out": folder})
+        shared = resources.layout.shared or resources.layout.out
+        alone = Resources(settings, embedder=resources.embedder, shared=shared, run=resources.run)
+        made: dict[str, Any] = {}
+        for stage in (STAGES[name] for name in (DOCUMENTS.name, CHUNKS.name, "embeddings", "index")):
+            inputs = {needed: made[needed] for needed in stage.inputs}
+            run = StageRun(alone, DOCUMENT, inputs, notify=_progress(job, stage.name))
+            made[stage.name] = run_stage(stage, run)
+            if stage.name == DOCUMENTS.name:
+                document = made[stage.name].row(0, named=True)
+                if document["status"] != "parsed":
+                    reason = in_words(document["reason"], document["detail"])
+                    raise InputError(f"the document cannot be read: {reason}")
+            if stage.name == CHUNKS.name and not made[stage.name].height:
+                raise InputError("the document holds no text that could be searched; is it a scan?")
+            if stage.is_table:
+                write_table(alone.layout.table(stage.name, DOCUMENT), made[stage.name], STORED[stage.name])
+        write_bytes(alone.layout.index(DOCUMENT), dump_shard(made["index"]))
+    yield Place(f"upload:{folder.name}", DOCUMENT, alone.layout, shown)
+
+
+def _progress(job: Job, stage: str) -> ProgressCallback:
+    job.report(words(stage))
+    return lambda done, total: job.report(f"{words(stage)}: {done} / {total}")

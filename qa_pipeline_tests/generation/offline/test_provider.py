@@ -1,0 +1,161 @@
+"""The extractive provider as a language model: what it asks, it answers from the same words."""
+
+import asyncio
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import PermanentModelError
+from qa_pipeline.generation.offline.provider import ExtractiveModel, find_candidates
+from qa_pipeline.llm.base import Request
+from qa_pipeline.prompts.loading import refusal
+from qa_pipeline.records import AnswerReply, Passage, QuestionsReply, Role
+from qa_pipeline_tests.llm.requests import Decision
+
+GUIDE = """## KeepAliveTimeout
+
+Description: Amount of time the server will wait for certain events
+Syntax: Timeout seconds
+Default: Timeout 60
+Context: server config, virtual host
+
+The Timeout directive defines the length of time the server will wait for certain events. To shorten
+the wait, set the Timeout directive to a smaller number of seconds."""
+
+WORDS = st.sampled_from(
+    (
+        "The", "An", "If", "When", "To", "You can", "use", "is", "are", "a", "because", "that",
+        "mod_cache", "--force", "FooBar()", "server", "client", "module", "directive", ":", ".", ",",
+        ";", "(", ")", "[", "]", "“", "”", "```", "#", "##", "-", "|", "Default:", "Description:",
+        "Syntax:", "requires", "stores", "value", "in", "of", "by using", "because,", "introduced",
+        "version 2.4", "2019", "not", "Every", "Each", "In", "det", "är", "en", "§", "lag", "om", "Wenn",
+        "die", "der", "Direktive", "bedeutet", "\n", "\n\n", "\n- ", " | ", ": ", ". ", "\n```\n",
+        "\n## ",
+    )
+)  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=120).map(" ".join))
+LANGUAGES = st.sampled_from(["en", "sv", "de", "xx"])
+
+
+def passage(text: str, *, path: tuple[str, ...] = ("KeepAliveTimeout",), language: str = "en") -> Passage:
+    return Passage("chunk", "Server Guide for Everyone", path, text, language)
+
+
+def questions(*passages: Passage, limit: int = 99) -> QuestionsReply:
+    request = Request(
+        role="questions", system="", prompt="", reply_model=QuestionsReply, temperature=0.0,
+        passages=passages, limit=limit,
+    )  # fmt: skip
+    return asyncio.run(ExtractiveModel().complete(request)).value
+
+
+def answer(question: str, *passages: Passage, language: str = "en") -> AnswerReply:
+    request = Request(
+        role="answer", system="", prompt="", reply_model=AnswerReply, temperature=0.0,
+        passages=passages, question=question, language=language,
+    )  # fmt: skip
+    return asyncio.run(ExtractiveModel().complete(request)).value
+
+
+@given(TEXTS, LANGUAGES, st.lists(st.text(max_size=40), max_size=3))
+def test_every_candidate_of_any_text_quotes_it_word_for_word(
+    text: str, language: str, path: list[str]
+) -> None:
+    asked = passage(text, path=tuple(path), language=language)
+    for candidate in find_candidates(asked):
+        assert text[candidate.start : candidate.end] == candidate.quote
+        assert candidate.question.endswith("?")
+        assert "\n" not in candidate.question
+
+
+@given(TEXTS, LANGUAGES)
+def test_every_question_asked_is_answered_with_the_same_quote(text: str, language: str) -> None:
+    asked = passage(text, language=language)
+    quotes = {candidate.question: candidate.quote for candidate in find_candidates(asked)}
+    for draft in questions(asked).questions:
+        reply = answer(draft.question, asked)
+        assert (reply.coverage, reply.used_chunks) == ("full", [1])
+        assert [citation.quote for citation in reply.citations] == [quotes[draft.question]]
+
+
+@given(TEXTS)
+def test_the_same_text_gives_the_same_questions(text: str) -> None:
+    first = find_candidates.__wrapped__(passage(text))
+    assert first == find_candidates.__wrapped__(passage(text))
+
+
+@given(TEXTS, LANGUAGES)
+def test_every_question_names_its_document_its_heading_or_a_term_of_its_answer(
+    text: str, language: str
+) -> None:
+    asked = passage(text, language=language)
+    for candidate in find_candidates(asked):
+        names = {asked.title, *asked.section_path}
+        words = {word.casefold() for word in re.findall(r"[^\W_]{2,}", candidate.answer)}
+        assert any(name in candidate.question for name in names) or words & {
+            word.casefold() for word in re.findall(r"[^\W_]{2,}", candidate.question)
+        }
+
+
+def test_no_more_questions_than_asked_for_and_the_best_come_first() -> None:
+    everything = questions(passage(GUIDE)).questions
+    assert len(everything) == 3
+    assert questions(passage(GUIDE), limit=2).questions == everything[:2]
+    assert everything[1].question == "According to “Server Guide for Everyone”, how do you shorten the wait?"
+
+
+def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
+    other = passage("Nothing to see here.", path=("Other",))
+    question = "What is the default of KeepAliveTimeout?"
+    reply = answer(question, other, passage(GUIDE))
+    assert reply.used_chunks == [2]
+    assert reply.citations[0].passage == 2
+    assert reply.citations[0].quote == "Default: Timeout 60"
+
+
+@pytest.mark.parametrize("language", ["en", "sv", "de"])
+def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: str) -> None:
+    reply = answer("Who painted the Night Watch?", passage(GUIDE), language=language)
+    assert (reply.coverage, reply.answer) == ("none", refusal(language))
+    assert (reply.used_chunks, reply.citations) == ([], [])
+
+
+@pytest.mark.parametrize("role", ["verify", "judge"])
+def test_it_neither_verifies_nor_judges(role: Role) -> None:
+    request = Request(role=role, system="", prompt="", reply_model=Decision, temperature=0.0)
+    with pytest.raises(PermanentModelError, match=role):
+        asyncio.run(ExtractiveModel().complete(request))
+
+
+def test_the_name_is_stable_and_says_which_rules_it_stands_for() -> None:
+    assert ExtractiveModel().name == ExtractiveModel().name
+    assert ExtractiveModel().name.startswith("extractive/")
+
+
+def test_a_request_without_passages_asks_nothing() -> None:
+    assert questions().questions == []
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 20_000 + ".",
+        "To " + "use a " * 5_000 + ".",
+        "(" * 10_000,
+        "X is a " * 4_000,
+        "A b " * 5_000 + "(AB)",
+        "- A: " * 5_000,
+        "a-" * 9_000 + "(AB)",
+        "A_" * 200 + " is a b.",
+        "The a " * 4_000 + "is 5.",
+        "X | Y: " * 5_000,
+        "- 1. a.\n" * 3_000,
+        "“" * 20_000,
+        ("A-a_b" * 8 + " ") * 30 + ".",
+    ],
+)
+def test_hostile_text_is_read_in_linear_time(text: str) -> None:
+    assert isinstance(find_candidates(passage(text)), tuple)

@@ -1,0 +1,334 @@
+"""People ask a batch or a document of their own, and see what of the answer is proved."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+
+from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelError
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import AnswerReply, DraftCitation, JudgeReply
+from qa_pipeline.review.asking import impatient
+from qa_pipeline.review.responses import Access
+from qa_pipeline.review.server import build_app
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.review.conftest import ADDRESS, GUIDE
+from qa_pipeline_tests.review.test_server import hidden
+from qa_pipeline_tests.support.scripted import ScriptedModel
+
+QUESTION = "When does the safety valve open?"
+BATCH = "batch:b"
+
+
+def token(client: TestClient) -> str:
+    return hidden(client.get("/ask").text, "form_token")
+
+
+def post(client: TestClient, path: str, upload: tuple[str, bytes] | None = None, **fields: str) -> str:
+    """Send a form; the address it leads to."""
+    files = {"file": upload} if upload else None
+    reply = client.post(
+        path, data={"form_token": token(client), **fields}, files=files, follow_redirects=False
+    )
+    assert reply.status_code == 303, reply.text
+    return str(reply.headers["location"])
+
+
+def last_page(client: TestClient, address: str) -> str:
+    """The page of a job once nothing more comes."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        page = client.get(address).text
+        if "data-more" not in page:
+            return page
+        time.sleep(0.02)
+    raise AssertionError(page)
+
+
+def answered(client: TestClient, question: str = QUESTION, place: str = BATCH) -> str:
+    return last_page(client, post(client, "/ask", question=question, place=place))
+
+
+@pytest.fixture
+def with_model(workspace: Workspace) -> Callable[[LanguageModel], TestClient]:
+    """Open the app with a model that answers."""
+
+    def opened(model: LanguageModel) -> TestClient:
+        access = Access("Ada")
+        resources = Resources(load_settings(out=workspace.out), model=model)
+        app = build_app(Layout(workspace.out), access, resources=resources)
+        client = TestClient(app, base_url=ADDRESS)
+        client.get(f"/enter?token={access.token}")
+        return client
+
+    return opened
+
+
+def drafted(answer: str, quote: str) -> AnswerReply:
+    citations = [DraftCitation(passage=1, quote=quote)]
+    return AnswerReply(coverage="full", answer=answer, used_chunks=[1], citations=citations)
+
+
+def test_an_answer_is_a_proved_sentence_with_its_source(client: TestClient) -> None:
+    page = answered(client)
+    assert "The safety valve opens at 3 bar." in page
+    assert "Well supported" in page
+    assert "1 of 1 claim (100 %)" in page
+    link = re.search(r'href="(/document/b/[^"#]+)', page)
+    assert link
+    assert "The safety valve opens at 3 bar.</mark>" in client.get(link[1].replace("&amp;", "&")).text
+
+
+def test_the_draft_is_there_before_it_is_verified(client: TestClient) -> None:
+    address = post(client, "/ask", question=QUESTION, place=BATCH)
+    parts: list[str] = []
+    seen = 0
+    while not parts or "data-more" in parts[-1]:
+        parts.append(client.get(f"{address}?seen={seen}").text)
+        seen = int(re.findall(r'data-steps="(\d+)"', parts[-1])[0])
+    assert all("<html" not in part for part in parts)
+    drafts = [part for part in parts if "being verified" in part]
+    assert not drafts or "The safety valve opens at 3 bar." in drafts[0]
+    assert "Well supported" in parts[-1]
+
+
+def test_a_question_about_something_else_gets_the_refusal_text(client: TestClient) -> None:
+    page = answered(client, "Who won the football world cup of 1998?")
+    assert "This information is not available in the knowledge base." in page
+    assert "Well supported" not in page
+
+
+@pytest.mark.parametrize(
+    ("question", "place", "words"),
+    [
+        (" \n ", BATCH, "the question is empty"),
+        ("why " * 1250, BATCH, "the question has 4,999 characters; at most 1,000 are read"),
+        (QUESTION, "batch:nowhere", "nowhere cannot be searched"),
+        (QUESTION, "batch:../../etc", "cannot be used"),
+        (QUESTION, "upload:../../etc", "cannot be searched"),
+        (QUESTION, "", "cannot be searched"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_beside_the_form(
+    client: TestClient, question: str, place: str, words: str
+) -> None:
+    fields = {"form_token": token(client), "question": question, "place": place}
+    reply = client.post("/ask", data=fields)
+    assert reply.status_code == 422
+    assert words in reply.text
+    assert question.strip() in reply.text
+
+
+def test_a_batch_without_index_is_not_offered_and_an_empty_folder_says_the_next_step(
+    client: TestClient, workspace: Workspace
+) -> None:
+    Layout(workspace.out).index("b").unlink()
+    page = client.get("/ask").text
+    assert "There is nothing to ask yet. Upload a document here, or run" in page
+    assert 'name="question"' not in page
+
+
+def test_a_form_of_another_site_asks_nothing(client: TestClient) -> None:
+    for path in ("/ask", "/ask/document", "/ask/answer/x/pair"):
+        reply = client.post(path, data={"form_token": "forged"}, files={"file": ("a.md", b"a")})
+        assert reply.status_code in (400, 403)
+
+
+def test_a_model_answers_and_a_sentence_without_proof_is_marked(
+    with_model: Callable[[LanguageModel], TestClient],
+) -> None:
+    answer = "The safety valve opens at 3 bar. It was made in Sweden."
+    reply = drafted(answer, "The safety valve opens at 3 bar.")
+    model = ScriptedModel(
+        lambda request: reply if request.role == "answer" else TransientModelError("no verifier today")
+    )
+    page = answered(with_model(model))
+    assert "Partly supported" in page
+    assert "1 of 2 claims (50 %)" in page
+    assert '<mark class="failed">It was made in Sweden.' in page
+    assert "no verifier today" in page
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TransientModelError("the stream ended early"), "the stream ended early"),
+        (BudgetExhaustedError("max_calls=1 is reached"), "max_calls=1 is reached"),
+    ],
+)
+def test_a_model_that_stops_is_said_and_the_page_ends(
+    with_model: Callable[[LanguageModel], TestClient], error: ModelError, words: str
+) -> None:
+    page = answered(with_model(ScriptedModel(lambda _: error)))
+    assert words in page
+    assert 'role="alert"' in page
+
+
+PROVED = "The safety valve opens at 3 bar."
+SCORES = JudgeReply(
+    question_quality_reason="Clear.",
+    question_quality=1.0,
+    relevance_reason="It says when.",
+    relevance=0.9,
+    correctness_reason="As the guide has it.",
+    correctness=1.0,
+    completeness_reason="Nothing is left out.",
+    completeness=0.8,
+)
+
+
+def test_a_judge_that_is_configured_scores_a_proved_answer(
+    with_model: Callable[[LanguageModel], TestClient],
+) -> None:
+    model = ScriptedModel(lambda request: SCORES if request.role == "judge" else drafted(PROVED, PROVED))
+    page = answered(with_model(model))
+    assert "0.90" in page
+    assert "As the guide has it." in page
+    assert "Together" in page
+
+
+def test_without_a_judge_the_answer_says_that_it_was_not_judged(client: TestClient) -> None:
+    assert re.search(r"Not judged: <bdi>no judge is configured</bdi>", answered(client))
+
+
+def test_an_answer_stays_and_can_be_exported_where_the_judge_stops(
+    with_model: Callable[[LanguageModel], TestClient],
+) -> None:
+    stop = BudgetExhaustedError("max_calls=1 is reached")
+    model = ScriptedModel(lambda request: stop if request.role == "judge" else drafted(PROVED, PROVED))
+    page = answered(with_model(model))
+    assert "Well supported" in page
+    assert "max_calls=1 is reached" in page
+    assert "Export with its sources" in page
+
+
+@pytest.mark.parametrize(("minutes", "waited"), [(10, 0.5), (0.1, 0.1)])
+def test_nobody_waits_long_for_a_model_server_that_is_away(minutes: float, waited: float) -> None:
+    settings = load_settings(llm={"wait_minutes": minutes})
+    assert impatient(settings).llm.wait_minutes == waited
+
+
+def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(
+    client: TestClient, workspace: Workspace
+) -> None:
+    before = {path: path.read_bytes() for path in workspace.corpus.rglob("*") if path.is_file()}
+    address = post(client, "/ask", question=QUESTION, place=BATCH)
+    last_page(client, address)
+    assert (
+        "The next <code>qa-pipeline run</code> verifies it"
+        in client.get(post(client, f"{address}/pair")).text
+    )
+    assert "was added to the pairs of this batch before" in client.get(post(client, f"{address}/pair")).text
+    assert {path: path.read_bytes() for path in workspace.corpus.rglob("*") if path.is_file()} == before
+    assert workspace.run("--provider", "none").code == 0
+    pairs = workspace.table("pairs", "b").filter(pl.col("generator") == "b.jsonl")
+    assert pairs["answer"].to_list() == ["The safety valve opens at 3 bar."]
+    verdicts = workspace.table("verdicts", "b").join(pairs, on="pair_id", how="semi")
+    assert verdicts["support_level"].to_list() == ["well_supported"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "words"),
+    [
+        ("md", "## Sources"),
+        ("bib", "@misc{source1,"),
+    ],
+)
+def test_an_answer_is_exported_with_its_sources(client: TestClient, suffix: str, words: str) -> None:
+    address = post(client, "/ask", question=QUESTION, place=BATCH)
+    last_page(client, address)
+    reply = client.get(f"/ask/download/{address.rpartition('/')[2]}.{suffix}")
+    assert words in reply.text
+    assert "The safety valve opens at 3 bar." in reply.text
+    assert reply.headers["content-disposition"] == f'attachment; filename="answer.{suffix}"'
+
+
+def test_an_uploaded_document_is_asked_and_leaves_the_corpus_alone(
+    client: TestClient, workspace: Workspace
+) -> None:
+    before = sorted(workspace.corpus.rglob("*"))
+    name = "../../<b>evil</b>\\..\\manual.md"
+    page = last_page(client, post(client, "/ask/document", (name, GUIDE.replace("3 bar", "4 bar").encode())))
+    link = re.search(r'href="/ask\?place=(upload%3A[^"]+)"', page)
+    assert link
+    place = link[1].replace("%3A", ":")
+    answer = answered(client, place=place)
+    assert "The safety valve opens at 4 bar." in answer
+    assert "<b>evil" not in page + answer
+    assert sorted(workspace.corpus.rglob("*")) == before
+    files = [path for path in (workspace.out / "asked").rglob("*.md") if path.is_file()]
+    assert [path.name for path in files] == ["document.md"]
+    assert "Uploaded: manual.md" in client.get("/ask").text
+
+
+@pytest.mark.parametrize(
+    ("upload", "words"),
+    [
+        (("virus.exe", b"MZ"), "no format ends in .exe"),
+        (("noname", b"text"), "no format ends in –"),
+        (("broken.pdf", b"%PDF-1.7 broken"), "the document cannot be read"),
+        (("blank.txt", b"   \n"), "the document"),
+    ],
+)
+def test_a_document_that_cannot_be_read_says_why(
+    client: TestClient, workspace: Workspace, upload: tuple[str, bytes], words: str
+) -> None:
+    page = last_page(client, post(client, "/ask/document", upload))
+    assert words in page
+    assert 'role="alert"' in page
+    assert "Uploaded:" not in client.get("/ask").text
+
+
+def test_an_empty_upload_and_one_that_is_too_large_are_refused(client: TestClient) -> None:
+    form = {"form_token": token(client)}
+    assert "choose one" in client.post("/ask/document", data=form, files={"file": ("a.md", b"")}).text
+    large = client.post(
+        "/ask/document",
+        headers={"Content-Length": "300000000", "Content-Type": "multipart/form-data; boundary=x"},
+    )
+    assert large.status_code == 413
+
+
+def test_an_answer_that_is_no_longer_in_memory_says_so(client: TestClient) -> None:
+    reply = client.get("/ask/answer/gone")
+    assert reply.status_code == 404
+    assert "no longer in memory" in reply.text
+
+
+def test_hostile_questions_and_documents_stay_text(client: TestClient) -> None:
+    content = b"# A\n\nThe <script>alert(1)</script> valve opens at 3 bar.\n"
+    page = last_page(client, post(client, "/ask/document", ("a.md", content)))
+    link = re.search(r'place=(upload%3A[^"]+)"', page)
+    assert link
+    asked = answered(
+        client, "When does the <script>alert(1)</script> valve open?", link[1].replace("%3A", ":")
+    )
+    assert "<script>alert" not in asked
+
+
+def test_stored_files_are_private(client: TestClient, workspace: Workspace) -> None:
+    last_page(client, post(client, "/ask/document", ("a.md", GUIDE.encode())))
+    folder = Path(workspace.out / "asked")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+
+
+def test_a_forgotten_document_goes_with_its_upload_and_the_pairs_that_cite_it(
+    client: TestClient, workspace: Workspace
+) -> None:
+    address = post(client, "/ask", question=QUESTION, place=BATCH)
+    last_page(client, address)
+    post(client, f"{address}/pair")
+    last_page(client, post(client, "/ask/document", ("mine.md", GUIDE.encode())))
+    added = Layout(workspace.out).added_pairs("b")
+    assert added.read_bytes()
+    assert invoke("forget", "b/guide.md", "--out", workspace.out, "--yes").code == 0
+    assert not added.exists()
+    assert [path for path in (workspace.out / "asked" / "documents").rglob("*") if path.is_file()] == []
+    assert "was forgotten" in last_page(client, post(client, "/ask/document", ("mine.md", GUIDE.encode())))

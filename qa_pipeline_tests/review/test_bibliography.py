@@ -1,0 +1,86 @@
+"""An answer and its sources are data in every format: nothing of a document becomes markup of it."""
+
+import polars as pl
+
+from qa_pipeline.review.asking import Answer, Place
+from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
+from qa_pipeline.review.pair import AnswerPiece, ClaimView
+from qa_pipeline.review.pair import Place as Words
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
+
+HOSTILE = (
+    'A} @misc{x, title = {y}} \\input{/etc/passwd} 100% $&#_^~ "q" '
+    "<script>alert(1)</script> [a](b) \x1b[2J\u202e"
+)
+
+
+def claim(number: int, quote: str, start: int = 0) -> ClaimView:
+    words = Words(0, "d1", "guide.md", "c1", f"Part {HOSTILE}", 7, start, start + 5, quote, 0.9)
+    return ClaimView(number, f"claim{number}", quote, 0, 5, "supported", "proof", None, [], {}, [words])
+
+
+def answer(*claims: ClaimView, is_upload: bool = False) -> Answer:
+    documents = DOCUMENTS.frame(
+        [
+            {
+                "document_id": "d1", "batch": "b", "path": "guide.md", "size": 1,
+                "status": "parsed", "title": HOSTILE,
+                "licence": "CC-BY-4.0", "source_uri": "https://example.org/a?b=1&c=2", "language": "en",
+                "sections": [], "pages": [], "languages": [], "left_out": [], "masked": [],
+            }
+        ]
+    )  # fmt: skip
+    pair: pl.DataFrame = PAIRS.frame(
+        [
+            {
+                "pair_id": "p", "batch": "b", "question": f"Why? {HOSTILE}", "language": "en",
+                "answer": HOSTILE,
+                "question_type": "imported", "origin": "generated", "passage_ids": [], "used_chunk_ids": [],
+                "citations": [], "coverage": "full", "status": "drafted", "generator": "x",
+            }
+        ]
+    )  # fmt: skip
+    place = Place("upload:x.md" if is_upload else "batch:b", "b", Layout.__new__(Layout), "mine.md")
+    row = pair.row(0, named=True)
+    pieces = [AnswerPiece(HOSTILE, None)]
+    return Answer(place, row, [], documents, list(claims), pieces)  # type: ignore[arg-type]
+
+
+def test_words_that_two_claims_rest_on_are_one_source() -> None:
+    sources = sources_of(answer(claim(1, "first"), claim(2, "first"), claim(3, "other", start=9)))
+    assert [(source.number, source.quote, source.claims) for source in sources] == [
+        (1, "first", [1, 2]),
+        (2, "other", [3]),
+    ]
+    assert (sources[0].page, sources[0].licence) == (7, "CC-BY-4.0")
+
+
+def test_an_upload_is_called_as_its_owner_calls_it() -> None:
+    (source,) = sources_of(answer(claim(1, "first"), is_upload=True))
+    assert (source.title, source.path) == ("mine.md", "mine.md")
+
+
+def test_bibtex_has_as_many_entries_as_sources_and_balanced_braces() -> None:
+    text = as_bibtex(answer(claim(1, HOSTILE)))
+    assert [line for line in text.splitlines() if line.startswith("@")] == ["@misc{source1,"]
+    depth = 0
+    for place, character in enumerate(text.rstrip()):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= (1 if 5 < place < len(text.rstrip()) - 1 else 0)
+    assert depth == 0
+    assert "\\input{/" not in text
+    assert "\x1b" not in text
+
+
+def test_markdown_shows_texts_as_texts() -> None:
+    text = as_markdown(answer(claim(1, HOSTILE)))
+    assert "<script>alert" not in text
+    assert "[a](b)" not in text
+    assert "CC-BY-4.0" in text.replace("\\", "")
+    assert "page 7" in text
+
+
+def test_an_answer_without_sources_is_exported() -> None:
+    assert "Sources" not in as_markdown(answer())
+    assert as_bibtex(answer()) == ""

@@ -1,0 +1,89 @@
+"""Jobs take turns in one thread, and one that fails takes no other down."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.review.jobs import Job, Jobs
+
+
+def wait_for(job: Job) -> Job:
+    deadline = time.monotonic() + 10
+    while not job.is_done and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert job.is_done
+    return job
+
+
+def test_a_long_job_lets_a_short_one_pass() -> None:
+    jobs = Jobs()
+    started, order = threading.Event(), []
+
+    def long(job: Job) -> Iterator[int]:
+        started.wait(10)
+        for number in range(50):
+            order.append("long")
+            yield number
+
+    def short(job: Job) -> Iterator[int]:
+        order.append("short")
+        yield 1
+
+    first = jobs.start("long", long)
+    second = jobs.start("short", short)
+    started.set()
+    assert wait_for(first).value == 49
+    assert wait_for(second).value == 1
+    assert order.index("short") <= 2
+
+
+def test_what_stops_a_job_is_said_and_the_next_job_runs(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs()
+
+    def refused(job: Job) -> Iterator[int]:
+        yield 7
+        raise InputError("the batch is gone")
+
+    def faulty(job: Job) -> Iterator[int]:
+        yield 1 // 0
+
+    first, second = jobs.start("a", refused), jobs.start("b", faulty)
+    assert (str(wait_for(first).problem), first.value) == ("the batch is gone", 7)
+    assert "fault" in str(wait_for(second).problem)
+    assert "ZeroDivisionError" in caplog.text
+    assert wait_for(jobs.start("c", lambda _: iter([3]))).value == 3
+
+
+def test_progress_and_values_are_steps() -> None:
+    jobs = Jobs()
+
+    def work(job: Job) -> Iterator[int]:
+        job.report("half")
+        yield 1
+
+    job = wait_for(jobs.start("a", work))
+    assert (job.progress, job.steps) == ("half", 3)
+
+
+def test_too_many_jobs_are_refused() -> None:
+    jobs = Jobs()
+    end = threading.Event()
+
+    def work(job: Job) -> Iterator[int]:
+        end.wait(10)
+        yield 1
+
+    waiting = [jobs.start(str(number), work) for number in range(20)]
+    with pytest.raises(InputError, match="20 others wait already"):
+        jobs.start("more", work)
+    end.set()
+    for job in waiting:
+        wait_for(job)
+
+
+def test_a_job_that_is_not_there_says_why() -> None:
+    with pytest.raises(InputError, match="no longer in memory"):
+        Jobs().get("gone")

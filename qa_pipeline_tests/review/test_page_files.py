@@ -1,0 +1,139 @@
+"""Pages of PDF files are drawn in a process of their own, which a page may take down without the server."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.review import page_files
+from qa_pipeline.review.page_files import PageFiles
+from qa_pipeline.review.source import find_document
+from qa_pipeline.review.stored import StoredTables
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.rows import DocumentRow
+from qa_pipeline_tests.documents.builders import pdf_bytes
+from qa_pipeline_tests.documents.sandbox import hostile_page_worker
+from qa_pipeline_tests.review.test_source_view import Sources
+
+pytestmark = pytest.mark.slow
+
+HARM = {
+    "crash": "the parser took its process down: it was ended by SIGSEGV",
+    "fork": "the parser failed with PermissionError",
+    "endless": "page 2 takes longer than 5 seconds to draw",
+    "greedy": "parsing took more than documents.parse_memory",
+    "false": "sent a reply that cannot be used",
+}
+LIMITS = DocumentSettings(parse_seconds=20, parse_memory=300_000_000)
+SHORT = LIMITS.model_copy(update={"parse_seconds": 5})
+
+
+class Pages:
+    """A document of two pages, the second of which asks for harm, and a worker that does it."""
+
+    def __init__(self, folder: Path, harm: str, limits: DocumentSettings) -> None:
+        self.sources = Sources(folder)
+        self.identity = self.sources.read(pdf_bytes("The first page is harmless.", f"The other is {harm}."))
+        self.files = PageFiles(self.sources.layout, limits, hostile_page_worker.COMMAND)
+
+    @property
+    def document(self) -> DocumentRow:
+        return find_document(StoredTables(self.sources.layout), "b", self.identity)
+
+    @property
+    def process(self) -> int:
+        assert self.files._worker
+        return self.files._worker._process.pid
+
+
+Asks = Callable[..., Pages]
+
+
+@pytest.fixture
+def pages_that_ask_for(tmp_path: Path) -> Iterator[Asks]:
+    made: list[Pages] = []
+
+    def make(harm: str, limits: DocumentSettings = LIMITS) -> Pages:
+        made.append(Pages(tmp_path, harm, limits))
+        return made[-1]
+
+    yield make
+    for pages in made:
+        pages.files.close()
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_page_that_does_harm_costs_that_page_only_and_says_why(pages_that_ask_for: Asks, harm: str) -> None:
+    pages = pages_that_ask_for(harm, SHORT if harm == "endless" else LIMITS)
+    assert pages.files.map_page(pages.document, 1).boxes
+    with pytest.raises(InputError, match=rf"^a\.pdf: .*{HARM[harm]}"):
+        pages.files.map_page(pages.document, 2)
+    assert pages.files.draw_page(pages.document, 1, (4, 9)).startswith(b"\x89PNG")
+
+
+def test_a_process_that_is_killed_as_it_draws_is_a_sentence_and_the_next_page_is_drawn(
+    pages_that_ask_for: Asks,
+) -> None:
+    pages = pages_that_ask_for("slow", LIMITS)
+    problems: list[str] = []
+
+    def draw() -> None:
+        try:
+            pages.files.draw_page(pages.document, 2, None)
+        except InputError as error:
+            problems.append(str(error))
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while pages.files._worker is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.2)  # whether it is at work already or about to begin, the outcome is the same
+    os.kill(pages.process, signal.SIGKILL)
+    thread.join()
+    assert problems == ["a.pdf: the system ended the process that parsed it, as it does when memory runs out"]
+    assert pages.files.map_page(pages.document, 1).boxes
+
+
+def test_a_process_is_kept_for_the_next_page_and_one_that_died_meanwhile_is_replaced(
+    pages_that_ask_for: Asks,
+) -> None:
+    pages = pages_that_ask_for("harmless")
+    pages.files.map_page(pages.document, 1)
+    first = pages.process
+    pages.files.draw_page(pages.document, 2, None)
+    assert pages.process == first
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    assert pages.files.map_page(pages.document, 1).boxes
+    assert pages.process != first
+
+
+def test_bytes_of_a_file_are_read_once(pages_that_ask_for: Asks) -> None:
+    pages = pages_that_ask_for("harmless")
+    pages.files.map_page(pages.document, 1)
+    (pages.sources.files / "b" / "a.pdf").unlink()
+    assert pages.files.draw_page(pages.document, 2, None).startswith(b"\x89PNG")
+
+
+def test_a_page_that_is_long_drawn_lets_others_wait_for_a_while_and_no_longer(
+    pages_that_ask_for: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_files, "SECONDS", 0.0)
+    pages = pages_that_ask_for("harmless")
+    with pages.files._lock, pytest.raises(InputError, match="other pages are still being drawn"):
+        pages.files.map_page(pages.document, 1)
+
+
+def test_a_page_is_not_shown_where_no_process_can_be_started(
+    pages_that_ask_for: Asks,
+) -> None:
+    pages = pages_that_ask_for("harmless")
+    files = PageFiles(pages.sources.layout, LIMITS, ("/nowhere/python",))
+    with pytest.raises(InputError, match=r"^a\.pdf: no process can be started"):
+        files.map_page(pages.document, 1)

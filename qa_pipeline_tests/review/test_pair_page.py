@@ -1,0 +1,201 @@
+"""The page of a pair as a browser gets it: badge, claims, tooltips, the source, and its links."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from qa_pipeline.review import pair as pair_module
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.curation import rows
+from qa_pipeline_tests.review.tables import QUOTES, decide, write_pair
+from qa_pipeline_tests.review.test_server import hidden
+
+SignIn = Callable[[Path], TestClient]
+ADDRESS = "/pair/b/p?list=all"
+
+
+@pytest.fixture
+def client(tmp_path: Path, sign_in: SignIn) -> TestClient:
+    write_pair(Layout(tmp_path))
+    return sign_in(tmp_path)
+
+
+def part(page: str, name: str) -> str:
+    """The element of this id, as far as the next one that the script swaps."""
+    match = re.search(rf'id="{name}".*?(?=<(?:div|section) (?:id|class)="|</main>)', page, re.DOTALL)
+    assert match, name
+    return unescape(match[0])
+
+
+def test_the_badge_has_a_shape_words_and_numbers(client: TestClient) -> None:
+    answer = part(client.get(ADDRESS).text, "answer")
+    assert re.search(
+        r'<span class="badge partial">\s*<svg .*</svg>\s*Partly supported: 1 of 2 claims \(50 %\)',
+        answer,
+        re.DOTALL,
+    )
+
+
+def test_each_claim_has_a_chip_in_the_answer_that_says_its_verdict_and_reason(client: TestClient) -> None:
+    answer = part(client.get(ADDRESS).text, "answer")
+    assert re.findall(r'<span class="unseen"> (.*?)</span>', answer) == [
+        "supported: Decided by comparison word by word",
+        'contradicted: number mismatch: "five" became "six"',
+    ]
+    assert '<mark class="contradicted current">It closes at six.</mark>' in answer
+
+
+def test_a_claim_that_is_asked_for_is_marked_and_opens_its_evidence(client: TestClient) -> None:
+    for number, verdict in ((1, "supported"), (2, "contradicted")):
+        page = client.get(f"{ADDRESS}&claim={number}").text
+        assert f'<mark class="{verdict} current">' in part(page, "answer")
+        assert page.count(" current") - page.count('aria-current="page"') == 2
+        assert re.search(rf'id="evidence-{number - 1}"[^>]* aria-current="true"', page)
+        assert re.search(rf'<mark id="evidence"[^>]*>{QUOTES[number - 1]}</mark>', page)
+
+
+def test_evidence_has_a_tooltip_that_its_link_is_described_by(client: TestClient) -> None:
+    claims = part(client.get(ADDRESS).text, "claims")
+    described = re.findall(r'<a class="chip" id="evidence-\d" [^>]*aria-describedby="([^"]+)"', claims)
+    assert described == ["quote-0", "quote-1"]
+    tooltip = re.search(r'role="tooltip" id="quote-1">(.*?)</span></span>', claims, re.DOTALL)
+    assert tooltip
+    for text in ("It closes at five.", "Similarity 0.91", "Opening hours"):
+        assert text in tooltip[1]
+
+
+def test_what_is_not_supported_is_listed_with_its_reason_and_first_difference(client: TestClient) -> None:
+    page = client.get(ADDRESS).text
+    assert re.search(r"<q dir=\"auto\">It closes at six.</q> <span class=\"soft\"><bdi>number mismatch", page)
+    assert 'First difference:</strong> <bdi>"five" became "six"' in part(page, "claims")
+    assert "1 more difference" in page
+
+
+def test_the_sentence_of_another_document_that_says_otherwise_is_quoted_and_linked(
+    tmp_path: Path, sign_in: SignIn
+) -> None:
+    quote = "The library opens at ten."
+    side: dict[str, Any] = {"second_quote": quote, "second_start": 3, "second_end": 3 + len(quote)}
+    other = rows.document("e", path="notice.md", text=f"...{quote}")
+    write_pair(
+        Layout(tmp_path),
+        verdict={"reason": "one_sided"},
+        documents=[rows.document("d", path="library.md"), other],
+        contradictions=[rows.contradiction(**side), rows.contradiction("y", "e", "f")],
+    )
+    client = sign_in(tmp_path)
+    page = client.get(ADDRESS).text
+    link = re.search(rf'<bdi>{quote}</bdi> <cite class="soft"><a href="([^"#]+)', page)
+    assert link
+    assert page.count("<cite") == 1
+    assert f">{quote}</mark>" in client.get(unescape(link[1])).text
+
+
+def test_pairs_of_one_question_with_several_answers_are_one_link_away(
+    tmp_path: Path, sign_in: SignIn
+) -> None:
+    write_pair(Layout(tmp_path), verdict={"reason": "conflicting_answers"})
+    client = sign_in(tmp_path)
+    link = re.search(r'<a href="([^"]+)">All pairs with this question', client.get(ADDRESS).text)
+    assert link
+    assert "Pairs 1 to 1 of 1" in client.get(unescape(link[1])).text
+
+
+def test_the_judge_is_shown_with_scores_and_reasons(tmp_path: Path, sign_in: SignIn) -> None:
+    assessment = rows.assessment("p", 0.5, relevance_reason="It answers.")
+    write_pair(Layout(tmp_path), assessments=[assessment], verdict={"composite": 0.62})
+    page = sign_in(tmp_path).get(ADDRESS).text
+    assert re.search(r'Relevance</th><td class="number">0\.50.*?<bdi>It answers\.</bdi>', page)
+    assert '<th scope="row">Together</th><td class="number">0.62</td>' in page
+
+
+def test_a_pair_that_no_judge_saw_says_why(tmp_path: Path, sign_in: SignIn) -> None:
+    values = {"status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
+    write_pair(Layout(tmp_path), assessments=[rows.assessment("p", None, **values)])
+    assert "Not judged: <bdi>no judge is configured</bdi>." in sign_in(tmp_path).get(ADDRESS).text
+
+
+def test_the_origin_of_a_pair_links_to_its_passages(client: TestClient) -> None:
+    page = client.get(ADDRESS).text
+    link = re.search(r'href="(/document/b/d\?start=0&amp;end=\d+)#evidence"', page)
+    assert link
+    assert client.get(unescape(link[1])).status_code == 200
+    assert "generated, <bdi>model</bdi>" in page
+
+
+def test_decisions_are_listed_with_their_state(tmp_path: Path, client: TestClient) -> None:
+    decide(Layout(tmp_path), "b", "p", "rejected", why="quality: low_relevance: see 4.2")
+    listed = (
+        r"<strong>Rejected</strong> by <bdi>Ada</bdi>.*?: <bdi>the answer is not relevant enough: see 4.2"
+    )
+    assert re.search(
+        rf'class="history".*?{listed}</bdi> <span class="soft">\(applied', client.get(ADDRESS).text
+    )
+    write_pair(Layout(tmp_path), pair={"answer": "It opens at ten. It closes at six."})
+    assert re.search(
+        rf'class="history".*?{listed}</bdi> <span class="soft">\(stale', client.get(ADDRESS).text
+    )
+
+
+def test_a_known_answer_takes_no_decision(tmp_path: Path, sign_in: SignIn) -> None:
+    expected = {"expected_verdict": "rejected"}
+    write_pair(Layout(tmp_path), pair={**expected, "expected_kind": "swapped_number"}, verdict=expected)
+    page = sign_in(tmp_path).get("/pair/b/p?list=known").text
+    assert "the right verdict is “rejected”." in page
+    assert "(swapped number)" in page
+    assert 'name="decision"' not in page
+
+
+def test_no_element_carries_a_style_or_a_handler(client: TestClient) -> None:
+    for address in ("/?list=all", ADDRESS):
+        assert not re.search(r"<[^>]+\s(?:style|on\w+)=", client.get(address).text)
+
+
+def test_markup_of_documents_and_answers_stays_text(tmp_path: Path, sign_in: SignIn) -> None:
+    script = "<img src=x onerror=alert(1)>"
+    write_pair(
+        Layout(tmp_path),
+        pair={"generator": script, "persona": script},
+        claims=[{"evidence_quote": script, "unproved": [script], "text": script}, {"denied": [script]}],
+        documents=[rows.document("d", path=script)],
+        chunks=[rows.chunk("c", section_path=[script])],
+        assessments=[rows.assessment("p", relevance_reason=script, judge=script)],
+    )
+    page = sign_in(tmp_path).get(ADDRESS).text
+    assert "<img" not in page
+    assert page.count("&lt;img") >= 8
+
+
+def test_a_number_that_is_none_is_passed_over(client: TestClient) -> None:
+    for number in ("0", "-1", "x", "²", "9" * 5000):
+        reply = client.get(ADDRESS, params={"claim": number, "evidence": number})
+        assert reply.status_code == 200
+
+
+def test_of_many_claims_those_that_are_not_supported_are_shown_and_the_others_counted(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair_module, "_MOST_CLAIMS", 1)
+    page = client.get(ADDRESS).text
+    assert "Partly supported: 1 of 2 claims" in page
+    assert 'id="claim-2"' in page
+    assert 'id="claim-1"' not in page
+    assert "1 further claim is not shown; those that are not supported come first." in page
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "words and " * 100_000])
+def test_a_megabyte_of_question_and_answer_is_a_page(tmp_path: Path, sign_in: SignIn, text: str) -> None:
+    write_pair(Layout(tmp_path), pair={"question": text, "answer": text})
+    client = sign_in(tmp_path)
+    page = client.get(ADDRESS).text
+    assert len(page) < 500_000
+    assert "shown up to 100,000 characters each, and cannot be edited here" in page
+    assert 'name="edited_answer"' not in page
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256", "seen")}
+    reply = client.post("/pair/b/p/decision", data={**form, "decision": "accepted"}, follow_redirects=False)
+    assert reply.status_code == 303

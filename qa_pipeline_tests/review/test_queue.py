@@ -1,0 +1,211 @@
+"""The order of the queue, its lists and filters, and the place of a pair in it."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.pipeline.report import finished_batches, report
+from qa_pipeline.review import queue as queue_module
+from qa_pipeline.review.queue import COLUMNS, LISTS, Filters, Queue, queue_page
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.curation.rows import verdict
+from qa_pipeline_tests.review.tables import decide, write_verdicts
+
+WORDS = ("accepted", "rejected", "needs_review", "failed")
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    """Two batches with pairs of every verdict, some of which are known answers."""
+    layout = Layout(tmp_path)
+    for batch, counts in (("a", (4, 2, 3, 1)), ("b", (1, 5, 2, 2))):
+        verdicts = [
+            verdict(f"{batch}-{word}-{number}", word, reason=f"why_{word}")
+            for word, count in zip(WORDS, counts, strict=True)
+            for number in range(count)
+        ]
+        known = [verdict(f"{batch}-known-{word}", word, expected_verdict="rejected") for word in WORDS]
+        write_verdicts(layout, batch, *verdicts, *known, language="sv" if batch == "a" else "de")
+    return layout
+
+
+def view(layout: Layout, **filters: str) -> dict[str, Any]:
+    return queue_page(Queue(layout), Filters.from_query(filters), int(filters.get("page", "1")))
+
+
+def listed(queue: Queue, **filters: str) -> list[str]:
+    rows = queue.rows()
+    return rows[queue.places(rows, Filters.from_query(filters))]["pair_id"].to_list()
+
+
+def test_counts_agree_with_those_of_status(layout: Layout) -> None:
+    counted = report(layout, finished_batches(layout)).batches
+    every = view(layout, list="all")
+    verdicts = {
+        value: pairs
+        for facet in every["facets"]
+        if facet["name"] == "verdict"
+        for value, _, pairs in facet["choices"]
+    }
+    assert verdicts == {word: counted[word].sum() for word in WORDS}
+    assert every["total"] == counted["pairs"].sum()
+    lists = {name: pairs for name, _, pairs in every["lists"]}
+    assert lists["waiting"] == counted["needs_review"].sum()
+    assert lists["known"] == 2 * len(WORDS)
+    for row in counted.iter_rows(named=True):
+        assert view(layout, list="all", batch=row["batch"])["total"] == row["pairs"]
+
+
+def test_pairs_that_wait_come_first_and_in_the_order_of_their_tables(layout: Layout) -> None:
+    waiting = [f"a-needs_review-{number}" for number in range(3)] + [
+        f"b-needs_review-{number}" for number in range(2)
+    ]
+    queue = Queue(layout)
+    assert listed(queue) == waiting
+    assert listed(queue, list="all")[: len(waiting)] == waiting
+
+
+def test_a_sample_is_bounded_and_another_seed_draws_another(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_module, "SAMPLE_OF_VERDICT", 3)
+    samples = [listed(Queue(layout, seed), list="rejected") for seed in ("0", "0", "1", "2", "3")]
+    assert samples[0] == samples[1]
+    assert {len(sample) for sample in samples} == {3}
+    assert len({tuple(sample) for sample in samples}) > 1
+    assert all("rejected" in pair_id for sample in samples for pair_id in sample)
+
+
+def test_a_decision_takes_a_pair_out_of_those_that_wait_and_puts_it_into_the_decided(layout: Layout) -> None:
+    queue = Queue(layout)
+    before = listed(queue)
+    decide(layout, "a", before[1])
+    assert listed(queue) == [before[0], *before[2:]]
+    assert listed(queue, list="decided") == [before[1]]
+    row = queue.rows().filter(queue.rows()["pair_id"] == before[1]).row(0, named=True)
+    assert (row["decision"], row["who"]) == ("accepted", "Ada")
+
+
+def test_a_pair_waits_again_once_it_is_another_than_was_decided_about(layout: Layout) -> None:
+    queue = Queue(layout)
+    before = listed(queue)
+    decide(layout, "a", before[1])
+    assert before[1] not in listed(queue)
+    write_verdicts(layout, "a", verdict(before[1], "needs_review"), answer="Another answer.")
+    assert listed(queue, batch="a") == [before[1]]
+    assert listed(queue, list="decided") == []
+
+
+def test_a_pair_knows_its_place_and_its_neighbours_under_the_filters(layout: Layout) -> None:
+    queue, filters = Queue(layout), Filters(batch="a")
+    first, middle, last = (queue.position(filters, "a", f"a-needs_review-{number}") for number in range(3))
+    assert (first.number, first.total, first.before) == (1, 3, None)
+    assert (middle.number, middle.before, middle.after) == (
+        2,
+        filters.pair_address("a", "a-needs_review-0"),
+        filters.pair_address("a", "a-needs_review-2"),
+    )
+    assert (last.number, last.after) == (3, None)
+
+
+def test_a_pair_that_left_its_list_keeps_its_neighbours(layout: Layout) -> None:
+    queue, filters = Queue(layout), Filters()
+    decide(layout, "a", "a-needs_review-1")
+    place = queue.position(filters, "a", "a-needs_review-1")
+    assert (place.number, place.total) == (None, 4)
+    assert place.before == filters.pair_address("a", "a-needs_review-0")
+    assert place.after == filters.pair_address("a", "a-needs_review-2")
+
+
+def test_pairs_of_one_id_in_two_batches_are_two(tmp_path: Path) -> None:
+    layout, filters = Layout(tmp_path), Filters()
+    for batch in ("a", "b"):
+        write_verdicts(layout, batch, verdict("same", "needs_review"))
+    queue = Queue(layout)
+    assert queue.position(filters, "a", "same").after == filters.pair_address("b", "same")
+    decide(layout, "a", "same")
+    assert queue.rows()["decision"].to_list() == ["accepted", None]
+
+
+def test_a_batch_is_read_again_once_its_tables_have_changed(layout: Layout) -> None:
+    queue = Queue(layout)
+    assert len(listed(queue)) == 5
+    write_verdicts(layout, "a", verdict("new", "needs_review"))
+    assert listed(queue, batch="a") == ["new"]
+    for path in (layout.out / "tables").glob("*/b.parquet"):
+        path.unlink()
+    assert listed(queue, list="all") == ["new"]
+
+
+def test_a_damaged_file_of_decisions_is_named_until_it_is_mended(layout: Layout) -> None:
+    queue = Queue(layout)
+    layout.decisions("a").parent.mkdir(parents=True, exist_ok=True)
+    layout.decisions("a").write_text("{nothing")
+    assert len(listed(queue)) == 5
+    assert set(queue.problems) == {"a"}
+    assert "repair it" in queue.problems["a"]
+    layout.decisions("a").unlink()
+    queue.rows()
+    assert queue.problems == {}
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"language": "sv"}, 10),
+        ({"verdict": "failed"}, 3),
+        ({"reason": "why_rejected", "batch": "b"}, 5),
+        ({"type": "fact_single"}, 20),
+        ({"type": "procedure"}, 0),
+        ({"document": "d"}, 20),
+        ({"document": "e"}, 0),
+        ({"search": "QUESTION B-FAILED"}, 2),
+        ({"search": "answer a-"}, 10),
+        ({"search": ".*"}, 0),
+    ],
+)
+def test_filters_narrow_the_list_down(layout: Layout, filters: dict[str, str], count: int) -> None:
+    assert view(layout, list="all", **filters)["total"] == count
+
+
+def test_a_filter_counts_what_the_other_filters_leave(layout: Layout) -> None:
+    page = view(layout, list="all", batch="a", verdict="failed")
+    facets = {facet["name"]: facet["choices"] for facet in page["facets"]}
+    assert {value: pairs for value, _, pairs in facets["batch"]} == {"a": 1, "b": 2}
+    counts = {value: pairs for value, _, pairs in facets["verdict"]}
+    assert counts == {"accepted": 4, "rejected": 2, "needs_review": 3, "failed": 1}
+    assert [label for _, label, _ in facets["document"]] == ["library.md"]
+
+
+def test_of_many_values_those_with_the_most_pairs_are_offered(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_module, "MOST_CHOICES", 2)
+    facet = next(facet for facet in view(layout, list="all")["facets"] if facet["name"] == "verdict")
+    assert [value for value, _, _ in facet["choices"]] == ["accepted", "rejected"]
+    assert facet["more"] == 2
+
+
+def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_module, "PAGE", 8)
+    last = view(layout, page="99", list="all")
+    assert (last["number"], last["pages"], last["first"], len(last["rows"])) == (3, 3, 17, 4)
+
+
+@given(
+    values=st.fixed_dictionaries(
+        {"list": st.sampled_from(list(LISTS))},
+        optional={name: st.text(max_size=20).map(str.strip) for name in (*COLUMNS, "search")},
+    )
+)
+def test_an_address_gives_back_its_filters(values: dict[str, str]) -> None:
+    filters = Filters(**values)
+    assert Filters.from_query(dict(parse_qsl(filters.address()))) == filters
+
+
+def test_what_is_no_filter_is_passed_over() -> None:
+    assert Filters.from_query({"list": "none", "page": "2", "who": "x"}) == Filters()
