@@ -13,8 +13,6 @@ from qa_pipeline.monitoring.days import (
     Score,
     day_file,
     decisions_of,
-    describe_decisions,
-    has_decisions,
     metric_scores,
     metrics_of,
     read_days,
@@ -64,10 +62,6 @@ def test_answered_rows_are_scored_and_the_others_count_as_requests_alone(tmp_pat
     ]
     assert metrics_of(found) == ["errors", "length", "odd"]
     assert "four" not in str(found.to_dicts())
-
-
-def test_scores_that_are_no_number_are_unknown(tmp_path: Path) -> None:
-    assert scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths)["odd"].to_list() == [None]
 
 
 def test_an_empty_day_and_one_of_errors_alone_have_no_metrics_and_ask_nobody(tmp_path: Path) -> None:
@@ -128,17 +122,3 @@ def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_t
     assert decisions_of(found) == {"faithfulness": {"alignment": 1}, "hallucination": {"alignment": 1}}
     assert decisions_of(read_days(tmp_path / "out")) == decisions_of(found)
     assert score(RAG_ROWS.to_frame()).height == 0
-
-
-def test_days_scored_before_deciders_were_stored_are_scored_again_and_say_so_until_then(
-    tmp_path: Path,
-) -> None:
-    rows = scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths, tmp_path / "out")
-    file = day_file(tmp_path / "out", DAY)
-    assert has_decisions(file)
-    assert describe_decisions(rows, "length") == "arithmetic"
-    rows.drop("decided_by").write_parquet(file)
-    assert not has_decisions(file)
-    assert describe_decisions(read_days(tmp_path / "out"), "length").startswith("unknown")
-    rows.select(*BASE).write_parquet(file)
-    assert has_decisions(file)
