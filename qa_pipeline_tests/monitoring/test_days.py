@@ -6,10 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.errors import InputError, StorageError
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.monitoring.days import (
-    BASE,
     Score,
     day_file,
     decisions_of,
@@ -64,13 +63,6 @@ def test_answered_rows_are_scored_and_the_others_count_as_requests_alone(tmp_pat
     assert "four" not in str(found.to_dicts())
 
 
-def test_an_empty_day_and_one_of_errors_alone_have_no_metrics_and_ask_nobody(tmp_path: Path) -> None:
-    empty = scored(logged(tmp_path), never)
-    assert (empty.schema, empty.height) == (BASE, 0)
-    failed = scored(logged(tmp_path, {"id": "a", "error": "e"}), never)
-    assert failed["errors"].to_list() == [1.0]
-
-
 def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_path: Path) -> None:
     logs, out = tmp_path / "logs", tmp_path / "out"
     other = date(2026, 3, 2)
@@ -98,12 +90,6 @@ def test_no_scores_and_broken_ones_are_named(tmp_path: Path) -> None:
     pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "ids.parquet")
     with pytest.raises(InputError, match="no column of scores"):
         read_reference(tmp_path / "ids.parquet")
-
-
-def test_scores_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError):
-        scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths, tmp_path / "file")
 
 
 def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:

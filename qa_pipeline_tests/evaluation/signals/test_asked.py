@@ -138,31 +138,8 @@ def test_a_reply_that_decides_nothing_leaves_the_row_unknown(
     assert value(tmp_path, metric, lambda _: reply)[0] is None
 
 
-def test_what_is_no_rating_from_0_to_1_is_unknown_and_counted(tmp_path: Path) -> None:
-    judge = ScriptedModel(
-        ['{"reasoning": "", "groundedness": 0.5}', '{"reasoning": "", "groundedness": 7}', "fine"]
-    )
-    rows = rows_of(*({**ROW, "query": query} for query in ("Who?", "Where?", "Why?")))
-    (metric,) = chosen_metrics(["llm_groundedness"])
-    frame, values = evaluate(rows, [metric], means_at(tmp_path, judge=judge))
-    assert values[metric.name].to_list() == [0.5, None, None]
-    assert metric.missing(frame) == {"groundedness": 2}
-
-
-def test_without_a_judge_nobody_rates(tmp_path: Path) -> None:
-    (metric,) = chosen_metrics(["llm_groundedness"])
-    frame, values = evaluate(rows_of(ROW), [metric], means_at(tmp_path))
-    assert values[metric.name].to_list() == [None]
-    assert metric.missing(frame) == {"groundedness": 1}
-
-
 def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
     judge = ScriptedModel(back())
     rows = rows_of(*[dict(ROW)] * 4)
     evaluate(rows, chosen_metrics(["answer_relevance"]), means_at(tmp_path, judge=judge))
     assert len(judge.asked) == 1
-
-
-def test_rows_of_one_sample_need_no_judge(tmp_path: Path) -> None:
-    found, _ = value(tmp_path, "answer_uncertainty", fails, samples=["Ann"])
-    assert found == 0.0
