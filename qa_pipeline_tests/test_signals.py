@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -181,7 +182,8 @@ def test_a_run_ends_while_it_waits_to_write_into_a_store(workspace: Workspace) -
     with closing(sqlite3.connect(vectors, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with started(workspace, how="at once") as process:
-            wait_for(process, "boilers: embeddings")
+            wait_for(process, "boilers")
+            time.sleep(3)
             process.send_signal(signal.SIGTERM)
             found, said = ended(process)
     assert (found, said.count(KEPT)) == (143, 1)

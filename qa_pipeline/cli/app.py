@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import (
     Change,
+    Commands,
     Json,
     MaxCalls,
     MaxCost,
@@ -36,7 +37,6 @@ from qa_pipeline.cli.review import review
 from qa_pipeline.cli.sample import sample
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
-from qa_pipeline.cli.triples import triples
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.layout import Layout, check_batch_name
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="qa-pipeline",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -148,7 +149,7 @@ def run(
         _tell_loose_files(corpus_batches, settings.corpus)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
+            watching(quiet=as_json) as watch,
         ):
             if dagster:
                 from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
@@ -196,7 +197,7 @@ def validate(
         prepare_folder(settings.out)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
+            watching(quiet=as_json) as watch,
         ):
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
@@ -256,7 +257,6 @@ app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(sample)
-app.command(rich_help_panel=REVIEWING)(triples)
 app.command(rich_help_panel=RELEASING)(release)
 app.command(rich_help_panel=RELEASING)(verify)
 app.command(rich_help_panel=RELEASING)(forget)

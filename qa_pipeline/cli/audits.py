@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, ReleaseFolder
+from qa_pipeline.cli.arguments import Commands, Json, ReleaseFolder
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 audit = typer.Typer(
+    cls=Commands,
     name="audit",
     no_args_is_help=True,
     help="Draw rows of a release for people to audit, and bound its share of wrong rows by their labels.",

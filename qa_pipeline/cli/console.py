@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import sys
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,9 +20,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     SpinnerColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -37,7 +34,6 @@ from qa_pipeline.errors import TableError
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
 from qa_pipeline.pipeline.samples import sample_pairs
-from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.records import ProgressCallback
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -63,12 +59,8 @@ MOST_VERDICTS = 20
 """Pairs whose verdict is listed on the screen."""
 LONGEST_CELL = 60
 """Characters of a question in the table of verdicts, whose other columns need the rest of a line."""
-LONG_STAGE_S = 5.0
-"""Seconds after which a log gets a line about a stage; shorter ones are over before anybody reads it."""
 LONGEST_SILENCE_S = 60.0
 """Seconds between two lines about one stage, at most."""
-LONG_PAUSE_S = 20.0
-"""Seconds without progress that are worth a word; hosted models usually reply sooner."""
 LONGEST_TEXT = 800
 """Characters of a question, an answer or a reason that are shown."""
 MOST_NAMES = 5
@@ -92,7 +84,6 @@ SCORE_COLUMNS = (
     "average_score_of_passed",
     "citation_accuracy",
 )  # fmt: skip
-DIVERSITY_COLUMNS = ("batch", "cluster_entropy", "self_similarity")
 
 CANARY_COLUMNS = (
     "expected", "kind", "canaries", "rejected", "accepted", "rejected_share", "rejected_low", "rejected_high",
@@ -100,134 +91,53 @@ CANARY_COLUMNS = (
 
 
 @contextmanager
-def watching(*, quiet: bool, hosted: bool = False) -> Iterator[StageObserver]:
-    """Show the stage at work on standard error: a bar on a terminal, lines elsewhere.
-
-    Args:
-        quiet: show nothing.
-        hosted: whether stages that ask a model ask one over the network, whose replies take their time.
-    """
+def watching(*, quiet: bool) -> Iterator[StageObserver]:
+    """Show the stage at work on standard error: a bar on a terminal, lines elsewhere, nothing if quiet."""
     console = Console(stderr=True)
     if quiet:
         yield no_observer
     elif console.is_terminal:
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.fields[batch]}  {task.description}"),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            _PauseColumn(),
         )
         with Progress(*columns, console=console, transient=True) as progress:
-            yield watch_bars(progress, hosted=hosted)
+            yield watch_bars(progress)
     else:
-        lines, over = StageLines(hosted=hosted), threading.Event()
-
-        def print_due_lines() -> None:
-            while not over.wait(1.0):
-                _write_error(lines.due_line() or "")
-
-        printer = threading.Thread(target=print_due_lines, name="progress", daemon=True)
-        printer.start()
-        try:
-            yield lines.watch
-        finally:
-            over.set()
-            printer.join()
+        yield watch_lines()
 
 
-class StageAtWork:
-    """A stage of a batch, what of it is done, and when that last changed (seconds of a steady clock)."""
-
-    def __init__(self, batch: str, stage: str, *, hosted: bool, clock: Callable[[], float]) -> None:
-        self.batch, self.name = batch, words(stage)
-        self.asks_hosted = hosted and stage in STAGES and STAGES[stage].asks_a_model
-        self.counts: tuple[int, int] | None = None
-        self._clock = clock
-        self.started = self.changed = clock()
-
-    def notify(self, done: int, total: int) -> None:
-        """Take note of progress."""
-        if self.counts != (done, total):
-            self.counts, self.changed = (done, total), self._clock()
-
-    @property
-    def elapsed(self) -> float:
-        """Return the seconds since the stage began."""
-        return self._clock() - self.started
-
-    def pause(self) -> str:
-        """Return in words for how long nothing has come, where that is long."""
-        seconds = self._clock() - self.changed
-        if seconds < LONG_PAUSE_S:
-            return ""
-        what = "waiting for the model, no reply" if self.asks_hosted else "nothing new"
-        return f"{what} for {_duration(seconds)}"
-
-    def line(self) -> str:
-        """Return the state in one line."""
-        done = f"{self.counts[0]} of {self.counts[1]}" if self.counts else ""
-        parts = [self.name, done, _duration(self.elapsed), self.pause()]
-        return f"{self.batch}: {', '.join(filter(None, parts))}\n"
-
-
-class StageLines:
-    """The progress where there is no terminal: a line for each batch, and others in long stages."""
-
-    def __init__(self, *, hosted: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._hosted, self._clock = hosted, clock
-        self._at_work: StageAtWork | None = None
-        self._due = 0.0
-
-    def watch(self, batch: str, stage: str) -> ProgressCallback:
-        """Begin a stage."""
-        before = self._at_work
-        self._at_work = StageAtWork(batch, stage, hosted=self._hosted, clock=self._clock)
-        self._due = LONG_STAGE_S
-        if before is None or before.batch != batch:
-            _write_error(f"{batch}\n")
-        return self._at_work.notify
-
-    def due_line(self) -> str | None:
-        """Return the state of a stage that takes long, at growing intervals; None in between."""
-        stage = self._at_work
-        if stage is None or stage.elapsed < self._due:
-            return None
-        self._due = min(2 * self._due, self._due + LONGEST_SILENCE_S)
-        return stage.line()
-
-
-def _write_error(line: str) -> None:
-    sys.stderr.write(line)
-    sys.stderr.flush()
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-class _PauseColumn(ProgressColumn):
-    """A column of the time for which nothing has come, where that is long."""
-
-    def render(self, task: Task) -> Text:
-        stage: StageAtWork = task.fields["at_work"]
-        return Text(stage.pause(), style="yellow")
-
-
-def watch_bars(progress: Progress, *, hosted: bool = False) -> StageObserver:
+def watch_bars(progress: Progress) -> StageObserver:
     """Show one bar, for the stage at work; batches run one after the other."""
 
     def watch(batch: str, stage: str) -> ProgressCallback:
-        at_work = StageAtWork(batch, stage, hosted=hosted, clock=time.monotonic)
         for finished in progress.task_ids:
             progress.remove_task(finished)
-        task = progress.add_task(at_work.name, total=None, batch=escape(batch), at_work=at_work)
+        task = progress.add_task(escape(f"{batch}  {words(stage)}"), total=None)
+        return lambda done, total: progress.update(task, completed=done, total=total)
+
+    return watch
+
+
+def watch_lines(clock: Callable[[], float] = time.monotonic) -> StageObserver:
+    """Print a line for each batch, and one a minute in long stages."""
+    last_batch = None
+
+    def watch(batch: str, stage: str) -> ProgressCallback:
+        nonlocal last_batch
+        if batch != last_batch:
+            sys.stderr.write(f"{batch}\n")
+            last_batch = batch
+        said = clock()
 
         def notify(done: int, total: int) -> None:
-            at_work.notify(done, total)
-            progress.update(task, completed=done, total=total)
+            nonlocal said
+            if clock() - said >= LONGEST_SILENCE_S:
+                said = clock()
+                sys.stderr.write(f"{batch}: {words(stage)}, {done} of {total}\n")
 
         return notify
 
@@ -423,7 +333,6 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     show_frame("Batches", summary.batches, BATCH_COLUMNS)
     title = "Sections covered; pass rates and scores of accepted and rejected pairs, and of all pairs"
     show_frame(title, summary.batches, SCORE_COLUMNS)
-    show_frame("Diversity of the questions", summary.batches, DIVERSITY_COLUMNS)
     _show_not_judged(summary.batches)
     show_frame("Left out of the texts, by kind", summary.left_out)
     show_frame("Personal data found", summary.masked)

@@ -2,12 +2,14 @@
 
 import typer
 
+from qa_pipeline.cli.arguments import Commands
 from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_raters import raters
 from qa_pipeline.cli.evaluate_runs import compare, gate
 
 evaluation = typer.Typer(
     name="eval",
+    cls=Commands,
     no_args_is_help=True,
     help="Evaluate answered questions (run, compare, gate), and agreement of raters.",
 )

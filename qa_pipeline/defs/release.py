@@ -13,8 +13,8 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import ResourcesParam, freshness_of
-from qa_pipeline.defs.batch_runs import builds_batches, running_runs
+from qa_pipeline.defs.base import PARTITION, ResourcesParam
+from qa_pipeline.defs.batch_runs import running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.errors import QAPipelineError, ReleaseError
 from qa_pipeline.pipeline.resources import Resources
@@ -63,7 +63,6 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
         pool=POOL,
         owners=OWNERS,
         code_version=code_version(RELEASE.to_user_string(), settings),
-        freshness_policy=freshness_of(settings),
         output_required=False,
     )
     def release(
@@ -204,7 +203,7 @@ def nightly_release(
     context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
 ) -> dg.RunRequest | dg.SkipReason:
     """Ask for a release, or say why not."""
-    going = [run for run in running_runs(context.instance) if builds_batches(run) or _publishes(run)]
+    going = [run for run in running_runs(context.instance) if PARTITION in run.tags or _publishes(run)]
     if going:
         return dg.SkipReason(f"{len(going)} runs have not ended; a release is made when all batches rest")
     layout = resources.layout

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.plain_yaml import read_yaml
+from qa_pipeline.settings.removed import removal_of
 
 PREFIX = "QA_PIPELINE_"
 FILE_NAME = "QA_PIPELINE_SETTINGS"
@@ -85,7 +86,10 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
     for name in sorted(environ):
         if not name.upper().startswith(prefix):
             continue
-        first = name[len(prefix) :].lower().split("__")[0]
+        path = name[len(prefix) :].lower().replace("__", ".")
+        if removal := removal_of(path):
+            raise SettingsError(f"environment variable {name}: setting {removal}")
+        first = path.split(".")[0]
         if first not in names:
             raise SettingsError(f"environment variable {name} names no setting{did_you_mean(first, names)}")
 
@@ -142,6 +146,8 @@ def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
     if problem["type"] == "extra_forbidden":
+        if removal := removal_of(name):
+            return f"setting {removal}"
         return f"setting {name} is unknown{did_you_mean(place[-1], _names_beside(place, model))}"
     text = problem["msg"].removeprefix("Value error, ")
     return f"setting {name}: {text}" if name else text

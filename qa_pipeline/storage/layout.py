@@ -151,21 +151,6 @@ class Layout:
         """Store of model replies."""
         return self._cache / "replies.sqlite"
 
-    @property
-    def findings(self) -> Path:
-        """Return the file of the automation's conclusions about batches; made anew when deleted."""
-        return self._memory("findings")
-
-    @property
-    def nightly(self) -> Path:
-        """Return the file of where the next tick of the night begins; it begins elsewhere when deleted."""
-        return self._memory("nightly")
-
-    @property
-    def listings(self) -> Path:
-        """Return the file of how batches looked when they were last read; made anew when deleted."""
-        return self._memory("listings")
-
     def _memory(self, name: str, suffix: str = ".json") -> Path:
         if self.cache is None:
             return self.out / "cache" / f"{name}{suffix}"

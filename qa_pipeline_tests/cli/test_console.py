@@ -5,18 +5,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from rich.progress import Progress
 from rich.text import Text
 
 from qa_pipeline.cli.console import (
     MOST_NAMES,
     MOST_UNREAD,
     NARROWEST,
-    StageLines,
     print_line,
     show_outcomes,
     show_table,
-    watch_bars,
+    watch_lines,
     watching,
 )
 from qa_pipeline.llm.calls import calls_frame
@@ -33,8 +31,6 @@ from qa_pipeline_tests.curation.rows import (
     documents,
     question,
     questions,
-    verdict,
-    verdicts,
 )
 from qa_pipeline_tests.end_to_end import invoke, new_workspace
 
@@ -129,26 +125,6 @@ def test_documents_of_unknown_language_that_were_asked_nothing_are_named(
     assert "rates.md" not in printed(layout, capsys, verbose=False)
 
 
-def test_what_stopped_a_batch_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    layout = layout_with(tmp_path, documents(document("d")))
-    layout.table("pairs", "b").write_bytes(b"")
-    assert "not a readable Parquet file" in printed(layout, capsys)
-    told = printed(layout, capsys, BatchOutcome("b", "failed", error="no room"), verbose=False)
-    assert "b failed: no room" in told
-    assert "Parquet" not in told
-
-
-def test_long_names_are_broken_and_push_no_heading_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    batch = "a-batch-whose-name-says-everything-there-is-to-say-about-what-lies-in-it"
-    frame = failed(1).with_columns(batch=pl.lit(batch))
-    told = printed(layout_with(tmp_path, frame, batch), capsys, BatchOutcome(batch, "succeeded"))
-    assert "documents" in told
-    assert "examples" in told
-    assert "…" not in told
-
-
 def test_json_holds_every_file_that_failed_and_is_plain_ascii(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,37 +142,11 @@ def with_calls(out: Path, *calls: CallRecord) -> Layout:
     return layout
 
 
-def test_what_models_cost_is_reported_by_stage_where_any_was_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "Model calls" not in printed(layout_with(tmp_path, documents(document("d"))), capsys)
-    layout = with_calls(tmp_path, call(1), call(2, "judge", cost=None, currency=None))
-    told = printed(layout, capsys)
-    assert "cost USD" in told
-    assert "The cost of 1 call is not known" in told
-
-
 def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_outcomes(with_calls(tmp_path, call(1), call(2)), [BatchOutcome("b", "succeeded")], as_json=True)
     cost = json.loads(capsys.readouterr().out)["cost"]
     assert (cost["calls"], cost["tokens"], cost["cost"], cost["currency"]) == (2, 240, 0.002, "USD")
     assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]
-
-
-def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_and_in_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    layout, outcomes = layout_with(tmp_path, documents()), [BatchOutcome("b", "succeeded")]
-    ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
-    write_table(layout.table("verdicts", "b"), ledger, TABLES["verdicts"])
-    show_outcomes(layout, outcomes, as_json=False, verbose=True)
-    shown = capsys.readouterr().out
-    assert "pass rate of all" in shown
-    assert "average score of passed" in shown
-    show_outcomes(layout, outcomes, as_json=True)
-    (counts,) = json.loads(capsys.readouterr().out)["batches"]
-    assert (counts["pass_rate_of_all"], counts["average_score_of_passed"]) == (0.5, 0.8)
 
 
 def test_without_a_terminal_each_batch_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,37 +158,12 @@ def test_without_a_terminal_each_batch_is_one_plain_line(capsys: pytest.CaptureF
     assert capsys.readouterr().err == "a\nb\n"
 
 
-def test_a_long_stage_tells_its_time_its_count_and_how_long_the_model_is_silent() -> None:
-    now = 0.0
-    lines = StageLines(hosted=True, clock=lambda: now)
-    notify = lines.watch("a", "claim_verdicts")
-    assert lines.due_line() is None
-    now = 6.0
-    notify(3, 40)
-    assert lines.due_line() == "a: claim verdicts, 3 of 40, 6 s\n"
-    assert lines.due_line() is None
-    now = 75.0
-    line = "a: claim verdicts, 3 of 40, 1 min 15 s, waiting for the model, no reply for 1 min 9 s\n"
-    assert lines.due_line() == line
-    lines.watch("a", "chunks")
-    now = 105.0
-    assert lines.due_line() == "a: chunks, 30 s, nothing new for 30 s\n"
-
-
-def test_programs_hear_nothing_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching(quiet=True) as watch:
-        watch("a", "documents")(1, 2)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_finished_batch_has_no_bar_and_no_running_clock() -> None:
-    progress = Progress(disable=True)
-    watch = watch_bars(progress)
-    watch("a", "documents")(5, 5)
-    watch("a", "claims")
-    watch("b", "documents")(1, 2)
-    assert [(task.fields["batch"], task.completed) for task in progress.tasks] == [("b", 1)]
-    assert progress.get_renderable()
+def test_a_long_stage_says_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 30.0, 61.0, 61.0, 62.0])
+    notify = watch_lines(lambda: next(times))("a", "claim_verdicts")
+    for _ in range(3):
+        notify(3, 40)
+    assert capsys.readouterr().err == "a\na: claim verdicts, 3 of 40\n"
 
 
 def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
