@@ -103,7 +103,7 @@ def test_the_document_is_printed_for_programs(folder: Path) -> None:
     ("options", "said"),
     [
         (["--metric", "truth"], "there is no metric truth; there are faithfulness"),
-        (["--metric", "faithfulness", "--worst-by", "grounding"], "this metric is not measured"),
+        (["--metric", "faithfulness", "--worst-by", "grounding"], "not measured"),
         (["--scorer", "model"], "no model verifies or judges"),
         (["--set", "out=x"], "where --data says"),
         (["--set", "verification.nothing=1"], "verification.nothing"),

@@ -219,5 +219,10 @@ def test_limits_of_a_file_are_those_of_the_command_line_where_that_says_nothing(
     path = tmp_path / "limits.yaml"
     path.write_text("drop: 0.1\ncritical: [grounding]\nthresholds: {faithfulness: 0.9, grounding: 0.5}\n")
     limits = read_limits(path, {"drop": None, "critical_drop": 0.03}, {"grounding": 0.6})
-    assert limits == Limits(0.1, 0.03, ("grounding",), {"faithfulness": 0.9, "grounding": 0.6})
+    assert limits == Limits(
+        drop=0.1,
+        critical_drop=0.03,
+        critical=("grounding",),
+        thresholds={"faithfulness": 0.9, "grounding": 0.6},
+    )
     assert read_limits(None, {}, {}) == Limits()
