@@ -151,8 +151,8 @@ def workspace_source(out: Path) -> Source:
                 Proof(evidence["claim"], evidence["quote"], of_chunk[evidence["chunk_id"]])
                 for evidence in row["evidence"]
             ]
-            of_pair = (row[name] for name in ("pair_id", "question", "answer", "language"))
-            pairs.append(Proved(*of_pair, tuple(proofs)))
+            pair = {name: row[name] for name in ("pair_id", "question", "answer", "language")}
+            pairs.append(Proved(**pair, proofs=tuple(proofs)))
     if not pairs:
         raise InputError(f"{out} has no training examples; name the output folder of qa-pipeline run")
     return Source(out.resolve().name, pairs, texts)

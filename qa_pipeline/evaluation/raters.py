@@ -235,7 +235,7 @@ def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000, seed: int = 0) -> Es
     # sums of each group: items, their agreement, and the shares of each category
     of_items = np.hstack([np.ones_like(alike), alike, counts / total])
     codes = np.unique(groups.to_numpy(), return_inverse=True)[1]
-    sums = [np.bincount(codes, column) for column in of_items.T]
+    sums = [np.bincount(codes, column).astype(np.float64) for column in of_items.T]
 
     def kappa(items: Floats, agreed: Floats, *shares: Floats, axis: int = -1) -> Floats:
         number_of_items = items.sum(axis)
