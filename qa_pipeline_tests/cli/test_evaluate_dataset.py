@@ -8,13 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.exit_codes import BAD_INPUT, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import ChatServer
 
 SAYS = "The Kestrel heats water. It was built in 1998."
-OTHER = "Herons are birds that stand in shallow water and wait for fish all day long."
 
 
 def row(number: int, **values: Any) -> dict[str, Any]:
@@ -88,15 +87,6 @@ def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     assert contents(folder / "x" / "report") == contents(folder / "y" / "report")
     text = b"".join(path.read_bytes() for path in (folder / "x" / "report").glob("report.*"))
     assert str(folder).encode() not in text
-
-
-def test_the_document_is_printed_for_programs(folder: Path) -> None:
-    ran = run(folder, written(folder, *ROWS), "--json", "--limit", "3")
-    found = json.loads(ran.stdout)
-    assert found.pop("report") == str(folder / "report")
-    assert found == json.loads((folder / "report" / "report.json").read_text())
-    assert found["total_queries"] == 3
-    assert ran.stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -193,18 +183,3 @@ def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path) -> None
     assert ran.code == BAD_INPUT
     assert "eval run --statements model" in ran.stderr
     assert not (folder / "report").exists()
-
-
-def test_a_cap_that_is_reached_stops_without_a_report_and_a_higher_one_goes_on(
-    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = written(
-        folder, *(row(number, answer=f"A Kestrel of kind {number} makes water hot.") for number in range(6))
-    )
-    with ChatServer() as server:
-        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
-        ran = run(folder, data, *hosted, "--max-calls", "2")
-        assert (ran.code, server.stats.answered) == (STOPPED, 2)
-        assert not (folder / "report").exists()
-        assert run(folder, data, *hosted, "--max-calls", "50").code == OK
-        assert server.stats.repeats == 0

@@ -41,10 +41,6 @@ def lengths(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(length=pl.col("answer").str.len_chars(), odd=pl.lit(float("nan")))
 
 
-def never(rows: pl.DataFrame) -> pl.DataFrame:
-    raise AssertionError
-
-
 def test_answered_rows_are_scored_and_the_others_count_as_requests_alone(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "a", "answer": "four"},

@@ -6,8 +6,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
@@ -19,11 +17,6 @@ from qa_pipeline.settings.tree import Settings
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = NOON.date()
 GOOD = {"id": "good", "time": NOON.isoformat(), "query": "q", "answer": "a", "contexts": ["c"]}
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)
 
 
 def log(folder: Path, *lines: Any, name: str = "a.jsonl", **more: Any) -> Labelled:
@@ -154,16 +147,3 @@ def test_a_day_without_files_is_empty_and_a_folder_that_is_none_an_error(tmp_pat
         Logs(tmp_path, Settings()).days()
     with pytest.raises(InputError, match="is no folder"):
         read_day(tmp_path / "gone")
-
-
-FIELDS = st.sampled_from(["id", "time", "query", "answer", "contexts", "seconds", "error"])
-
-
-@given(st.dictionaries(FIELDS, VALUES | st.just(10**400)))
-def test_any_object_is_a_request_and_what_cannot_be_used_of_it_is_counted(
-    tmp_path_factory: pytest.TempPathFactory, values: dict[str, Any]
-) -> None:
-    found = log(tmp_path_factory.getbasetemp(), values)
-    assert found.items.height == 1
-    is_usable = found.items["query"][0] is not None or found.items["error"][0] is not None
-    assert found.left_out.height == (0 if is_usable else 1)

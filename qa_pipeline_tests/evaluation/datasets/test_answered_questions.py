@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from datasets import Dataset, DatasetDict
 from hypothesis import given
@@ -88,13 +87,6 @@ def test_contexts_that_cannot_be_used_are_left_out_with_a_reason(
     assert found.items["query"].to_list() == ["When?"]
 
 
-def test_a_score_that_is_no_number_is_unknown(tmp_path: Path) -> None:
-    row = {"query": "Who?", "seconds": float("nan"), "contexts": [{"text": "a", "score": float("inf")}]}
-    found = one(tmp_path, row)
-    assert found["seconds"] is None
-    assert found["contexts"][0]["score"] is None
-
-
 def test_ids_of_ragas_name_documents_and_texts_name_themselves_without_ids(tmp_path: Path) -> None:
     asked = {"user_input": "Who?", "retrieved_contexts": ["a", "b"]}
     named = one(tmp_path, {**asked, "retrieved_context_ids": [3, 4], "reference_context_ids": [4]})
@@ -116,19 +108,6 @@ def test_a_row_is_about_its_first_relevant_document_then_its_first_context(tmp_p
     assert one(tmp_path, relevant)["group"] == "a.md"
     assert one(tmp_path, {"query": "Who?", "contexts": contexts})["group"] == "b.md"
     assert one(tmp_path, {"query": "Who?", "group_id": "c"})["group"] == "c"
-
-
-def test_rows_of_parquet_are_those_of_jsonl(tmp_path: Path) -> None:
-    row = {"query": "Who?", "contexts": [{"text": "a", "document": "d", "rank": 1}], "seconds": 1.5}
-    written = read(tmp_path, row).items
-    pl.DataFrame([row]).write_parquet(tmp_path / "rows.parquet")
-    assert read_rag_rows([tmp_path / "rows.parquet"]).items.drop("file").equals(written.drop("file"))
-
-
-def test_true_claims_may_be_texts_or_have_sources(tmp_path: Path) -> None:
-    claims = ["A.", {"claim": "B.", "source": "b.md"}]
-    found = one(tmp_path, {"query": "Who?", "ground_truth": {"claims": claims}})["true_claims"]
-    assert found == [{"claim": "A.", "source": None}, {"claim": "B.", "source": "b.md"}]
 
 
 # As DeepEval 4.3 (save_as) and Ragas 0.4 (to_csv, to_pandas, to_hf_dataset, Dataset.save) write them.
@@ -193,15 +172,6 @@ def test_contexts_of_deepeval_are_parted_where_it_joined_them(
 ) -> None:
     row = one(tmp_path, {"input": "Who?", "actual_output": "Ann", "retrieval_context": cell})
     assert [context["text"] for context in row["contexts"]] == texts
-
-
-def test_numbers_and_truths_of_csv_cells_are_read(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text(
-        'query,answer,seconds,must_refuse,confidences\nWho?,12,1.5,True,"[0.5, 0.75]"\n'
-    )
-    row = read_rag_rows([tmp_path / "rows.csv"]).items.row(0, named=True)
-    assert (row["answer"], row["seconds"], row["must_refuse"]) == ("12", 1.5, True)
-    assert row["confidences"] == [0.5, 0.75]
 
 
 GOLDEN_ROW = {

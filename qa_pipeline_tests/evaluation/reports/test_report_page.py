@@ -89,13 +89,6 @@ def test_marks_never_change_an_answer(answer: str, spans: list[tuple[int, int]])
     assert "".join(one["text"] for one in marked(answer, statements)) == answer
 
 
-def test_an_evaluation_without_any_value_has_a_page(tmp_path: Path) -> None:
-    html = page(tmp_path, [asked(0, faithfulness=None)])
-    assert "No metric has a value." in html
-    assert LexborHTMLParser(html).css("article") == []
-    assert "there is no statement to verify" in html
-
-
 LETTERS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=40)
 
 

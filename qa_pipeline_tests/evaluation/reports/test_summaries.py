@@ -59,14 +59,6 @@ def test_the_rarest_of_very_many_categories_are_one() -> None:
     assert found[OTHERS]["m"]["known"] == 155 - 6 - (MOST_PARTS - 2)
 
 
-def test_one_row_or_one_document_has_a_mean_and_no_interval_by_document() -> None:
-    for scores in ([0.4], [0.4, 0.6, 0.8]):
-        one = summarise(frame(scores, documents=1), {"m": UNIT})["metrics"]["m"]
-        assert one["mean"] == pytest.approx(np.mean(scores))
-        assert (one["low"], one["high"]) == (None, None)
-    assert summarise(frame([0.4]), {"m": UNIT})["metrics"]["m"]["std"] is None
-
-
 def test_no_rows_and_unknown_scores_are_counted_and_have_no_figures() -> None:
     empty = summarise(frame([0.5]).head(0), {"m": UNIT})["metrics"]["m"]
     nothing = summarise(frame([None, None]), {"m": UNIT})["metrics"]["m"]
@@ -74,17 +66,6 @@ def test_no_rows_and_unknown_scores_are_counted_and_have_no_figures() -> None:
         assert (one["mean"], one["low"], one["percentile_95"], one["known"]) == (None, None, None, 0)
         assert one["unknown"] == rows
         assert sum(one["histogram"]["counts"]) == 0
-
-
-def test_scores_that_are_no_numbers_are_unknown() -> None:
-    one = summarise(frame([0.5, float("nan"), float("inf"), -float("inf")]), {"m": UNIT})["metrics"]["m"]
-    assert (one["mean"], one["known"], one["unknown"]) == (0.5, 1, 3)
-
-
-def test_a_metric_without_a_greatest_value_is_binned_up_to_what_was_seen() -> None:
-    one = summarise(frame([0.0, 1.5, 3.0]), {"m": (0.0, None)})["metrics"]["m"]
-    assert (one["histogram"]["edges"][-1], one["histogram"]["counts"][-1]) == (3.0, 1)
-    assert summarise(frame([0.0, 0.0]), {"m": (0.0, None)})["metrics"]["m"]["histogram"]["counts"][0] == 2
 
 
 def test_a_hair_beyond_the_range_is_rounding_and_more_is_a_fault() -> None:

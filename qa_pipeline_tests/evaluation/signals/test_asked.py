@@ -121,25 +121,3 @@ def test_what_a_judge_says_of_injected_texts_is_not_believed(
     tmp_path: Path, metric: str, script: Script
 ) -> None:
     assert value(tmp_path, metric, script, contexts=[*SHOWN, context(ORDER)])[0] is None
-
-
-@pytest.mark.parametrize(
-    ("metric", "reply"),
-    [
-        ("hallucination", ContextReply(reasoning="", contradicts="unsure")),
-        ("context_precision", RelevanceReply(reasoning="", relevant=[9])),
-        ("answer_relevance", BackQuestionsReply(noncommittal=False, questions=[" "])),
-        ("answer_uncertainty", CompareReply(comparisons=[])),
-    ],
-)
-def test_a_reply_that_decides_nothing_leaves_the_row_unknown(
-    tmp_path: Path, metric: str, reply: ReplyModel
-) -> None:
-    assert value(tmp_path, metric, lambda _: reply)[0] is None
-
-
-def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
-    judge = ScriptedModel(back())
-    rows = rows_of(*[dict(ROW)] * 4)
-    evaluate(rows, chosen_metrics(["answer_relevance"]), means_at(tmp_path, judge=judge))
-    assert len(judge.asked) == 1

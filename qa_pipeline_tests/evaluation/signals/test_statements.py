@@ -10,7 +10,6 @@ from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import count_unsplit, cut_by, evaluate
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.evaluation.signals.statements import STATED
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
@@ -183,31 +182,3 @@ def test_another_number_in_other_words_is_a_contradiction_and_never_alike(
 def test_a_true_number_in_other_words_is_held_to_its_likeness(means: Means, answer: str) -> None:
     (one,) = scored(means, answer, PUMP)
     assert (one["verdict"], one["decided_by"]) == ("supported", "similarity")
-
-
-def test_a_number_that_no_context_holds_is_not_supported_by_likeness(means: Means) -> None:
-    (one,) = scored(
-        means, "Filled, the pump of the house weighs 12 kg.", "Filled, the pump of the house weighs much."
-    )
-    assert (one["verdict"], one["reason"]) == ("unsupported", "number_not_in_passages")
-
-
-def test_a_statement_that_a_context_denies_has_no_score(means: Means) -> None:
-    (one,) = scored(means, "The pump weighs 15 kg.", "The pump weighs 12 kg.", "The pump is blue.")
-    assert (one["verdict"], one["scored_by"]) == ("contradicted", "alignment")
-    assert (one["score"], one["scores"], one["holds"]) == (0.0, [0.0, 0.0], [False, False])
-
-
-def test_the_words_of_a_fragment_do_not_support_it_where_its_cosine_does_not(means: Means) -> None:
-    asked = {"query": "In which year did the great fire of the harbour end?", "answer": "In 1889"}
-    told = "The mill has 1889 boats."
-    (one,) = signal("statements", means, {**ROW, **asked, "contexts": [context(told)]})[0]
-    assert one["score"] > STATED
-    assert (one["verdict"], one["holds"]) == ("unsupported", [False])
-
-
-@pytest.mark.parametrize("mark", ["[1]", "[source: mill.md]"])
-def test_marks_in_an_answer_do_not_hide_the_true_claims_that_it_states(tmp_path: Path, mark: str) -> None:
-    row = {"answer": f"Ann lives {mark} in the mill.", "true_claims": [{"claim": "Ann lives in the mill."}]}
-    ((one,),) = signal("covered", means_at(tmp_path), {**ROW, **row})
-    assert (one["supported"], one["decided_by"]) == (True, "alignment")
