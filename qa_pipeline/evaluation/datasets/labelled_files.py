@@ -4,7 +4,7 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 """
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar
 
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
@@ -239,25 +238,5 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
         return Fault("bad_label", f"label should hold {needed['label']}")
     if field in needed and problem["type"] in ("value_error", "string_too_short"):
         return Fault("empty_field", f"{field} is empty{advice}")
-    return Fault("wrong_type", f"{field}{_wrong_type(problem, advice)}")
-
-
-_SHOULD_BE: Mapping[str, str] = {
-    "string_type": "a text",
-    "list_type": "a list",
-    "model_type": "a text, or an object with its fields",
-    "bool_type": "true or false",
-}
-
-
-def _wrong_type(problem: ErrorDetails, advice: str) -> str:
-    """Return which entry of a field holds what, and what it should hold: the advice, else by its type."""
-    _, *parts = problem["loc"]
-    entry = "".join(f", entry {part + 1}" if isinstance(part, int) else f", {part}" for part in parts)
-    should_be, value = _SHOULD_BE.get(problem["type"]), problem["input"]
-    if should_be is None:
-        return f"{entry}: {problem['msg']}{advice}"
-    kind = {bytes: "bytes, which no encoding is known of", type(None): "null"}.get(
-        type(value), f"a {type(value).__name__}"
-    )
-    return f"{entry} is {kind}{advice or f'; it should be {should_be}'}"
+    place = ".".join(map(str, problem["loc"]))
+    return Fault("wrong_type", f"{place}: {problem['msg']}{advice}")
