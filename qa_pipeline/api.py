@@ -311,8 +311,8 @@ def _claim(row: Row, places: Sequence[int], starts: Mapping[str, int]) -> Claim:
     evidence, chunk_id = None, row["evidence_chunk_id"]
     if chunk_id is not None:
         context, start = places[int(chunk_id.rpartition("-")[2])], starts[chunk_id]
-        ends = (row[f"evidence_{end}"] - start for end in ("start", "end"))
-        evidence = Evidence(context, *ends, row["evidence_quote"])
+        first, last = row["evidence_start"] - start, row["evidence_end"] - start
+        evidence = Evidence(context, first, last, row["evidence_quote"])
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
     return Claim(
         **{name: row[name] for name in names}, differences=tuple(row["unproved"] or ()), evidence=evidence

@@ -37,7 +37,6 @@ from qa_pipeline.cli.review import review
 from qa_pipeline.cli.sample import sample
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
-from qa_pipeline.cli.triples import triples
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.layout import Layout, check_batch_name
@@ -258,7 +257,6 @@ app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(sample)
-app.command(rich_help_panel=REVIEWING)(triples)
 app.command(rich_help_panel=RELEASING)(release)
 app.command(rich_help_panel=RELEASING)(verify)
 app.command(rich_help_panel=RELEASING)(forget)

@@ -164,17 +164,14 @@ def check_models(settings: "Settings", role: str | None) -> None:
     """Report what is wrong with the models, and with what they are told, before hours of parsing.
 
     Raises:
-        SettingsError: a model, the prices, the caps, or the user's personas, examples, prompts or fields
-            cannot be used.
+        SettingsError: a model, the prices, the caps, or the user's prompts cannot be used.
         KeyRejectedError: a key is missing.
     """
-    from qa_pipeline.generation.guidance import read_guidance
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.prompts.loading import check_own_prompts
     from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, role)
-    read_guidance(settings.generation)
     check_own_prompts(settings.llm)
     resources = Resources(settings)
     resources.check_readers()

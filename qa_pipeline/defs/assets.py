@@ -48,14 +48,12 @@ from qa_pipeline.defs.checks import check_batch, check_name, left_unchecked, spe
 from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.metadata import (
     canary_metadata,
-    column_lineage,
     content_metadata,
     cost_metadata,
     described,
     export_metadata,
     frame_metadata,
     funnel_metadata,
-    history_metadata,
     review_metadata,
     shard_metadata,
     summary_metadata,
@@ -71,7 +69,7 @@ from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
-from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.verification.canaries.outcomes import replied
 
 OWNERS = ["team:training-data"]
@@ -258,14 +256,11 @@ class _BatchStep:
             write_bytes(path, content)
             return content_version(content), shard_metadata(output) | place
         more = _METADATA[stage.name](run, output) if stage.name in _METADATA else {}
-        if stage.name == VERDICTS.name:
-            more = history_metadata(self.context.instance, self.batch, output) | more
         if "warning" in more:
             self.context.log.warning(more["warning"])
         write_table(path, output, STORED[stage.name])
         table = STORED[stage.name]
-        lineage = column_lineage(table, stage.inputs)
-        metadata = frame_metadata(output, table) | run.figures | more | place | lineage
+        metadata = frame_metadata(output, table) | run.figures | more | place
         return dg.DataVersion(frame_hash(output)), metadata
 
     def _export(self) -> Output:
@@ -335,9 +330,7 @@ def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
     return {
         **preview,
         **summary_metadata(verdicts),
-        **review_metadata(
-            run.resources.settings.review.url, run.batch, verdicts, run["pairs"], run["claims"]
-        ),
+        **review_metadata(run.resources.settings.review.url, run.batch),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
         **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
     }

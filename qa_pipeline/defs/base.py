@@ -102,9 +102,11 @@ def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) ->
     return next(iter(instance.fetch_materializations(records, limit=1).records), None)
 
 
-def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]) -> Mapping[str, int]:
-    """Return the number of the latest materialization of each batch."""
-    few = set(batches) if len(batches) <= BATCHES_A_QUERY else None
+def latest_ids(
+    instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str] | None = None
+) -> Mapping[str, int]:
+    """Return the number of the latest materialization of each batch, of all where none are named."""
+    few = set(batches) if batches is not None and len(batches) <= BATCHES_A_QUERY else None
     return instance.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION, few)
 
 

@@ -22,7 +22,6 @@ from qa_pipeline.storage.layout import Layout
 if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
     from qa_pipeline.models.entailment.models import CrossEncoder
-    from qa_pipeline.models.entailment.spans import SpanDetector
     from qa_pipeline.models.reranker import Reranker
 
 
@@ -113,20 +112,6 @@ class Resources:
         return load_cross_encoder(settings, self.logits)
 
     @cached_property
-    def spans(self) -> "SpanDetector | None":
-        """Return the detector of unsupported spans, behind the same store; None where none is named.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
-        settings = self.settings.verification.spans
-        if settings.model is None:
-            return None
-        from qa_pipeline.models.entailment.spans import load_span_detector
-
-        return load_span_detector(settings, self.logits)
-
-    @cached_property
     def models(self) -> "Models":
         """Return the language models that the settings name, and what they share."""
         from qa_pipeline.generation.offline.provider import ExtractiveModel
@@ -182,7 +167,7 @@ class Resources:
         Raises:
             SettingsError: one cannot be used.
         """
-        _ = self.entailment, self.spans
+        _ = self.entailment
 
     def note_documents(self, documents: pl.DataFrame) -> None:
         """Let the store of replies know documents by path, so that earlier versions can be erased.

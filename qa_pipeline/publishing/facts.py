@@ -37,7 +37,6 @@ _MAKERS = (
     ("answers", "pairs", "generator", "prompt_hash"),
     ("embeddings", "embeddings", pl.format("{} @ {}", "model", "model_revision"), None),
     ("entailment of claims", "claims", "entailment_model", None),
-    ("unsupported spans", "claims", "span_model", None),
     ("verified by a model", "claim_verdicts", "model", "prompt_hash"),
     ("round trip", "round_trips", "model", None),
     ("judged", "assessments", "judge", "prompt_hash"),

@@ -21,7 +21,6 @@ from qa_pipeline.settings.generation import (
     SWEDISH_EMBEDDING_REVISION,
     EmbeddingSettings,
     GenerationSettings,
-    IndexSettings,
     MixSettings,
     PairsFileSettings,
     RetrievalSettings,
@@ -32,7 +31,6 @@ from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
-    TWIN_SIMILARITIES,
     CanarySettings,
     JudgingSettings,
     QualitySettings,
@@ -111,7 +109,6 @@ class Settings(BaseSettings):
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
-    index: IndexSettings = IndexSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
     pairs_file: PairsFileSettings = PairsFileSettings()
@@ -167,15 +164,6 @@ class Settings(BaseSettings):
             offline = self.profile == "embedded" and not self.llm.hosted_models
             decided = self.judging.model_copy(update={"accept_unjudged": offline})
             object.__setattr__(self, "judging", decided)  # frozen only once it is complete
-        return self
-
-    @model_validator(mode="after")
-    def _twins_by_model(self) -> "Settings":
-        """Fill in the twins' threshold measured for the embedding model; it suits no other model."""
-        measured = TWIN_SIMILARITIES.get(self.embedding.model)
-        if self.judging.twin_similarity is None and measured is not None:
-            decided = self.judging.model_copy(update={"twin_similarity": measured})
-            object.__setattr__(self, "judging", decided)  # as above
         return self
 
     @model_validator(mode="after")
@@ -272,10 +260,4 @@ def notes(settings: Settings) -> list[str]:
     idle = None
     if by_hand == (None, None, None):
         idle = check_models(verification.thresholds, entailment=verification.entailment.model)
-    unmeasured = None
-    if settings.judging.twin_similarity is None:
-        unmeasured = (
-            "pairs that repeat another in other words are not found: no judging.twin_similarity is set, and "
-            f"none was measured for the embedding model {settings.embedding.model}"
-        )
-    return [note for note in (judged, idle, unmeasured) if note is not None]
+    return [note for note in (judged, idle) if note is not None]

