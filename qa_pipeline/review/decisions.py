@@ -179,7 +179,11 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
         content_sha256=content_hashes(pairs, claims)[pair_id],
         seen=rows[-1]["sequence"] if rows else -1,
         last=rows[-1] if rows else None,
-        standing=[{**row, "why": why_in_words(row["why"])} for row in rows if row["state"] == APPLIED],
+        standing=[
+            {**row, "why": why_in_words(row["why"])}
+            for row, state in zip(rows, decisions["state"], strict=True)
+            if state == APPLIED
+        ],
     )
 
 
