@@ -74,7 +74,7 @@ def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mappi
     if path is not None and not path.is_file():
         raise InputError(f"--limits {path} is no file; name a YAML file of limits")
     try:
-        limits = _LimitsFile.model_validate({} if path is None else read_settings_file(path, ["thresholds"]))
+        limits = _LimitsFile.model_validate({} if path is None else read_settings_file(path))
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, problem["loc"]))
