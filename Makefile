@@ -15,20 +15,30 @@ FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
-.PHONY: help install demo check test test-system test-processes test-laws bench layers lint types format ui serve-fake clean
+.PHONY: help install demo check test test-system test-laws bench layers lint types format ui serve-fake clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-install: $(VENV)/installed  ## create .venv and install the project with pinned versions
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+install: $(VENV)/installed  ## create .venv and install what the project runs with, in pinned versions
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) is $$($(PYTHON) --version 2>&1). $(TOO_OLD)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(PIP) .
 	touch $@
 	@echo "Installed. To have the command qa-pipeline in this shell: source $(VENV)/bin/activate"
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) ".[dev]"
+	touch $@
+
+$(VENV)/installed-system: $(VENV)/installed
+	$(PIP) ".[dev,system]"
+	touch $(VENV)/installed-dev $@
 
 $(DAGSTER_HOME)/dagster.yaml: deploy/dagster.yaml
 	mkdir -p $(DAGSTER_HOME)
@@ -40,39 +50,36 @@ demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus t
 ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data, and the review app
 	@$(BIN)/qa-pipeline review --out data --port $(REVIEW_PORT) & trap "kill $$! 2>/dev/null" EXIT INT TERM; \
 	$(DEMO_ENV) QA_PIPELINE_REVIEW__URL=http://127.0.0.1:$(REVIEW_PORT) \
-	$(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
+	$(BIN)/dagster dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
 
 check: layers lint types  ## lint, types and the fast folders of the tests
 	$(PYTEST) -m "not slow" $(FAST)
 
-serve-fake: $(VENV)/installed  ## serve Gemini and chat completions on this machine, at no cost
+serve-fake: $(VENV)/installed-dev  ## serve Gemini and chat completions on this machine, at no cost
 	$(BIN)/python -m qa_pipeline_tests.fake_server --port $(FAKE_PORT)
 
-bench: $(VENV)/installed  ## list the benchmarks and what each measures
+bench: $(VENV)/installed-dev  ## list the benchmarks and what each measures
 	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing
 
 test: layers lint types  ## lint, types and the tests that start no processes
 	$(PYTEST) -m "not slow" --durations=30
 
 # a file shares its servers among its tests, so all of it runs in one process
-test-system: $(VENV)/installed  ## whole servers: a browser, Dagster as deployed, Postgres, S3, Ray, and kills of them
-	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder $(T)/system
-
-test-processes: $(VENV)/installed  ## programs that run beside each other, are stopped or killed; the tutorial and the notebook
-	$(PYTEST) -m slow --durations=30 --ignore=$(T)/system
+test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
+	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder
 
 test-laws: $(VENV)/installed  ## the laws alone, on twenty times as many examples; for the night
 	$(PYTEST) -m hypothesis --hypothesis-profile=laws --durations=30
 
 # before all that imports the package: of modules that import each other it says which
-layers: $(VENV)/installed
+layers: $(VENV)/installed-dev
 	$(PYTEST) -n 0 $(T)/test_layers.py
 
-lint: $(VENV)/installed
+lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/installed
+types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 format: $(VENV)/installed  ## format the code and let ruff fix what it can

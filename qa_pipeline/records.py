@@ -42,7 +42,6 @@ RowFlaw = Literal[
     "fragment",
     "dangling_reference",
     "repeats_question",
-    "not_worth_asking",
 ]
 """The reasons for which a pair is rejected before anything proves it."""
 
@@ -154,13 +153,6 @@ class ReplyModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class FieldValue(ReplyModel):
-    """A further field of a question."""
-
-    name: str = Field(description="Name of the field.")
-    value: str = Field(description="Its value.")
-
-
 class DraftQuestion(ReplyModel):
     """A proposed question about a passage."""
 
@@ -172,23 +164,6 @@ class QuestionsReply(ReplyModel):
     """The questions a passage can answer; empty when nothing in it is worth asking."""
 
     questions: Sequence[DraftQuestion] = Field(description="At most the number asked for, best first.")
-
-
-class DraftQuestionWithFields(DraftQuestion):
-    """A proposed question and what the user's model asks of it."""
-
-    fields: list[FieldValue] = Field(description="The further fields.")
-
-
-class QuestionsWithFieldsReply(QuestionsReply):
-    """The questions a passage can answer, each with further fields.
-
-    A model of its own, since small models loop in a list of fields that nothing asks for.
-    """
-
-    questions: Sequence[DraftQuestionWithFields] = Field(
-        description="At most the number asked for, best first."
-    )
 
 
 class Quoted(ReplyModel):
@@ -208,18 +183,6 @@ class PairsReply(QuestionsReply):
     """The questions a passage can answer, with their answers."""
 
     questions: Sequence[DraftPair] = Field(description="At most the number asked for, best first.")
-
-
-class DraftPairWithFields(DraftPair):
-    """A proposed question with its answer and what the user's model asks of it."""
-
-    fields: list[FieldValue] = Field(description="The further fields.")
-
-
-class PairsWithFieldsReply(QuestionsReply):
-    """The questions a passage can answer, with their answers and further fields."""
-
-    questions: Sequence[DraftPairWithFields] = Field(description="At most the number asked for, best first.")
 
 
 class SmallPairReply(ReplyModel):
@@ -377,21 +340,6 @@ class GroundednessReply(ReplyModel):
 
     reasoning: str = Field(description="Which statements are not grounded, or that there are none.")
     groundedness: Score = Field(description="How far the contexts ground the answer, 0 to 1.")
-
-
-class DraftTriple(ReplyModel):
-    """A relation that a passage states; the quote comes before what is read from it."""
-
-    quote: str = Field(description="The sentence that states it, copied word for word.")
-    subject: str = Field(description="What it is said of.")
-    predicate: str = Field(description="The relation.")
-    object: str = Field(description="The value, name or thing.")
-
-
-class TriplesReply(ReplyModel):
-    """The triples that a passage states."""
-
-    triples: list[DraftTriple] = Field(description="One for each relation; none where it states none.")
 
 
 Role = Literal[

@@ -69,20 +69,6 @@ def lower_bound(successes: int, trials: int, confidence: float) -> float:
     return float(beta.ppf(1 - confidence, successes, trials - successes + 1)) if successes else 0.0
 
 
-def upper_bound(
-    successes: int, trials: int, confidence: float = CONFIDENCE, population: int | None = None
-) -> float:
-    """Return the one-sided exact upper bound of a share (Clopper and Pearson 1934).
-
-    Where all rows of a `population` were drawn, nothing is left to chance.
-    """
-    from scipy.stats import beta
-
-    if trials == population:
-        return min(1.0, successes / trials)
-    return 1.0 if successes >= trials else float(beta.ppf(confidence, successes + 1, trials - successes))
-
-
 def exact_interval(successes: int, trials: int) -> tuple[float, float]:
     """Return the exact 95 % interval of a share (Clopper and Pearson 1934); 0 to 1 without trials."""
     from scipy.stats import binomtest
@@ -106,13 +92,6 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
 
     place = bisect_left(_TRIALS, True, key=is_enough)
     return _TRIALS[place] if place < len(_TRIALS) else None
-
-
-def further_trials_needed(successes: int, trials: int, target: float, confidence: float = CONFIDENCE) -> int:
-    """Return how many more trials without a success would bring the `upper_bound` down to the target."""
-    return bisect_left(
-        _TRIALS, True, key=lambda number: upper_bound(successes, trials - 1 + number, confidence) <= target
-    )
 
 
 class Estimate(TypedDict):

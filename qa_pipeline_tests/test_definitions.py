@@ -133,13 +133,12 @@ def test_the_checks_are_the_listed_ones_and_only_warnings_do_not_block(definitio
 def test_jobs_sensors_and_schedules_are_the_listed_ones(definitions: dg.Definitions) -> None:
     repository = definitions.get_repository_def()
     jobs = {job for job in repository.job_names if not job.startswith("__")}
-    assert jobs == {"build_batch", "build_batches", "publish_release", "purge_runs"}
+    assert jobs == {"build_batch", "publish_release", "purge_runs"}
     sensors = {sensor.name: sensor.default_status for sensor in repository.sensor_defs}
     assert sensors == {
         "alerts": dg.DefaultSensorStatus.STOPPED,
         "corpus_sensor": dg.DefaultSensorStatus.RUNNING,
         "automation_sensor": dg.DefaultSensorStatus.STOPPED,
-        "provider_jobs": dg.DefaultSensorStatus.STOPPED,
     }
     schedules = {schedule.name: schedule.default_status for schedule in repository.schedule_defs}
     assert schedules == dict.fromkeys(

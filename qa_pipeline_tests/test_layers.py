@@ -41,7 +41,7 @@ END_TO_END = {
     "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places", "test_overlapping_chunks",
     "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_signals",
     "test_tutorial", "test_unsuitable_texts",
-    "api.test_python_page", "publishing.test_examples", "publishing.test_trainers",
+    "publishing.test_examples",
     "system.test_deployment", "system.test_kills",
     "system.test_object_store", "system.test_ray",
     "system.test_review", "system.test_review_asking",

@@ -13,14 +13,12 @@ from qa_pipeline.statistics import (
     Sums,
     estimate,
     exact_interval,
-    further_trials_needed,
     holm,
     lower_bound,
     mean_bounds,
     t_bounds,
     t_p,
     trials_needed,
-    upper_bound,
     wilson_bounds,
     wilson_interval,
 )
@@ -230,22 +228,3 @@ def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_of_a_column_is_that_of_an_array_to_the_last_bit(counts: tuple[int, int]) -> None:
     assert wilson_bounds(*counts) == columns_interval(*counts)
-
-
-@given(st.integers(0, 200), st.integers(1, 200), st.sampled_from([0.95, 0.975, 0.99]))
-def test_the_bound_is_the_exact_one_sided_limit(wrong: int, audited: int, confidence: float) -> None:
-    wrong = min(wrong, audited)
-    exact = binomtest(wrong, audited, alternative="less").proportion_ci(confidence, "exact").high
-    assert upper_bound(wrong, audited, confidence) == pytest.approx(exact, abs=1e-9)
-
-
-@given(st.integers(0, 20), st.integers(1, 200), st.sampled_from([0.02, 0.05, 0.2]))
-def test_what_is_still_needed_is_the_least_that_settles_it(wrong: int, audited: int, most: float) -> None:
-    wrong = min(wrong, audited)
-    more = further_trials_needed(wrong, audited, most)
-    assert upper_bound(wrong, audited + more) <= most
-    assert more == 0 or upper_bound(wrong, audited + more - 1) > most
-
-
-def test_two_per_cent_take_149_rows_without_an_error() -> None:
-    assert (upper_bound(0, 149) <= 0.02, upper_bound(0, 148) <= 0.02) == (True, False)

@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import (
     Change,
+    Commands,
     Json,
     MaxCalls,
     MaxCost,
@@ -23,7 +24,6 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
-from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.audits import audit
 from qa_pipeline.cli.calibrate import calibrate
 from qa_pipeline.cli.decide import decide
@@ -31,15 +31,12 @@ from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.exit_codes import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.cli.forget import forget
-from qa_pipeline.cli.labels import labels
 from qa_pipeline.cli.monitor import monitor
-from qa_pipeline.cli.refusals import refusals
-from qa_pipeline.cli.releases import diff, push, release, verify, yank
+from qa_pipeline.cli.releases import release, verify
 from qa_pipeline.cli.review import review
 from qa_pipeline.cli.sample import sample
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
-from qa_pipeline.cli.triples import triples
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.layout import Layout, check_batch_name
@@ -50,6 +47,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="qa-pipeline",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -259,15 +257,8 @@ app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(sample)
-app.add_typer(labels, rich_help_panel=REVIEWING)
-app.command(rich_help_panel=REVIEWING)(refusals)
-app.command(rich_help_panel=REVIEWING)(audit_references)
-app.command(rich_help_panel=REVIEWING)(triples)
 app.command(rich_help_panel=RELEASING)(release)
 app.command(rich_help_panel=RELEASING)(verify)
-app.command(rich_help_panel=RELEASING)(diff)
-app.command(rich_help_panel=RELEASING)(push)
-app.command(rich_help_panel=RELEASING)(yank)
 app.command(rich_help_panel=RELEASING)(forget)
 app.add_typer(audit, rich_help_panel=RELEASING)
 app.add_typer(evaluation, rich_help_panel=MEASURING)

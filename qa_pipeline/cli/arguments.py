@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.settings.removed import removal_of
 from qa_pipeline.storage.layout import check_batch_name
 
 if TYPE_CHECKING:
@@ -16,6 +18,19 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 5
 """Batches that are named where there are many."""
+
+
+class Commands(TyperGroup):
+    """A group of commands that says what replaces a command or option of an earlier version."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the first argument names."""
+        path = " ".join(["qa-pipeline", *ctx.command_path.split()[1:], args[0]])
+        options = [argument.partition("=")[0] for argument in args[1:] if argument.startswith("--")]
+        for name in (path, *(f"{path} {option}" for option in options)):
+            if removal := removal_of(name):
+                ctx.fail(removal)
+        return super().resolve_command(ctx, args)
 
 
 def out_folder(value: object) -> Path:
@@ -149,17 +164,14 @@ def check_models(settings: "Settings", role: str | None) -> None:
     """Report what is wrong with the models, and with what they are told, before hours of parsing.
 
     Raises:
-        SettingsError: a model, the prices, the caps, or the user's personas, examples, prompts or fields
-            cannot be used.
+        SettingsError: a model, the prices, the caps, or the user's prompts cannot be used.
         KeyRejectedError: a key is missing.
     """
-    from qa_pipeline.generation.guidance import read_guidance
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.prompts.loading import check_own_prompts
     from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, role)
-    read_guidance(settings.generation)
     check_own_prompts(settings.llm)
     resources = Resources(settings)
     resources.check_readers()

@@ -1,15 +1,17 @@
 """`qa-pipeline audit`: rows of a release for people to look at, and what their labels allow to be said."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, ReleaseFolder
+from qa_pipeline.cli.arguments import Commands, Json, ReleaseFolder
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 audit = typer.Typer(
+    cls=Commands,
     name="audit",
     no_args_is_help=True,
     help="Draw rows of a release for people to audit, and bound its share of wrong rows by their labels.",
@@ -21,12 +23,7 @@ def sample(
     release: ReleaseFolder,
     count: Annotated[int, typer.Argument(min=1, help="Rows of the sample.")],
     to: Annotated[Path, typer.Option(help="JSONL file to write them to.")] = Path("audit.jsonl"),
-    seed: Annotated[
-        str | None, typer.Option(help="Another one draws other rows; none takes the thresholds of the rows.")
-    ] = None,
-    labelled: Annotated[
-        list[Path] | None, typer.Option(help="Audit file: rows it labels are not drawn again; repeatable.")
-    ] = None,
+    seed: Annotated[str, typer.Option(help="Another one draws other rows.")] = "0",
 ) -> None:
     """Draw rows at random and write them with their quotes; people fill in label: right, wrong or unsure."""
     from qa_pipeline.cli.console import print_line
@@ -40,7 +37,7 @@ def sample(
         load_settings()  # files are private unless a setting says otherwise
         if to.exists():
             raise InputError(f"{to} exists, and may hold labels; name another file with --to")
-        rows = draw_sample(release_folder(release), count, seed, labelled or ())
+        rows = draw_sample(release_folder(release), count, seed)
         lines = (json.dumps(row, ensure_ascii=False) for row in rows.iter_rows(named=True))
         write_bytes(to, "".join(f"{line}\n" for line in lines).encode())
         print_line(f"{rows.height} rows of {release_folder(release)}: {to}")
@@ -49,33 +46,26 @@ def sample(
 @audit.command("certify")
 def certify_release(
     release: ReleaseFolder,
-    files: Annotated[list[Path], typer.Argument(help="All audit files there are, with labels filled in.")],
+    file: Annotated[Path, typer.Argument(help="The sample, with all labels filled in.")],
     max_error: Annotated[
         float | None, typer.Option(min=0.0001, max=1, help="Fail if the bound over all rows is above this.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Report the share of wrong rows that the labels rule out, with 95 % confidence; unsure is wrong.
-
-    A sample counts only if each of its rows has a label. Every sample is a look, and with more looks each
-    bound is wider.
-    """
-    from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.publishing.certificate import certificate_document, certify
+    """Report the share of wrong rows that the labels rule out, with 95 % confidence; unsure is wrong."""
+    from qa_pipeline.cli.console import print_document, print_line
+    from qa_pipeline.publishing.certificate import certify
     from qa_pipeline.publishing.manifest import release_folder
 
     with errors_as_exit_codes():
-        certificate = certify(release_folder(release), files)
-        document = certificate_document(certificate, max_error)
+        found = certify(release_folder(release), file)
         if as_json:
-            print_document({"release": str(release_folder(release)), **document})
+            print_document({"release": str(release_folder(release)), **asdict(found)})
         else:
-            bounds = [list(part.model_dump().values()) for part in certificate.parts]
-            if bounds:
-                show_table("Share of wrong rows", ["part", "audited", "wrong", "unsure", "at most"], bounds)
-            for line in document["words"]:
-                print_line(line)
-            if document["missing"]:
-                print_line(f"Not at most {max_error}: {document['missing']}.")
-        if certificate.best is None or not document["reached"]:
+            print_line(
+                f"With 95 % confidence at most {found.at_most:.2%} of the {found.rows} rows are wrong: of "
+                f"{found.audited} rows drawn at random people found {found.wrong} wrong and were unsure of "
+                f"{found.unsure} (unsure counts as wrong)."
+            )
+        if max_error is not None and found.at_most > max_error:
             raise typer.Exit(FAILED)

@@ -84,7 +84,6 @@ SCORE_COLUMNS = (
     "average_score_of_passed",
     "citation_accuracy",
 )  # fmt: skip
-DIVERSITY_COLUMNS = ("batch", "cluster_entropy", "self_similarity")
 
 CANARY_COLUMNS = (
     "expected", "kind", "canaries", "rejected", "accepted", "rejected_share", "rejected_low", "rejected_high",
@@ -334,7 +333,6 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     show_frame("Batches", summary.batches, BATCH_COLUMNS)
     title = "Sections covered; pass rates and scores of accepted and rejected pairs, and of all pairs"
     show_frame(title, summary.batches, SCORE_COLUMNS)
-    show_frame("Diversity of the questions", summary.batches, DIVERSITY_COLUMNS)
     _show_not_judged(summary.batches)
     show_frame("Left out of the texts, by kind", summary.left_out)
     show_frame("Personal data found", summary.masked)

@@ -2,19 +2,18 @@
 
 import typer
 
-from qa_pipeline.cli.evaluate_abilities import abilities
+from qa_pipeline.cli.arguments import Commands
 from qa_pipeline.cli.evaluate_dataset import run
-from qa_pipeline.cli.evaluate_people import annotators, sheet
+from qa_pipeline.cli.evaluate_raters import raters
 from qa_pipeline.cli.evaluate_runs import compare, gate
 
 evaluation = typer.Typer(
     name="eval",
+    cls=Commands,
     no_args_is_help=True,
-    help="Evaluate answered questions (run, compare, gate, abilities), and ratings of people.",
+    help="Evaluate answered questions (run, compare, gate), and agreement of raters.",
 )
 evaluation.command()(run)
 evaluation.command()(compare)
 evaluation.command()(gate)
-evaluation.add_typer(abilities)
-evaluation.command()(sheet)
-evaluation.command()(annotators)
+evaluation.command()(raters)

@@ -81,14 +81,6 @@ def run(
             "the cross-encoder), or unknown."
         ),
     ] = Undecided.similarity,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Answer the questions that have no answer: by model (that of the settings), corpus:BATCH "
-            "(retrieval and answering over a batch of --data) or function (evaluation.answer_function).",
-        ),
-    ] = None,
     worst_by: Annotated[
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
@@ -97,9 +89,15 @@ def run(
         bool, typer.Option("--all", help="Print all metrics; else eight of them, or those of --metric.")
     ] = False,
     data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
-    workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Processes that evaluate rows; one where a model is asked.")
-    ] = 1,
+    abilities: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="PAIRS",
+            help="Evaluate nothing: write the suite of four abilities, from so many pairs of the release "
+            "DATASET, to the file --out.",
+        ),
+    ] = None,
     change: Change = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
@@ -110,16 +108,21 @@ def run(
     Writes report.json, report.md, report.html, rows.parquet and statements.parquet. A row that lacks what a
     metric needs has no value there and is counted. Equal input gives equal files.
     """
-    from qa_pipeline.cli.console import print_document, watching
-    from qa_pipeline.evaluation.answering import answer_rows, chosen_answerer
+    from qa_pipeline.cli.console import print_document, print_line, watching
+    from qa_pipeline.evaluation.abilities import write_suite
     from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
     from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.reports.report import About, dataset_name
     from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
     from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes(resumable=True):
+        if abilities is not None:
+            write_bytes(out, write_suite(datasets[0], abilities))
+            print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
+            return
         metrics = chosen_metrics(metric or [])
         _check_worst_by(worst_by, metrics)
         settings = _settings(
@@ -134,19 +137,13 @@ def run(
         ):
             read = rag_blocks(datasets, faults, settings.pairs_file)
             stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
-            rows, unanswered = _drawn(stored_rows, limit), {}
-            if answer is not None:
-                answered = answer_rows(
-                    rows.collect(), chosen_answerer(answer, means.resources), watch("evaluation", "answers")
-                )
-                rows = answered.rows.lazy()
-                unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
-            counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
+            rows = _drawn(stored_rows, limit)
+            counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
             dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
             about = About(dataset, digest, left_out(faults), _settings_shown(means))
             unsplit = count_unsplit(rows, means) or None
-            about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered, unsplit=unsplit)
-            document = write_report(folder, rows, metrics, counts, about, worst_by)
+            about.settings.update(limit=limit, unsplit=unsplit)
+            document = write_report(folder, metrics, counts, about, worst_by)
         if as_json:
             print_document({"report": str(out), **document})
         else:

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.cli.console import print_line, show_frame, show_table
+from qa_pipeline.cli.console import print_line, show_table
 from qa_pipeline.statistics import Estimate
 
 Document = dict[str, Any]
@@ -30,49 +30,18 @@ def _bounds(estimate: Estimate, sign: str = "") -> str:
     return f"({estimate['low']:{sign}.2f}{between}{estimate['high']:{sign}.2f})"
 
 
-def show_annotators(figures: Document, left_out: pl.DataFrame) -> None:
-    """Print agreement, annotators, pairs of them, and how many items have a label."""
+def show_raters(figures: Document, left_out: pl.DataFrame) -> None:
+    """Print agreement, ratings of each person, and how many items have a label."""
     _show_left_out(left_out)
-    about = f"{figures['criterion']}: {figures['ratings']:,} ratings of {figures['items']:,} items"
-    columns = ["agreement", "value (95 % interval)", "unknown because"]
-    rows = [
-        [agreement["name"], with_interval(agreement), agreement["unknown"] or ""]
-        for agreement in figures["agreement"]
-    ]
-    show_table(f"Agreement on {about}", columns, rows)
-    columns = ["annotator", "ratings", "always", "as most others", "of", "as gold", "of"]
-    rows = [
-        [
-            row["annotator"],
-            row["ratings"],
-            row["always"] or "",
-            with_interval(_estimate_of(row, "others")),
-            row["others_compared"],
-            with_interval(_estimate_of(row, "gold")),
-            row["gold_compared"],
-        ]
-        for row in figures["annotators"].to_dicts()
-    ]
-    show_table("Annotators (95 % intervals)", columns, rows)
-    show_frame("Two and two", figures["pairs"].head(_MOST_PAIRS))
-    agreed = figures["consensus"]
-    aside = ", ".join(f"{count:,} {reason}" for reason, count in agreed["set_aside"].items()) or "none"
-    print_line(
-        f"Consensus ({agreed['method']}): {agreed['labelled']:,} items have a label; set aside: {aside}"
-    )
-    if not agreed["is_used"]:
+    kappa = with_interval(figures["kappa"]) if figures["kappa"]["value"] is not None else "unknown"
+    title = f"{figures['criterion']}: {figures['ratings']:,} ratings of {figures['items']:,} items"
+    show_table(title, ["annotator", "ratings"], [[*item] for item in figures["annotators"].items()])
+    print_line(f"Fleiss' kappa (95 % interval): {kappa}")
+    aside = ", ".join(f"{count:,} {reason}" for reason, count in figures["set_aside"].items()) or "none"
+    print_line(f"Consensus: {figures['labelled']:,} items have a label; set aside: {aside}")
+    if not figures["is_used"]:
         print_line(
-            f"The consensus is not used: Fleiss' kappa is not above {agreed['least_kappa']:g}, or unknown. "
+            f"The consensus is not used: Fleiss' kappa is not above {figures['least_kappa']:g}, or unknown. "
             "Agree on what the categories mean and rate again, or choose another --min-kappa",
             "yellow",
         )
-    if agreed["converged"] is False:
-        print_line(f"The model has not converged after {agreed['steps']} steps", "yellow")
-
-
-_MOST_PAIRS = 45
-"""Pairs of annotators that are shown: all those of ten people."""
-
-
-def _estimate_of(row: Document, name: str) -> Estimate:
-    return Estimate(value=row[name], low=row[f"{name}_low"], high=row[f"{name}_high"])

@@ -61,17 +61,17 @@ def forget(
         for batch in found.batches:
             print_line(f"Batch {batch} has no training examples then until it is run or validated again")
         for release in releases:
-            print_line(f"A release that may hold it and is not changed: {release}")
+            print_line(f"A release that may hold it and is not changed, delete it by hand: {release}")
         print_line(f"{replies:,} replies are deleted" if yes else "Nothing is changed; add --yes to do it")
 
 
 def _releases_with(layout: "Layout", found: "Found") -> list[str]:
     """Return the releases with rows of the documents' batches, which may show a passage of them."""
-    from qa_pipeline.publishing.manifest import manifest_of, release_folders
+    from qa_pipeline.publishing.manifest import read_manifest, release_folders
 
     folders = release_folders(layout.releases)
     batches = set(found.rows["batch"])
-    return [str(folder) for folder in folders if not manifest_of(folder).batches.keys().isdisjoint(batches)]
+    return [str(folder) for folder in folders if not read_manifest(folder).batches.keys().isdisjoint(batches)]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, Out
+from qa_pipeline.cli.arguments import Change, Commands, Json, Out
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ MOST_SHOWN = 20
 """Alerts that are printed, as many as fit a screen; all are counted and written."""
 
 monitor = typer.Typer(
-    name="monitor", no_args_is_help=True, help="Watch answers in production: scores, limits and drift."
+    cls=Commands,
+    name="monitor",
+    no_args_is_help=True,
+    help="Watch answers in production: scores, limits and drift.",
 )
 
 

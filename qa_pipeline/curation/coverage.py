@@ -36,7 +36,6 @@ def cover_sections(
         planned=pl.col("planned_type").is_not_null().sum(),
         written=pl.col("question").is_not_null().sum(),
         kept=(pl.col("status") == "kept").sum(),
-        rounds=pl.col("round").max(),
         question_reason=_most_frequent("reason"),
     )
     of_pairs = (
@@ -48,7 +47,7 @@ def cover_sections(
             pair_reason=_most_frequent("reason"),
         )
     )
-    counts = ("planned", "written", "kept", "rounds", "pairs", "accepted")
+    counts = ("planned", "written", "kept", "pairs", "accepted")
     joined = sections.join(of_questions, on=_SECTION, how="left", maintain_order="left").join(
         of_pairs, on=_SECTION, how="left", maintain_order="left"
     )
@@ -138,22 +137,6 @@ def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
 
 def _most_frequent(column: str) -> pl.Expr:
     return pl.col(column).drop_nulls().sort().mode(maintain_order=True).first()
-
-
-def uncovered_sections(coverage: pl.DataFrame | None, target: float) -> set[tuple[str, int]]:
-    """Return the sections without an accepted question, if the covered share is below the target.
-
-    Args:
-        coverage: the table of the last run; None before the first.
-        target: the share of sections that shall have an accepted question, of those that repeat no others.
-    """
-    if coverage is None:
-        return set()
-    open_sections = coverage.filter(pl.col("status") == "uncovered")
-    said_once = coverage.filter(pl.col("status") != "repeated").height
-    if not said_once or 1 - open_sections.height / said_once >= target:
-        return set()
-    return set(open_sections.select(*_SECTION).iter_rows())
 
 
 TYPE_COUNTS = pl.Schema(

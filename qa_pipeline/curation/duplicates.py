@@ -1,32 +1,26 @@
 """Pairs of one batch that say the same, or answer the same question differently."""
 
-import math
-from collections import defaultdict
-
 import polars as pl
 
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims
 
-DUPLICATE, NEAR_DUPLICATE, SEMANTIC_DUPLICATE = "duplicate", "near_duplicate", "semantic_duplicate"
+DUPLICATE, NEAR_DUPLICATE = "duplicate", "near_duplicate"
 ALTERNATIVE, SAME_WORDING = "alternative", "same_wording"
 """Another draft for the same question is better, a pair to learn preferences from; or enough others differ in
 figures alone."""
 
 
-def find_duplicates(
-    candidates: pl.DataFrame, twins: pl.DataFrame, similarity: float | None = None
-) -> pl.DataFrame:
+def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Find pairs that repeat a kept one.
 
     The best first, each is kept that is no twin of one kept before. The best has the highest composite
     score, then the smallest pair_id: the order of rows or runs never matters. What is dropped names a kept
-    one, so that no chain of twins loses both.
+    one.
 
     Args:
         candidates: pair_id and composite (null where no judge scored).
         twins: TWINS frame; a candidate without a row has no twin.
-        similarity: cosine of questions from which semantic twins count; None counts none.
 
     Returns:
         pair_id, duplicate_of and repeated (a reason code), one row for each pair that repeats a kept one.
@@ -41,52 +35,14 @@ def find_duplicates(
     kept_ids, kept_groups = pl.col("pair_id").alias("duplicate_of"), pl.col("exact_group").alias("kept_group")
     near = best_first.join(of_groups.select("near_group", kept_ids, kept_groups), on="near_group")
     equal = pl.col("exact_group") == pl.col("kept_group")
-    repeats = near.filter(pl.col("pair_id") != pl.col("duplicate_of")).select(
-        "pair_id",
-        "duplicate_of",
-        pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE)).alias("repeated"),
-    )
-    dropped = _semantic(of_groups, twins, similarity)
-    # What repeats a pair that is dropped itself names the one that is kept.
-    moved = repeats.join(
-        dropped.select("duplicate_of", "repeated", again="pair_id"),
-        left_on="duplicate_of",
-        right_on="again",
-        how="left",
-        suffix="_instead",
-    ).select(
-        "pair_id",
-        *(pl.coalesce(f"{name}_instead", name).alias(name) for name in ("duplicate_of", "repeated")),
-    )
-    return pl.concat([moved, dropped]).sort("pair_id")
-
-
-def _semantic(best_first: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> pl.DataFrame:
-    """Return the best pairs of near groups that have a kept semantic twin, and the nearest such twin."""
-    edges = (
-        twins.select(group="near_group", edge="similar")
-        .explode("edge", empty_as_null=True)
-        .unnest("edge")
-        .drop_nulls("pair_id")
-        .filter(pl.col("similarity") >= (math.inf if similarity is None else similarity))
-    )
-    linked: dict[str, dict[str, float]] = defaultdict(dict)
-    for first, second, cosine in edges.select("group", "pair_id", "similarity").iter_rows():
-        linked[first][second] = linked[second][first] = cosine
-    first_ids: dict[str, str] = {}
-    duplicates: list[tuple[str, str, str]] = []
-    for pair_id, group in best_first.select("pair_id", "near_group").iter_rows():
-        standing = [
-            (-cosine, first_ids[other])
-            for other, cosine in linked.get(group, {}).items()
-            if other in first_ids
-        ]
-        if standing:
-            duplicates.append((pair_id, min(standing)[1], SEMANTIC_DUPLICATE))
-        else:
-            first_ids[group] = pair_id
-    return pl.DataFrame(
-        duplicates, dict.fromkeys(("pair_id", "duplicate_of", "repeated"), pl.String()), orient="row"
+    return (
+        near.filter(pl.col("pair_id") != pl.col("duplicate_of"))
+        .select(
+            "pair_id",
+            "duplicate_of",
+            pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE)).alias("repeated"),
+        )
+        .sort("pair_id")
     )
 
 

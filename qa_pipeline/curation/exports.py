@@ -42,7 +42,7 @@ CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
 _ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
-_WORDS = ("question", "answer", "language", "question_type", "difficulty", "persona", "answer_style", "draft",
+_WORDS = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
     "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")

@@ -143,7 +143,6 @@ def erase_documents(layout: Layout, found: Found, database: Database | None) -> 
     # of vectors and logits, keyed by hashes of texts, nobody can tell whose they are
     for store in (layout.vectors, layout.logits):
         _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
-    _delete([layout.corpus_index])
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
     for batch in found.batches:  # the tables of documents last, which tell what is to be deleted
         stone = layout.tombstone(batch)

@@ -93,7 +93,7 @@ def build_verdicts(
     trust = judge_trust(judge_canaries, judging)
     against = find_one_sided(claims, claim_verdicts, contradictions)
     flagged = _flag_one_sided(_apply(_rules(judging, trust), facts), against, verification.one_sided)
-    decided = _settle_repeats(flagged, twins, judging.twin_similarity)
+    decided = _settle_repeats(flagged, twins)
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
@@ -300,7 +300,7 @@ def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame, setting: str) 
     return _apply([rule], _joined(decided, against))
 
 
-def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> pl.DataFrame:
+def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Keep one of accepted twins, and send different answers to one question to a person.
 
     Known-answer pairs stand aside: they never train, and half of them repeat a question on purpose.
@@ -308,7 +308,7 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: floa
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     alternatives = find_alternatives(candidates)
     best = candidates.join(alternatives, on="pair_id", how="anti")
-    duplicates = pl.concat([alternatives, find_duplicates(best, twins, similarity)])
+    duplicates = pl.concat([alternatives, find_duplicates(best, twins)])
     single = candidates.join(duplicates, on="pair_id", how="anti")
     duplicates = pl.concat([duplicates, find_same_wording(single)])
     remaining = candidates.join(duplicates, on="pair_id", how="anti")

@@ -44,7 +44,6 @@ REASONS: Mapping[str, str] = {
     "lead_in_only": "the answer announces what it does not give",
     "same_wording": "enough other rows differ from it in figures alone",
     "repeats_question": "the answer says no more than its question",
-    "not_worth_asking": "the row is proved and teaches next to nothing",
     "unclear_question": "it is not clear what the question asks",
     "cited_document_without_text": "it cites a document that could not be read",
     "conflicting_answers": "one question has different accepted answers",

@@ -69,6 +69,8 @@ def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
     return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
 
 
+SEED = 0
+"""Of the choice and order of distractors."""
 HEADING_JOINT = " › "
 """Between the headings of a passage that is shown."""
 _MEASURED = ("citation_quality", "citation_precision")
@@ -199,7 +201,7 @@ def unmarked_answer() -> pl.Expr:
 def _distractors(
     chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
 ) -> pl.DataFrame:
-    """Return passages that prove nothing of a pair: retrieved ones first, then random ones by seed.
+    """Return passages that prove nothing of a pair: retrieved ones first, then random ones.
 
     A chunk that shares text with the proof, as neighbours do where chunks overlap, is none.
 
@@ -213,7 +215,7 @@ def _distractors(
     )
     proof = proofs.select("pair_id", pl.col("evidence_chunk_id").alias("chunk_id")).drop_nulls().unique()
     taken = max(pl.concat([retrieved, proof])["pair_id"].value_counts()["count"].to_list(), default=0)
-    drawn = _drawn(answered, chunks, settings.distractors + taken, settings.seed)
+    drawn = _drawn(answered, chunks, settings.distractors + taken)
     candidates = pl.concat([retrieved, drawn])
     return (
         candidates.join(proof, on=["pair_id", "chunk_id"], how="anti", maintain_order="left")
@@ -244,19 +246,19 @@ def _touching(candidates: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFra
     )
 
 
-def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
+def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int) -> pl.DataFrame:
     """Draw `count` chunks of its language for each pair, without looking at every pair with every chunk.
 
     The chunks of a language stand in a ring in seeded order; a pair takes its run from a seeded place.
     """
-    keys = pl.Series("key", [draw_number(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
+    keys = pl.Series("key", [draw_number(SEED, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
     ring = (
         chunks.select("chunk_id", "language", keys)
         .sort("key", "chunk_id")
         .with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).over("language").alias("slot"))
     )
     sizes = ring.group_by("language").agg(pl.len().cast(pl.UInt64).alias("size"))
-    starts = pl.Series("start", [draw_number(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
+    starts = pl.Series("start", [draw_number(SEED, i) for i in answered["pair_id"]], dtype=pl.UInt64)
     steps = pl.DataFrame({"step": pl.int_range(count, eager=True, dtype=pl.UInt64)})
     return (
         answered.select("pair_id", "language", starts)
@@ -279,14 +281,14 @@ class _Draft:
     fewest: int = 0
     shuffled: bool = False
 
-    def passages(self, seed: int) -> list[Passage]:
+    def passages(self) -> list[Passage]:
         passages = [*self.required, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
-            passages.sort(key=lambda passage: draw_number(seed, self.row["pair_id"], passage.chunk_id))
+            passages.sort(key=lambda passage: draw_number(SEED, self.row["pair_id"], passage.chunk_id))
         return passages
 
     def messages(self, settings: TrainingSettings) -> Messages:
-        passages = self.passages(settings.seed)
+        passages = self.passages()
         instruction = settings.system_prompt or system_prompt(
             self.row["language"], WITH_PASSAGES if passages else CLOSED_BOOK
         )
@@ -361,7 +363,7 @@ def _fit(
                 fitted[place] = (
                     messages,
                     count,
-                    [passage.chunk_id for passage in draft.passages(settings.seed)],
+                    [passage.chunk_id for passage in draft.passages()],
                 )
             elif len(draft.droppable) > draft.fewest:
                 too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))

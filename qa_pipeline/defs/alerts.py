@@ -10,7 +10,6 @@ import dagster as dg
 from pydantic import BaseModel
 
 from qa_pipeline.defs.base import PARTITION
-from qa_pipeline.defs.batch_runs import BUILD_BATCHES, BUILT_BY_TAG
 from qa_pipeline.defs.checks import BLOCKED_TAG
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.monitoring.notifications import notify
@@ -92,7 +91,7 @@ def _lines(instance: dg.DagsterInstance, events: Iterable[dg.EventLogRecord], *,
     lines = []
     for event in events:
         run = instance.get_run_by_id(event.run_id)
-        if run is None or run.tags.get(RETRIED_TAG) == "true" or _failed_by_its_batches(instance, run):
+        if run is None or run.tags.get(RETRIED_TAG) == "true":
             continue
         checks = _failed_checks(instance, run.run_id)
         if failed or checks:
@@ -101,12 +100,6 @@ def _lines(instance: dg.DagsterInstance, events: Iterable[dg.EventLogRecord], *,
             reason = f"blocked by {gates}" if gates else f"checks {', '.join(checks)}" if checks else "failed"
             lines.append(f"{what}: {reason} (run {run.run_id[:8]})")
     return lines
-
-
-def _failed_by_its_batches(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Return whether a run built batches that failed; each of these has a run, and a line, of its own."""
-    failed = dg.RunsFilter(tags={BUILT_BY_TAG: run.run_id}, statuses=[dg.DagsterRunStatus.FAILURE])
-    return run.job_name == BUILD_BATCHES and instance.get_runs_count(failed) > 0
 
 
 def _failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[str]:

@@ -40,25 +40,20 @@ from qa_pipeline.defs.base import (
     as_input,
     content_version,
     document_batches,
-    freshness_of,
     latest_record,
     logged,
     pool_of,
 )
-from qa_pipeline.defs.batch_runs import UNANNOUNCED
 from qa_pipeline.defs.checks import check_batch, check_name, left_unchecked, spec_of
 from qa_pipeline.defs.corpus import corpus
-from qa_pipeline.defs.launch_settings import launch_fields, resources_of_run
 from qa_pipeline.defs.metadata import (
     canary_metadata,
-    column_lineage,
     content_metadata,
     cost_metadata,
     described,
     export_metadata,
     frame_metadata,
     funnel_metadata,
-    history_metadata,
     review_metadata,
     shard_metadata,
     summary_metadata,
@@ -74,7 +69,7 @@ from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
-from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.verification.canaries.outcomes import replied
 
 OWNERS = ["team:training-data"]
@@ -88,30 +83,21 @@ Output = tuple[dg.DataVersion, dict[str, Any]]
 """The version of an asset that was just stored, and what the UI shows of it."""
 
 
-def build_assets(settings: Settings, *, in_pool: bool = True) -> list[dg.AssetsDefinition]:
-    """Return all assets with their checks, as the one step that makes those of a run.
-
-    Args:
-        settings: the whole tree.
-        in_pool: whether runs of the step count against the pool of its model; not where another run does.
-    """
+def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """Return all assets with their checks, as the one step that makes those of a run."""
 
     @dg.multi_asset(
         name="batch",
         specs=[_completed(spec, settings) for spec in (*map(_spec, STAGES.values()), _exports_spec())],
         check_specs=[spec_of(gate) for gate in GATES],
         partitions_def=document_batches,
-        pool=pool_of(settings) if in_pool else None,
-        config_schema=launch_fields(settings),
+        pool=pool_of(settings),
         can_subset=True,
     )
     def batch(
         context: dg.AssetExecutionContext, resources: ResourcesParam, watch: Watch
     ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-        config = context.op_execution_context.op_config
-        chosen = resources_of_run(resources, config, context.instance, context.run.run_id)
-        # of a run under other settings the UI must not say that it was made under those of the code location
-        yield from _BatchStep(context, chosen, watch, chosen is not resources).results()
+        yield from _BatchStep(context, resources, watch).results()
 
     return [batch]
 
@@ -148,8 +134,6 @@ class _BatchStep:
     context: dg.AssetExecutionContext
     resources: Resources
     watch: StageObserver
-    is_changed: bool = False
-    """Whether the run has settings of its own."""
     made: dict[str, Any] = field(default_factory=dict)
     records: dict[str, dg.EventLogRecord | None] = field(default_factory=dict)
     """The latest materialization of assets."""
@@ -205,15 +189,14 @@ class _BatchStep:
         ]
 
     def _left_unchecked(self, reason: str) -> Iterator[dg.AssetCheckEvaluation]:
-        """Yield warnings of the gates whose table was not made, in a run that announced them.
+        """Yield warnings of the gates whose table was not made.
 
         Dagster shows checks that a failed run was to make, and did not, like those that did not hold: one bad
         batch made every check of every asset red.
         """
-        if not UNANNOUNCED.items() <= self.context.run.tags.items():
-            for gate in self._selected_gates():
-                if gate not in self.checked:
-                    yield left_unchecked(gate, self.batch, reason)
+        for gate in self._selected_gates():
+            if gate not in self.checked:
+                yield left_unchecked(gate, self.batch, reason)
 
     def _timed(self, name: str, needed: set[str], make: Callable[[], Output]) -> dg.AssetMaterialization:
         """Return the event of an asset that was made."""
@@ -232,8 +215,6 @@ class _BatchStep:
 
     def _code_version(self, name: str) -> str:
         """Return the version of the code, prompts and settings by which an asset is made."""
-        if self.is_changed:
-            return code_version(name, self.resources.settings)
         return str(self.context.assets_def.get_asset_spec(dg.AssetKey(name)).code_version)
 
     def _made_from(self, name: str, needed: set[str]) -> dict[str, str]:
@@ -275,14 +256,11 @@ class _BatchStep:
             write_bytes(path, content)
             return content_version(content), shard_metadata(output) | place
         more = _METADATA[stage.name](run, output) if stage.name in _METADATA else {}
-        if stage.name == VERDICTS.name:
-            more = history_metadata(self.context.instance, self.batch, output) | more
         if "warning" in more:
             self.context.log.warning(more["warning"])
         write_table(path, output, STORED[stage.name])
         table = STORED[stage.name]
-        lineage = column_lineage(table, stage.inputs)
-        metadata = frame_metadata(output, table) | run.figures | more | place | lineage
+        metadata = frame_metadata(output, table) | run.figures | more | place
         return dg.DataVersion(frame_hash(output)), metadata
 
     def _export(self) -> Output:
@@ -352,9 +330,7 @@ def _verdicts_shown(run: StageRun, verdicts: pl.DataFrame) -> dict[str, Any]:
     return {
         **preview,
         **summary_metadata(verdicts),
-        **review_metadata(
-            run.resources.settings.review.url, run.batch, verdicts, run["pairs"], run["claims"]
-        ),
+        **review_metadata(run.resources.settings.review.url, run.batch),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
         **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
     }
@@ -388,5 +364,4 @@ def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
         metadata={**spec.metadata, **(described(table) if table else {})},
         owners=OWNERS,
         code_version=code_version(name, settings),
-        freshness_policy=freshness_of(settings) if name == VERDICTS.name else None,
     )

@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
 from hashlib import sha256
 from time import monotonic
 from typing import Any, TypeVar
@@ -33,15 +32,6 @@ def pool_of(settings: Settings) -> str:
 def content_version(*files: bytes) -> dg.DataVersion:
     """Return the data version of an output that is no table."""
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
-
-
-def freshness_of(settings: Settings) -> dg.FreshnessPolicy | None:
-    """Return the policy by which the UI calls an asset overdue; None where the settings want none.
-
-    Dagster looks at the last materialization of an asset, of whichever batch.
-    """
-    hours = settings.automation.overdue_hours
-    return None if hours is None else dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=hours))
 
 
 ResourcesParam = dg.ResourceParam[Resources]
@@ -112,9 +102,11 @@ def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) ->
     return next(iter(instance.fetch_materializations(records, limit=1).records), None)
 
 
-def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]) -> Mapping[str, int]:
-    """Return the number of the latest materialization of each batch."""
-    few = set(batches) if len(batches) <= BATCHES_A_QUERY else None
+def latest_ids(
+    instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str] | None = None
+) -> Mapping[str, int]:
+    """Return the number of the latest materialization of each batch, of all where none are named."""
+    few = set(batches) if batches is not None and len(batches) <= BATCHES_A_QUERY else None
     return instance.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION, few)
 
 

@@ -1,7 +1,7 @@
 """The corpus as Dagster sees it: an external asset, whose partitions are batches, versioned by content.
 
-Reporting is all that is needed to get work done: `automation.py` and the nightly schedule compare what is
-reported with what the tables were made from. This sensor requests no runs, or each change would run twice.
+This sensor requests no runs: `automation.py` and the nightly schedule compare what is reported with what the
+tables were made from.
 
 A changed batch is reported in two events, because Dagster 1.13 reads each in another place: the record of
 what a run was made from comes from materializations, the staleness that the UI shows from observations.
@@ -9,14 +9,12 @@ what a run was made from comes from materializations, the staleness that the UI 
 
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import cast
 
 import dagster as dg
-from dagster._core.storage.runs import SqlRunStorage
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.base import (
@@ -24,7 +22,6 @@ from qa_pipeline.defs.base import (
     PARTITIONS_NAME,
     TICK_SECONDS,
     document_batches,
-    latest_ids,
     latest_tags_by_batch,
     parts_of,
 )
@@ -34,7 +31,6 @@ from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
 CORPUS = dg.AssetKey("corpus")
@@ -42,7 +38,7 @@ BATCHES_A_TICK = 200
 """Changed batches read in one tick; a first tick over a large corpus must not run into the time limit."""
 
 LISTING = "qa_pipeline/listing"
-"""On a report: the outside fingerprint of the batch; while it is the same, the night reads nothing."""
+"""On a report: the outside fingerprint of the batch; while it is the same, nothing is read."""
 
 FINGERPRINT_LENGTH = 16
 """Hex digits of an outside fingerprint that are kept: tags take 63, and the cursor stays small."""
@@ -73,24 +69,6 @@ class Unsettled(BaseModel):
     returned: list[str] = []
 
 
-class Reports(BaseModel):
-    """The number of the last report of each batch, and the listing that the batch had when it was read.
-
-    It saves reading only: a batch that is missing here is read once more.
-    """
-
-    storage: str = ""
-    by_batch: dict[str, tuple[int, str | None]] = {}
-
-    def listing(self, batch: str) -> str | None:
-        """Return the listing of the content that was reported last; None where nobody knows."""
-        return self.by_batch.get(batch, (0, None))[1]
-
-    def note_same(self, listings: Mapping[str, str | None]) -> None:
-        """Note batches that look different and hold what was reported."""
-        self.by_batch |= {batch: (self.by_batch[batch][0], listing) for batch, listing in listings.items()}
-
-
 def corpus_of(settings: Settings) -> Corpus:
     """Return the corpus that the settings name.
 
@@ -98,38 +76,6 @@ def corpus_of(settings: Settings) -> Corpus:
         CorpusError: its location is none that can be used.
     """
     return open_corpus(settings.corpus, settings.documents)
-
-
-def read_reports(
-    instance: dg.DagsterInstance, layout: Layout, batches: Collection[str], until: float = math.inf
-) -> Reports:
-    """Return the last reports of batches; only those that are new to the file of memory are fetched.
-
-    Args:
-        instance: where they are recorded; the memory of another one counts for nothing.
-        layout: the output folder.
-        batches: their names.
-        until: time (monotonic) after which no further records are fetched.
-    """
-    try:
-        reports = Reports.model_validate_json(layout.listings.read_bytes())
-    except (FileNotFoundError, ValidationError):  # every batch is read once more
-        reports = Reports()
-    storage = cast("SqlRunStorage", instance.run_storage).get_run_storage_id()
-    if reports.storage != storage:
-        reports = Reports(storage=storage)
-    ids, names = latest_ids(instance, CORPUS, batches), set(batches)
-    new = [
-        batch
-        for batch, number in ids.items()
-        if batch in names and reports.by_batch.get(batch, (0,))[0] != number
-    ]
-    for number, part in enumerate(parts_of(new)):
-        if number and time.monotonic() > until:
-            break
-        tags = latest_tags_by_batch(instance, CORPUS, part)
-        reports.by_batch |= {batch: (ids[batch], tags[batch].get(LISTING)) for batch in tags}
-    return reports
 
 
 def register_batches(instance: dg.DagsterInstance, batches: Iterable[str]) -> None:
@@ -153,47 +99,6 @@ def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterabl
     return contents.unread
 
 
-def report_changed_batches(
-    instance: dg.DagsterInstance,
-    layout: Layout,
-    place: Corpus,
-    batches: Sequence[str],
-    most: int,
-    until: float = math.inf,
-) -> set[str]:
-    """Register the batches, and report those whose listing is another one than at their last report.
-
-    Args:
-        instance: where they are reported.
-        layout: the output folder.
-        place: the corpus.
-        batches: their names, the most urgent first.
-        most: how many of them are read.
-        until: time (monotonic) after which no further one is reported; half of what is left until then goes
-            to reading them.
-
-    Returns:
-        The batches whose present content is not reported: being copied, not readable, or left for later.
-    """
-    register_batches(instance, batches)
-    listings = _listings(place, batches)
-    reports = read_reports(instance, layout, batches, until)
-    changed = [name for name in batches if reports.listing(name) != listings[name]]
-    to_read = [name for name in changed if listings[name] is not None][:most]
-    half = (time.monotonic() + until) / 2
-    contents = read_contents(instance, place, {name: listings[name] for name in to_read}, until=half)
-    reported = set[str]()
-    for batch, events in contents.changed.items():
-        if reported and time.monotonic() > until:
-            break
-        for event in events:
-            instance.report_runless_asset_event(event)
-        reported.add(batch)
-    reports.note_same(contents.same)
-    write_bytes(layout.listings, reports.model_dump_json().encode())
-    return set(changed) - reported - contents.same.keys()
-
-
 def _listings(place: Corpus, batches: Iterable[str]) -> dict[str, str | None]:
     """Return the outside fingerprint of each batch, cut; None while it cannot be looked at."""
     return {
@@ -213,13 +118,9 @@ def _report(place: Corpus, batch: str, tags: Mapping[str, str]) -> list[CorpusEv
 
 @dataclass
 class Contents:
-    """The content of batches: events of those with other content than reported, and the listings of all read.
-
-    `unread` says why others cannot be read.
-    """
+    """Events of batches with another content or listing than reported, and why others cannot be read."""
 
     changed: dict[str, list[CorpusEvent]] = field(default_factory=dict)
-    same: dict[str, str | None] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -259,11 +160,9 @@ def read_contents(
     for batch, fingerprint in fingerprints.items():
         if after[batch] != listings[batch]:
             continue
-        if batch in returned or fingerprint != recorded.get(batch, {}).get(DATA_VERSION):
-            tags = {DATA_VERSION: fingerprint, LISTING: str(listings[batch])}
+        tags = {DATA_VERSION: fingerprint, LISTING: str(listings[batch])}
+        if batch in returned or not tags.items() <= recorded.get(batch, {}).items():
             contents.changed[batch] = _report(place, batch, tags)
-        else:
-            contents.same[batch] = listings[batch]
     return contents
 
 
@@ -291,24 +190,22 @@ def corpus_sensor(
     before = Unsettled.model_validate_json(context.cursor or "{}")
     listings = _listings(place, batches.names)
     until = time.monotonic() + TICK_SECONDS
-    reports = read_reports(context.instance, resources.layout, batches.names, until)
+    recorded = latest_tags_by_batch(context.instance, CORPUS, batches.names)
     returned = (withdrawn & set(batches.names)) - set(before.returned)
     changed = {
         name: listing
         for name, listing in listings.items()
-        if listing is None or listing != reports.listing(name) or name in returned
+        if listing is None or listing != recorded.get(name, {}).get(LISTING) or name in returned
     }
     settled = [name for name, listing in changed.items() if listing and listing == before.seen.get(name)]
     to_read = {name: listings[name] for name in settled[:BATCHES_A_TICK]}
     contents = read_contents(context.instance, place, to_read, returned, until)
-    reports.note_same(contents.same)
-    write_bytes(resources.layout.listings, reports.model_dump_json().encode())
     reasons = [*batches.refused.values(), *contents.unread.values()]
     for reason in reasons:
         context.log.warning(reason)
     reported = contents.changed.keys()
     after = Unsettled(
-        seen={name: changed[name] for name in changed.keys() - reported - contents.same.keys()},
+        seen={name: changed[name] for name in changed.keys() - reported},
         returned=sorted((set(before.returned) & withdrawn) | (returned & reported)),
     )
     registered = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))

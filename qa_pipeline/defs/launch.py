@@ -1,34 +1,17 @@
-"""Running batches in this process, recorded in a Dagster instance like any run; and the job that does so."""
+"""Running batches in this process, recorded in a Dagster instance like any run."""
 
 import logging
 import os
 import socket
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent
 
 from qa_pipeline.defs.assets import IN, build_assets
-from qa_pipeline.defs.base import ResourcesParam, pool_of
-from qa_pipeline.defs.batch_runs import (
-    BUILD_BATCHES,
-    BUILT_BY_TAG,
-    HOST_TAG,
-    LISTING_OP,
-    NIGHT_TAG,
-    NOT_RETRIED,
-    PROCESS_TAG,
-    REASON_TAG,
-    UNANNOUNCED,
-    fail_orphaned_runs,
-    has_run_since,
-)
-from qa_pipeline.defs.checks import WARNS
+from qa_pipeline.defs.batch_runs import HOST_TAG, NOT_RETRIED, PROCESS_TAG, REASON_TAG, fail_orphaned_runs
+from qa_pipeline.defs.checks import NOT_CHECKED, WARNS
 from qa_pipeline.defs.corpus import corpus, corpus_of, report_batches
-from qa_pipeline.defs.launch_settings import changes_in, launch_fields, resources_of_run, settings_tag
 from qa_pipeline.defs.schedules import build_batch
 from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
@@ -45,7 +28,6 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
-from qa_pipeline.text.rendering import first_names
 
 SILENT = "silent"
 """The logger of these runs: `watch` tells of progress, and Dagster's events are stored all the same."""
@@ -53,18 +35,15 @@ _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModel
 _STOPPING = {error.__name__: error for error in _ERRORS}
 
 
-def batch_definitions(
-    resources: Resources, watch: StageObserver = no_observer, *, in_pool: bool = True
-) -> dg.Definitions:
+def batch_definitions(resources: Resources, watch: StageObserver = no_observer) -> dg.Definitions:
     """Return what a batch is built of: its assets, their job and what they use.
 
     Args:
         resources: settings, embedder and models.
         watch: called for every stage that starts.
-        in_pool: whether runs count against the pool of the model; not where another run is counted.
     """
     return dg.Definitions(
-        assets=[corpus, *build_assets(resources.settings, in_pool=in_pool)],
+        assets=[corpus, *build_assets(resources.settings)],
         jobs=[build_batch],
         resources={
             "resources": resources,
@@ -98,87 +77,27 @@ def materialize_batches(
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    return list(_outcomes(resources or Resources(settings), batches, instance, watch, force=force))
-
-
-def _outcomes(
-    resources: Resources,
-    batches: Sequence[str],
-    instance: dg.DagsterInstance,
-    watch: StageObserver = no_observer,
-    tags: Mapping[str, str] | None = None,
-    *,
-    force: bool,
-) -> Iterator[BatchOutcome]:
-    """Yield the outcome of each batch as it is there.
-
-    With `tags`, which runs of batches get, other processes build batches beside this one: a batch is left out
-    of which another run goes on, or has been since the batches were examined.
-    """
-    settings = resources.settings
+    resources = resources or Resources(settings)
     definitions = dg.Definitions.merge(
-        batch_definitions(resources, watch, in_pool=tags is None),
+        batch_definitions(resources, watch),
         dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)}),
     )
     job = definitions.resolve_job_def(build_batch.name)
     steps = steps_of(build_assets(settings))
     fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
-    start = datetime.now(UTC)
     findings = {} if force else examine_batches(instance, resources, steps, batches, compare_code=True)
+    outcomes = []
     for batch in batches:
         finding = findings.get(batch)
         if batch in unread:
-            yield BatchOutcome(batch, "failed", error=unread[batch])
+            outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
         elif finding and not (finding.due or finding.blocked):  # a gate that blocks is reported again
-            yield BatchOutcome(batch, "unchanged")
-        elif tags is None or not has_run_since(instance, batch, start):
+            outcomes.append(BatchOutcome(batch, "unchanged"))
+        else:
             reason = {REASON_TAG: finding.due} if finding and finding.due else {}
-            yield _run(job, instance, resources.layout, batch, {**reason, **(tags or {})})
-
-
-def batches_job(settings: Settings) -> dg.JobDefinition:
-    """Return the job that builds many batches."""
-    fields = {
-        "batches": dg.Field(
-            [str], default_value=[], description="Names of batches; none stands for all of the corpus."
-        ),
-        "force": dg.Field(
-            bool,
-            default_value=False,
-            description="Run batches too in which nothing changed; nothing is paid twice.",
-        ),
-    }
-    step = dg.op(name=LISTING_OP, pool=pool_of(settings), config_schema=fields | launch_fields(settings))
-    return dg.GraphDefinition(BUILD_BATCHES, node_defs=[step(_build_batches)]).to_job(
-        description="Builds many batches in one process, which imports libraries and loads models once. Each "
-        "is a run of its own; one that fails stops no other, and one in which nothing changed is not run.",
-    )
-
-
-def _build_batches(context: dg.OpExecutionContext, resources: ResourcesParam) -> dg.Output[None]:
-    """Bring batches up to date one after the other, each as a run of its own in this process."""
-    config = context.op_config
-    changes = settings_tag(changes_in(config, resources.settings))
-    resources = resources_of_run(resources, config, context.instance, context.run_id)
-    names = config["batches"] or corpus_of(resources.settings).find_batches().names
-    tags = {BUILT_BY_TAG: context.run_id, **changes}
-    if NIGHT_TAG in context.run_tags:
-        tags[NIGHT_TAG] = context.run_tags[NIGHT_TAG]
-    outcomes = []
-    for outcome in _outcomes(resources, names, context.instance, tags=tags, force=config["force"]):
-        context.log.info(": ".join(filter(None, [outcome.batch, outcome.outcome, outcome.error])))
-        outcomes.append(outcome)
-    built = {outcome.batch for outcome in outcomes}
-    if elsewhere := [name for name in names if name not in built]:
-        context.log.info(f"left to other runs of them: {first_names(elsewhere)}")
-    failed = [outcome.batch for outcome in outcomes if outcome.outcome == "failed"]
-    if failed:
-        message = f"{len(failed)} of {len(outcomes)} batches failed: {first_names(failed)}"
-        raise dg.Failure(
-            f"{message}; their runs and the log say why, the others were built", allow_retries=False
-        )
-    return dg.Output(None, metadata=Counter(outcome.outcome for outcome in outcomes))
+            outcomes.append(_run(job, instance, resources.layout, batch, reason))
+    return outcomes
 
 
 def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
@@ -198,31 +117,20 @@ def _run(
             HOST_TAG: socket.gethostname(),
             PROCESS_TAG: str(os.getpid()),
             **NOT_RETRIED,
-            **UNANNOUNCED,
             **tags,
         },
         raise_on_error=False,
     )
-    if not result.success:
-        _report_unmade(result, instance, batch)
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
     gates = tuple(
-        _message(evaluation) for evaluation in result.get_asset_check_evaluations() if not evaluation.passed
+        _message(evaluation)
+        for evaluation in result.get_asset_check_evaluations()
+        if not evaluation.passed and NOT_CHECKED not in evaluation.metadata
     )
     if result.success:
         return passed_outcome(batch, read_table(layout.table(VERDICTS.name, batch), VERDICTS), gates)
     return BatchOutcome(batch, "failed", _what_stopped(result), gates)
-
-
-def _report_unmade(result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance, batch: str) -> None:
-    """Record the assets that a run was to make and did not: by these the UI shows a partition as failed."""
-    made = {event.asset_key for event in result.get_asset_materialization_events()}
-    for key in sorted(set(result.job_def.asset_layer.executable_asset_keys) - made):
-        planned = DagsterEvent.build_asset_materialization_planned_event(
-            result.job_def.name, "batch", AssetMaterializationPlannedData(key, partition=batch)
-        )
-        instance.report_dagster_event(planned, result.run_id, logging.DEBUG)
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:

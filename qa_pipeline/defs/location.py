@@ -6,7 +6,7 @@ from qa_pipeline.defs.alerts import alerts_sensor
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.corpus import corpus_sensor
-from qa_pipeline.defs.launch import batch_definitions, batches_job
+from qa_pipeline.defs.launch import batch_definitions
 from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.retention import purge_runs, weekly_purge
@@ -26,15 +26,14 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     """
     resources = resources or Resources(settings)
     steps = steps_of(build_assets(settings))
-    per_run = settings.automation.batches_per_run
     over_batches = dg.Definitions(
         assets=[build_release(settings)],
         asset_checks=release_checks,
-        jobs=[batches_job(settings), publish_job, purge_runs],
-        schedules=[nightly_schedule(steps, per_run), nightly_release, weekly_purge],
+        jobs=[publish_job, purge_runs],
+        schedules=[nightly_schedule(steps), nightly_release, weekly_purge],
         sensors=[
             corpus_sensor,
-            automation_sensor(steps, per_run),
+            automation_sensor(steps),
             alerts_sensor(settings.monitoring.alerts),
         ],
     )

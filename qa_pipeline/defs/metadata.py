@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, cast
 
 import dagster as dg
 import polars as pl
 from markupsafe import Markup
 
-from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import (
     left_out_counts,
@@ -19,10 +17,9 @@ from qa_pipeline.pipeline.funnel import (
     yield_funnel,
 )
 from qa_pipeline.retrieval.shard import Shard
-from qa_pipeline.review.queue import Filters, document_address
+from qa_pipeline.review.queue import Filters
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import STORED
 from qa_pipeline.text import rendering
 from qa_pipeline.text.rendering import code_span, visible
 from qa_pipeline.verification.canaries.outcomes import canary_rates
@@ -31,14 +28,6 @@ PREVIEW_ROWS = 5
 """Rows of a preview: more would not be seen without a click, see `INLINE_LENGTH`."""
 CELL_LENGTH = 80
 """Characters of a cell; longer ones are cut, the table has them in full."""
-LINKED_ROWS = 20
-"""Rows with links; their addresses are long, so the table is behind a click."""
-TO_LOOK_AT = ("needs_review", "failed", "rejected", "accepted")
-"""Verdicts in the order in which people should look at rows."""
-_PLACE = ("evidence_document_id", "evidence_start", "evidence_end")
-EARLIER_RUNS = 9
-HISTORY = ("pass rate", "pass rate of all", "average score", "citation accuracy")
-"""Figures that are shown run by run."""
 SHORTER = (80, 60, 45, 30, 20, 12)
 """Lengths of cells that a preview tries one after the other until it is short enough."""
 INLINE_LENGTH = 1000
@@ -75,26 +64,6 @@ def described(table: Table) -> dict[str, Any]:
     return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
 
 
-def column_lineage(table: Table, inputs: Iterable[str]) -> dict[str, Any]:
-    """Return for each column that names rows of an input the key that it names; nothing where none does.
-
-    Args:
-        table: the table that is made.
-        inputs: names of what it is made from; those that are no table have no columns.
-    """
-    sources = [STORED[name] for name in inputs if name in STORED and len(STORED[name].key) == 1]
-    columns = {
-        column.name: [
-            dg.TableColumnDep(dg.AssetKey(source.name), source.key[0])
-            for source in sources
-            if column.name.removesuffix("s").endswith(source.key[0])
-        ]
-        for column in table.columns
-    }
-    traced = {name: keys for name, keys in columns.items() if keys}
-    return {"dagster/column_lineage": dg.TableColumnLineage(traced)} if traced else {}
-
-
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     """Return row count, rows of each kind (first column counted as numbers), and a preview."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
@@ -126,24 +95,6 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
     return {name: round(value, 4) for name, value in figures.items() if value is not None}
 
 
-def history_metadata(instance: dg.DagsterInstance, batch: str, verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return the rates of a batch over its runs, the newest first; earlier ones are what their runs recorded.
-
-    Dagster has plots of an asset only, in which the batches follow each other.
-    """
-    of_batch = dg.AssetRecordsFilter(dg.AssetKey("verdicts"), asset_partitions=[batch])
-    now = summary_metadata(verdicts) | {"dagster/partition_row_count": verdicts.height}
-    rows = [("this run", now)]
-    for record in instance.fetch_materializations(of_batch, limit=EARLIER_RUNS).records:
-        made = record.asset_materialization
-        when = datetime.fromtimestamp(record.timestamp, UTC).strftime("%Y-%m-%d %H:%M")
-        rows.append((when, {name: value.value for name, value in made.metadata.items()} if made else {}))
-    names = ("dagster/partition_row_count", *HISTORY)
-    cells = [(when, *(figures.get(name) for name in names)) for when, figures in rows]
-    table = markdown_table(("made (UTC)", "pairs", *HISTORY), cells)
-    return {"over its runs": dg.MetadataValue.md(table)}
-
-
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> dict[str, Any]:
     """Return the usage of models by stage; nothing where none was asked.
 
@@ -165,13 +116,10 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
 
 
 def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
-    """Return the pairs with a possible twin, by kind, and the diversity of questions: plain numbers."""
-    figures = {name.replace("_", " "): value for name, value in diversity(twins).items()}
+    """Return the pairs with a possible twin, by kind: plain numbers."""
     return {
         "repeating exactly": twins.height - twins["exact_group"].n_unique(),
         "repeating nearly": twins["exact_group"].n_unique() - twins["near_group"].n_unique(),
-        "similar": int(twins["similar"].list.len().sum()),
-        **{name: value for name, value in figures.items() if value is not None},
     }
 
 
@@ -202,19 +150,9 @@ def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
         pl.col("canaries").alias("claims"),
         "rejected",
         pl.Series("95 % interval", [f"{low:.2f} to {high:.2f}" for low, _, high in bounds]),
-        pl.Series("of all", [_bar(*row) for row in bounds]),
         "accepted",
     )
     return figures | {"canaries by kind": _table(kinds)}
-
-
-_BAR_WIDTH = 20
-
-
-def _bar(low: float, share: float, high: float) -> str:
-    """Return a share as a bar: full up to its lower bound, then half, then light up to its upper bound."""
-    full, half, light = (round(part * _BAR_WIDTH) for part in (low, share, high))
-    return "█" * full + "▓" * (half - full) + "░" * (light - half) + "·" * (_BAR_WIDTH - light)
 
 
 def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
@@ -229,63 +167,21 @@ def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[st
     return lines | {f"file: {name}": dg.MetadataValue.path(str(path)) for name, path in paths.items()}
 
 
-def review_metadata(
-    url: str | None, batch: str, verdicts: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame
-) -> dict[str, Any]:
-    """Return links into the review app: to the pairs that wait, and of some rows to pair and source.
-
-    The rows that people should look at come first. Nothing where the app has no address.
-    """
+def review_metadata(url: str | None, batch: str) -> dict[str, Any]:
+    """Return a link to the pairs of the batch that wait in the review app; nothing without its address."""
     if url is None:
         return {}
-    order = pl.col("verdict").replace_strict({name: place for place, name in enumerate(TO_LOOK_AT)})
-    sources = (
-        claims.drop_nulls("evidence_document_id")
-        .sort("pair_id", "position")
-        .unique("pair_id", keep="first", maintain_order=True)
-    )
-    rows = (
-        verdicts.sort(order, "pair_id")
-        .head(LINKED_ROWS)
-        .join(pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left")
-        .join(sources.select("pair_id", *_PLACE), on="pair_id", how="left", maintain_order="left")
-    )
-    everything = Filters(list="all", batch=batch)
-    links = [
-        (
-            row["question"],
-            row["verdict"],
-            row["reason"],
-            _link("pair", url + everything.pair_address(batch, row["pair_id"])),
-            _link("source", url + document_address(batch, *(row[name] for name in _PLACE)))
-            if row["evidence_document_id"]
-            else None,
-        )
-        for row in rows.iter_rows(named=True)
-    ]
-    metadata: dict[str, Any] = {"review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}")}
-    if links:
-        table = markdown_table(("question", "verdict", "reason", "pair", "source"), links)
-        metadata["rows in the review app"] = dg.MetadataValue.md(table)
-    return metadata
-
-
-def _link(text: str, address: str) -> Markup:
-    """Return a Markdown link; in an address of the app every part that is no constant is quoted."""
-    return Markup(f"[{text}]({address})")  # noqa: S704
+    return {"review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}")}
 
 
 def shard_metadata(shard: Shard) -> dict[str, Any]:
     """Return the content of the index and the way it is searched."""
-    figures = {
+    return {
         "vectors": len(shard.chunk_ids),
         "dimension": shard.dimension,
         "model": shard.model,
         "kind": shard.kind,
-        "recall of ten nearest, in trial": shard.choice.recall,
-        "note": shard.choice.note,
     }
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 def verdict_preview(

@@ -13,13 +13,12 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import ResourcesParam, freshness_of
-from qa_pipeline.defs.batch_runs import builds_batches, running_runs
+from qa_pipeline.defs.base import PARTITION, ResourcesParam
+from qa_pipeline.defs.batch_runs import running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.errors import QAPipelineError, ReleaseError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.versions import code_version
-from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.publishing.verify import verify_release
@@ -64,7 +63,6 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
         pool=POOL,
         owners=OWNERS,
         code_version=code_version(RELEASE.to_user_string(), settings),
-        freshness_policy=freshness_of(settings),
         output_required=False,
     )
     def release(
@@ -112,14 +110,12 @@ def _metadata(made: Release) -> dict[str, Any]:
         problems = [(problem,) for problem in manifest.unsatisfied[:MOST_SHOWN]]
         table = markdown_table(("what the splits could not satisfy",), problems, INLINE_LENGTH)
         tables["not satisfied"] = dg.MetadataValue.md(table)
-    audited = "not audited" if manifest.certificate is None else " ".join(in_words(manifest.certificate))
     card = (made.folder / CARD).read_text(encoding="utf-8")
     return {
         "version": dg.MetadataValue.text(str(manifest.version) + ("" if made.made else ", as before")),
         "folder": dg.MetadataValue.path(str(made.folder)),
         "dagster/row_count": sum(manifest.splits.values()),
         "batches released": len(manifest.batches),
-        "audit": dg.MetadataValue.text(cell(audited, INLINE_LENGTH)),
         **tables,
         "card": dg.MetadataValue.md(card_text(card)),
     }
@@ -207,7 +203,7 @@ def nightly_release(
     context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
 ) -> dg.RunRequest | dg.SkipReason:
     """Ask for a release, or say why not."""
-    going = [run for run in running_runs(context.instance) if builds_batches(run) or _publishes(run)]
+    going = [run for run in running_runs(context.instance) if PARTITION in run.tags or _publishes(run)]
     if going:
         return dg.SkipReason(f"{len(going)} runs have not ended; a release is made when all batches rest")
     layout = resources.layout

@@ -5,15 +5,12 @@ have deleted. Records are fetched for many batches in one query an asset: one qu
 longer than a tick may over 1,000 batches.
 """
 
-import json
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import dagster as dg
-from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
@@ -23,20 +20,16 @@ from qa_pipeline.defs.base import (
     DATA_VERSION,
     INPUT_VERSION,
     as_input,
-    latest_ids,
     latest_tags,
     latest_tags_by_batch,
-    parts_of,
 )
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.pipeline.freshness import added_pairs, lost_file, new_decisions, unanswered
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import Version, version_of, versions_in, write_bytes
-from qa_pipeline.storage.hashes import hash_json, hash_text
-from qa_pipeline.storage.object_stores import store_of
-from qa_pipeline.storage.tables import DECISIONS, PAIRS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.tables import DECISIONS, PAIRS, TRAINING_EXAMPLES
 from qa_pipeline.text.rendering import first_names
 
 Steps = Sequence[dg.AssetSpec]
@@ -44,12 +37,8 @@ Steps = Sequence[dg.AssetSpec]
 _BATCHES_A_LOOK = 50
 """Batches examined between two looks at the clock: about a second on a busy machine."""
 
-_LOOKED_UP = 20
-"""Batches whose files are asked for one by one on an object store, each in a request; of more, folders are
-listed."""
-
 _GATES = {gate.name: gate for gate in GATES}
-"""By the name under which a failing gate is noted; `schema` alone is the name of many."""
+"""By the name under which a failing gate is noted."""
 
 
 def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:
@@ -57,44 +46,18 @@ def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:
     return [spec for asset in assets for spec in asset.specs]
 
 
-class Finding(BaseModel):
-    """The reason why a batch needs a run, or the gate that blocks it; neither when up to date.
-
-    `basis` is the hash of all facts that this was concluded from.
-    """
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The reason why a batch needs a run, or the gate that blocks it; neither when up to date."""
 
     due: str | None = None
     blocked: str | None = None
-    basis: str = ""
 
 
-class _Findings(BaseModel):
-    by_batch: dict[str, Finding] = {}
-
-
-@dataclass
-class Work:
-    """The open work: the batches that need a run and those a gate blocks, each with the reason.
-
-    `unexamined` are the batches that were left for the next tick.
-    """
-
-    due: dict[str, str] = field(default_factory=dict)
-    blocked: dict[str, str] = field(default_factory=dict)
-    unexamined: set[str] = field(default_factory=set)
-
-    def note(self, batch: str, finding: Finding) -> None:
-        """Add what was found about a batch, which is examined now."""
-        self.unexamined.discard(batch)
-        if finding.due:
-            self.due[batch] = finding.due
-        if finding.blocked:
-            self.blocked[batch] = finding.blocked
-
-    def blocked_message(self) -> str:
-        """Return the blocked batches in a sentence; empty where there are none."""
-        batches = [f"{batch} ({gates})" for batch, gates in sorted(self.blocked.items())]
-        return f"blocked by a gate until something changes: {first_names(batches)}" if batches else ""
+def blocked_message(findings: Mapping[str, Finding]) -> str:
+    """Return the blocked batches in a sentence; empty where there are none."""
+    batches = [f"{batch} ({found.blocked})" for batch, found in sorted(findings.items()) if found.blocked]
+    return f"blocked by a gate until something changes: {first_names(batches)}" if batches else ""
 
 
 def examine_batches(
@@ -127,54 +90,6 @@ def examine_batches(
     return findings
 
 
-def remembered_work(
-    instance: dg.DagsterInstance,
-    resources: Resources,
-    steps: Steps,
-    batches: Sequence[str],
-    *,
-    most: int,
-    enough: int,
-    seconds: float,
-) -> Work:
-    """Return the batches that need a run; other code or settings are no reason, but for a blocked one.
-
-    Over a whole corpus new code is a decision, taken by hand. What was found is remembered in a file, with a
-    hash of the facts, and a batch is examined anew only where these changed. Losing the file costs only time.
-
-    Args:
-        instance: as in `examine_batches`, like the others.
-        resources: the output folder and the settings.
-        steps: all steps.
-        batches: the partitions, the most urgent first.
-        most: how many batches are examined anew; the others are examined by a later call.
-        enough: number of batches that need a run after which no others are looked at.
-        seconds: time after which no others are looked at; some are in any case.
-    """
-    until = time.monotonic() + seconds
-    path, work = resources.layout.findings, Work(unexamined=set(batches))
-    remembered, learned, listings = _read_findings(path), False, dict[Path, dict[str, Version]]()
-    for part in parts_of(batches):
-        bases = _bases(instance, resources, steps, part, listings)
-        changed = [name for name in part if remembered.get(name, Finding()).basis != bases[name]]
-        examined = examine_batches(
-            instance, resources, steps, changed[:most], compare_code=False, until=until
-        )
-        remembered |= {
-            name: finding.model_copy(update={"basis": bases[name]}) for name, finding in examined.items()
-        }
-        most, learned = most - len(examined), learned or bool(examined)
-        for name in part:
-            if name in remembered and remembered[name].basis == bases[name]:
-                work.note(name, remembered[name])
-        if len(work.due) >= enough or time.monotonic() > until:
-            break
-    if learned:
-        content = _Findings(by_batch=dict(sorted(remembered.items())))
-        write_bytes(path, content.model_dump_json(exclude_defaults=True).encode())
-    return work
-
-
 def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
     """Hash of what a gate was checked on: versions of the tables it reads, settings of gates, and code."""
     return hash_json([code_version("gates", settings), dict(versions)])[:16]
@@ -183,60 +98,6 @@ def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
 def latest_versions(instance: dg.DagsterInstance, names: Iterable[str], batch: str) -> dict[str, str | None]:
     """Return the data version of the latest materialization of each table of a batch."""
     return {name: latest_tags(instance, dg.AssetKey(name), batch).get(DATA_VERSION) for name in names}
-
-
-def _read_findings(path: Path) -> dict[str, Finding]:
-    try:
-        return _Findings.model_validate_json(path.read_bytes()).by_batch
-    except (FileNotFoundError, ValidationError):  # everything is examined anew, and the file written anew
-        return {}
-
-
-def _bases(
-    instance: dg.DagsterInstance,
-    resources: Resources,
-    steps: Steps,
-    batches: Collection[str],
-    listings: dict[Path, dict[str, Version]],
-) -> dict[str, str]:
-    """Hash of every fact that `_Facts` concludes from, by batch: cheap, since no record is read.
-
-    `listings` are folders of an object store that were listed; further ones are added.
-    """
-    layout = resources.layout
-    common = [code_version("gates", resources.settings), *(str(step.code_version) for step in steps)]
-    ids = [latest_ids(instance, key, batches) for key in (CORPUS, *(step.key for step in steps))]
-    files = [
-        *(_versions(layout.table(name, "batch"), batches, listings) for name in STORED),
-        *(
-            _versions(of("batch"), batches, listings)
-            for of in (layout.index, layout.decisions, layout.added_pairs)
-        ),
-    ]
-    stones = withdrawn_batches(layout)
-    bases = {}
-    for batch in batches:
-        stone = stones.get(batch)
-        facts = [
-            common,
-            [of.get(batch) for of in ids],
-            [of.get(batch) for of in files],
-            stone.model_dump(exclude={"since"}) if stone else None,
-        ]
-        bases[batch] = hash_text(json.dumps(facts))[:16]
-    return bases
-
-
-def _versions(
-    pattern: Path, batches: Collection[str], listings: dict[Path, dict[str, Version]]
-) -> Mapping[str, Version | None]:
-    """Return the version of the file of each batch, which is named like `pattern`."""
-    folder = pattern.parent
-    if store_of(folder) is None or (len(batches) <= _LOOKED_UP and folder not in listings):
-        return {batch: version_of(pattern.with_name(batch + pattern.suffix)) for batch in batches}
-    if folder not in listings:
-        listings[folder] = versions_in(folder, pattern.suffix)
-    return listings[folder]
 
 
 class _Facts:

@@ -1,10 +1,7 @@
 """An evaluation: answered questions in, a value for each metric and row out, block by block."""
 
-import gc
-import multiprocessing
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +11,10 @@ import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
-from qa_pipeline.evaluation.signals.base import Means, Undecided
+from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.signals.registry import add_signals
 from qa_pipeline.evaluation.signals.statements import STATEMENT
-from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import appended_parquet
@@ -85,15 +80,6 @@ class Counts:
             self.hits[k] += hits
             self.listed[k] += listed
 
-    def include(self, other: "Counts") -> None:
-        """Add the counts of other rows."""
-        self.rows += other.rows
-        self.hits.update(other.hits)
-        self.listed.update(other.listed)
-        for mine, theirs in ((self.decided_by, other.decided_by), (self.missing, other.missing)):
-            for name, counts in theirs.items():
-                mine.setdefault(name, Counter()).update(counts)
-
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
     """Return the columns of `rows.parquet`: the row, and one for each metric."""
@@ -129,7 +115,6 @@ def evaluate_into(
     metrics: Sequence[Metric],
     means: Means,
     notify: ProgressCallback = no_progress,
-    workers: int = 1,
 ) -> Counts:
     """Evaluate block by block, and write `rows.parquet` and `statements.parquet`.
 
@@ -139,8 +124,6 @@ def evaluate_into(
         metrics: of the registry, or at another depth.
         means: what signals are found with.
         notify: hears how many rows are done.
-        workers: processes; each builds its embedder and cross-encoder from the settings, and there are none
-            of them where a language model is asked: its calls go on at the same time as they are.
 
     Raises:
         PermanentModelError: a model can answer no further request.
@@ -150,11 +133,14 @@ def evaluate_into(
     with ExitStack() as opened:
         write_rows = opened.enter_context(appended_parquet(folder / "rows.parquet", rows_schema(metrics)))
         write_statements = opened.enter_context(appended_parquet(folder / "statements.parquet", STATEMENTS))
-        for values, statements, counted in _done(blocks_of(rows), metrics, means, workers):
-            write_rows(values)
-            if statements is not None:
-                write_statements(statements)
-            counts.include(counted)
+        for block in blocks_of(rows):
+            frame, values = evaluate(block, metrics, means)
+            counts.rows += block.height
+            for metric in metrics:
+                counts.add(metric, frame, values[metric.name])
+            write_rows(pl.concat([frame.select(ROW_COLUMNS), values], how="horizontal"))
+            if "statements" in frame.columns:
+                write_statements(pl.DataFrame(list(_statements(frame)), schema=STATEMENTS))
             notify(counts.rows, total)
     return counts
 
@@ -178,57 +164,6 @@ def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     while (block := rows.slice(start, BLOCK).collect()).height:
         yield block
         start += BLOCK
-
-
-_Done = tuple[pl.DataFrame, pl.DataFrame | None, Counts]
-"""A block: its part of `rows.parquet` and of `statements.parquet`, and what was counted."""
-
-
-def _done(
-    blocks: Iterator[pl.DataFrame], metrics: Sequence[Metric], means: Means, workers: int
-) -> Iterator[_Done]:
-    """Yield the evaluated blocks in order; no more of them are in work than the workers need."""
-    if workers < 2 or any((means.verifier, means.judge, means.splitter)):
-        yield from (_evaluated(block, metrics, means) for block in blocks)
-        return
-    start = (means.resources.settings, means.undecided, [metric.name for metric in metrics])
-    context = multiprocessing.get_context("spawn")  # a fork would copy the threads of polars and torch
-    with ProcessPoolExecutor(workers, context, _start, start) as pool:
-        under_way: deque[Future[_Done]] = deque()
-        for block in blocks:
-            under_way.append(pool.submit(_work, block))
-            if len(under_way) > workers:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-
-
-_state_of_worker: dict[str, Any] = {}
-"""The arguments that a worker process was started with."""
-
-
-def _start(settings: Settings, undecided: Undecided, names: Sequence[str]) -> None:
-    # what is read and remembered has no cycles: looking for them took a seventh of the time
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-    _state_of_worker.update(
-        metrics=chosen_metrics(names), means=Means(Resources(settings), undecided=undecided)
-    )
-
-
-def _work(block: pl.DataFrame) -> _Done:
-    return _evaluated(block, **_state_of_worker)
-
-
-def _evaluated(block: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> _Done:
-    frame, values = evaluate(block, metrics, means)
-    counts = Counts(rows=block.height)
-    for metric in metrics:
-        counts.add(metric, frame, values[metric.name])
-    statements = None
-    if "statements" in frame.columns:
-        statements = pl.DataFrame(list(_statements(frame)), schema=STATEMENTS)
-    return pl.concat([frame.select(ROW_COLUMNS), values], how="horizontal"), statements, counts
 
 
 def _statements(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:

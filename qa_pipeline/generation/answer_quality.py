@@ -11,7 +11,6 @@ from itertools import pairwise
 import polars as pl
 
 from qa_pipeline.generation.standalone import leans_on
-from qa_pipeline.generation.worth import LEAST_WORTH, lacking
 from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.text.language import QUOTED, in_other_language
@@ -38,8 +37,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     """Return the pairs, of status flawed where their answer is, or drafted where an old flaw is gone.
 
     Neither failures nor refusals are looked at, nor reasons that the settings ignore. The reason is a
-    `RowFlaw`: the first six and the last are looked for in rows drafted here alone, the others whoever wrote
-    them.
+    `RowFlaw`: the first six are looked for in rows drafted here alone, the others whoever wrote them.
     """
     drafted = pairs.filter(
         pl.col("status").is_in(["drafted", FLAWED]),
@@ -47,7 +45,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     )
     generated = drafted.filter(pl.col("origin") == "generated")
     copied = _copied(generated, chunks, settings)
-    headings_only, headings = _headings_only(drafted, chunks), _headings(generated, chunks)
+    headings_only = _headings_only(drafted, chunks)
     flaw_rows = []
     columns = ("pair_id", "origin", "question", "answer", "language", "answer_style", "hops")
     cited = pl.col("used_chunk_ids").list.n_unique()
@@ -64,9 +62,6 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
             flaws += _flaws_of_question(question, language, settings.fewest_question_words)
             flaws += [("bare_heading", answer)] * (pair_id in headings_only)
             flaws += _flaws(question, without_marks(answer).strip(), language)
-        if origin == "generated" and question is not None and answer is not None:
-            worth, lacks = lacking(question, without_marks(answer), headings.get(pair_id, ""), language)
-            flaws += [("not_worth_asking", f"{worth:.1f}: {'; '.join(lacks)}")] * (worth < LEAST_WORTH)
         reported = (flaw for flaw in flaws if flaw[0] not in settings.ignore)
         flaw_rows.append((pair_id, *next(reported, (None, None))))
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
@@ -190,14 +185,6 @@ def _headings_only(drafted: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
         in_body=body.str.contains(pl.col("answer"), literal=True).any(),
     )
     return set(stands.filter("is_heading", ~pl.col("in_body"))["pair_id"])
-
-
-def _headings(pairs: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, str]:
-    """Return the title and headings above the chunks that each pair used, a line each."""
-    used = pairs.select("pair_id", chunk_id="used_chunk_ids").explode("chunk_id")
-    lines = pl.concat_list("title", "section_path").list.join("\n")
-    headed = used.join(chunks.select("chunk_id", headings=lines), on="chunk_id")
-    return dict(headed.group_by("pair_id").agg(pl.col("headings").str.join("\n")).iter_rows())
 
 
 def _with_chunks(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:

@@ -333,8 +333,6 @@ def _pair(
         "question_type": question["question_type"],
         "difficulty": question["difficulty"],
         "hops": len(question["target_chunk_ids"]),
-        "persona": question["persona"],
-        "source_fields": question["source_fields"],
         "passage_ids": question["passage_ids"],
         "passage_scores": question["passage_scores"],
         "draft": number,

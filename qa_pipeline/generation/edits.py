@@ -43,7 +43,7 @@ def with_edited_pairs(
             pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
             *(
                 pl.Series(name, [row[name] for row in rows], pl.String())
-                for name in ("question_type", "difficulty", "persona")
+                for name in ("question_type", "difficulty")
             ),
             pl.lit(EDITED).alias("origin"),
             *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),

@@ -2,29 +2,28 @@
 
 A slot is one question to be written about one chunk. Slots are ordered by turns, so that every section has
 its first before any has its second, and within a turn over the topics of the batch in rotation; a limit on
-questions
-cuts the list there. Types are dealt to the slots by largest remainder (Hamilton's method), scarce ones first:
-a chunk without a table is never asked for a table, nor one without a link for several hops.
+questions cuts the list there. Types are dealt to the slots by largest remainder (Hamilton's method), scarce
+ones first: a chunk without a table is never asked for a table, nor one without a link for two hops.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.generation.deduplication import cluster_vectors
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.records import HOP_SCOPES, QuestionType
+from qa_pipeline.retrieval.shard import faiss_threads
 from qa_pipeline.settings.generation import GenerationSettings
 
 PLAN = pl.Schema(
     {
         "chunk_id": pl.String(),
-        "round": pl.Int32(),
         "place": pl.Int32(),
         "planned_type": pl.String(),
-        "partner_ids": pl.List(pl.String()),
+        "partner_id": pl.String(),
     }
 )
 SECTION = ("document_id", "section_start")
@@ -55,38 +54,38 @@ def plan_questions(
     """Deal out the questions of a batch that are still to be written.
 
     Args:
-        chunks: those to be asked, in any order: chunk_id, document_id, section_start, text, and the
-            round, from 1, in which they are asked.
+        chunks: those to be asked, in any order: chunk_id, document_id, section_start and text.
         settings: how many questions, and the mix of types.
         taken: chunk_id and planned_type of questions that exist; they count in the mix and in the limit.
         topics: a number for each chunk; those of one number speak of the same.
         links: LINKS frame of the batch.
 
     Returns:
-        PLAN, best first; `partner_ids` are the further chunks of several hops, in the order of the links and
-        others each time. A chunk beyond the limit has no row, nor one that the mix asks for several hops only
+        PLAN, best first; `partner_id` is the further chunk of two hops, in the order of the links and another
+        each time. A chunk beyond the limit has no row, nor one that the mix asks for two hops only
         and that has no link.
     """
     chunks = chunks.with_columns(pl.Series("topic", topics, pl.Int64()))
     for scope in HOP_SCOPES.values():
-        of_scope = links.filter(pl.col("scope") == scope, pl.col("hops") <= settings.max_hops)
-        further = pl.concat_list("through_chunk_id", "other_chunk_id").list.drop_nulls()
-        with_partners = of_scope.group_by("chunk_id", maintain_order=True).agg(further.alias(scope))
+        of_scope = links.filter(pl.col("scope") == scope)
+        with_partners = of_scope.group_by("chunk_id", maintain_order=True).agg(
+            pl.col("other_chunk_id").alias(scope)
+        )
         chunks = chunks.join(with_partners, on="chunk_id", how="left", maintain_order="left")
     slots = _ordered(chunks, settings.questions_per_chunk)
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix.weights, counts)
-    partners, hops = pl.lit(None, dtype=PLAN["partner_ids"]), pl.col("planned_type").is_in(list(HOP_SCOPES))
-    turn = pl.col("round") - 1 + pl.int_range(pl.len()).over("chunk_id", "planned_type")
+    partners, hops = pl.lit(None, dtype=PLAN["partner_id"]), pl.col("planned_type").is_in(list(HOP_SCOPES))
+    turn = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
         turn_of = turn % pl.col(scope).list.len()
         partners = (
             pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn_of)).otherwise(partners)
         )
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
-    planned = planned.with_columns(partner_ids=partners).filter(~hops | pl.col("partner_ids").is_not_null())
+    planned = planned.with_columns(partner_id=partners).filter(~hops | pl.col("partner_id").is_not_null())
     return planned.select(PLAN.names()).cast(PLAN)
 
 
@@ -94,9 +93,7 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
     """Return every slot with its chunk's text, first turns first, in the order of hashes."""
     places = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
     slots = chunks.join(places, how="cross")
-    in_section = slots.sort("round", "place", "chunk_id").with_columns(
-        turn=pl.int_range(pl.len()).over(*SECTION)
-    )
+    in_section = slots.sort("place", "chunk_id").with_columns(turn=pl.int_range(pl.len()).over(*SECTION))
     in_topic = in_section.sort("turn", "chunk_id", "place").with_columns(
         rank=pl.int_range(pl.len()).over("turn", "topic")
     )
@@ -158,5 +155,14 @@ def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) 
 
 
 def topics_of(vectors: Vectors) -> list[int]:
-    """Return a topic for each chunk, from its vector."""
-    return cluster_vectors(vectors, [1] * len(vectors)) if len(vectors) > 1 else [0] * len(vectors)
+    """Return a topic for each chunk by spherical k-means; the same every time."""
+    if len(vectors) < 2:
+        return [0] * len(vectors)
+    import faiss
+
+    clusters = max(2, round(math.sqrt(len(vectors) / 2)))  # Mardia et al. 1979
+    means = faiss.Kmeans(vectors.shape[1], clusters, seed=0, spherical=True, min_points_per_centroid=1)
+    with faiss_threads(1):  # sums in one order
+        means.train(vectors)
+        _, nearest = means.index.search(vectors, 1)
+    return [int(cluster) for cluster in nearest[:, 0]]

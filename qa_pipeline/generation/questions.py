@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import polars as pl
-from pydantic import ValidationError
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance
 from qa_pipeline.generation.offline.provider import lacks_name
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
@@ -18,7 +16,6 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import (
     Prompt,
     delimit,
-    delimit_all,
     load_prompt,
     part_text,
     render_passages,
@@ -28,12 +25,10 @@ from qa_pipeline.records import (
     DraftPair,
     DraftQuestion,
     PairsReply,
-    PairsWithFieldsReply,
     Passage,
     ProgressCallback,
     Question,
     QuestionsReply,
-    QuestionsWithFieldsReply,
     QuestionType,
     SmallPairReply,
     StandaloneReply,
@@ -52,37 +47,29 @@ from qa_pipeline.text.language import QUOTED, in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""
-Section = tuple[str, int]
-"""A section of a batch: its document and where it starts there."""
 
 MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
 NOT_WRITTEN, UNNAMED_SOURCE = "not_written", "unnamed_source"
 NOT_STANDALONE = "not_standalone"
-FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 IN_DOUBT = "in_doubt"
 _SHARE_IN_DOUBT = 0.8
 """Share of a chunk's text in doubt for which it is not asked: the rest is too little to ask about."""
 _MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
-_MOST_ASKED = 30  # earlier questions that a prompt shows: more cost tokens, fewer let old ones come again
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The questions that one chunk, or those of several hops, are to be asked in one round.
+    """The questions that one chunk, or two joined ones, are to be asked.
 
     Args:
         passages: the chunks.
         request: what the model is sent.
-        asked_in: the round, from 1.
-        persona: the name of who asks; None for nobody in particular.
     """
 
     passages: tuple[Passage, ...]
     request: Request[QuestionsReply | SmallPairReply]
-    asked_in: int
-    persona: str | None
 
 
 def write_questions(
@@ -95,8 +82,6 @@ def write_questions(
     batch: str,
     links: pl.DataFrame | None = None,
     topics: Sequence[int] | None = None,
-    uncovered: Collection[Section] = (),
-    guidance: Guidance = NO_GUIDANCE,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
@@ -116,15 +101,13 @@ def write_questions(
         batch: its name.
         links: LINKS frame of the batch; without one no question of several hops is asked.
         topics: a number for each chunk; None where all are one topic.
-        uncovered: sections to be asked once more, since nothing about them was accepted.
-        guidance: personas and examples.
         previous: the table as the last run left it.
         notify: called with the number of chunks asked.
 
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    valid = still_valid(previous, chunks, settings, llm, guidance, makers(model.name))
+    valid = still_valid(previous, chunks, settings, llm, makers(model.name))
     planned = plan_requests(
         chunks,
         valid,
@@ -133,21 +116,17 @@ def write_questions(
         batch=batch,
         links=links,
         topics=topics,
-        uncovered=uncovered,
-        guidance=guidance,
     )
     plans = list(planned.values())
     replies = complete_all(model, [plan.request for plan in plans], workers=llm.workers, notify=notify)
     written = [
-        row
-        for plan, reply in zip(plans, replies, strict=True)
-        for row in _rows(plan, reply, model.name, guidance)
+        row for plan, reply in zip(plans, replies, strict=True) for row in _rows(plan, reply, model.name)
     ]
     _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, llm)
     outdated = _with_missing_passages(valid, chunks)
     _retrieve_passages(outdated + written, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
-    hashes = _prompt_hashes(chunks, settings, llm, guidance)
+    hashes = _prompt_hashes(chunks, settings, llm)
     not_asked = _not_asked(chunks, asked_ids, settings, hashes, batch, model.name)
     for row in written + not_asked:
         row["question_id"] = _question_id(row)
@@ -185,57 +164,37 @@ def plan_requests(
     batch: str,
     links: pl.DataFrame | None = None,
     topics: Sequence[int] | None = None,
-    uncovered: Collection[Section] = (),
-    guidance: Guidance = NO_GUIDANCE,
 ) -> dict[tuple[str, ...], Planned]:
     """Return the open requests by chunk or chunks, best first; `valid` are rows that exist already."""
     chunks, left_out = _without_doubts(chunks), passed_over(chunks, settings)
     asked_of_chunk: dict[str, list[QuestionRow]] = defaultdict(list)
     for row in valid:
         asked_of_chunk[row["target_chunk_ids"][0]].append(row)
-    passages, rounds = passages_by_id(chunks), []
-    for chunk_id, *section in chunks.select("chunk_id", "document_id", "section_start").iter_rows():
-        before = max((row["round"] or 0 for row in asked_of_chunk[chunk_id]), default=0)
-        again = before == 0 or (tuple(section) in uncovered and before < settings.max_rounds)
-        rounds.append(before + 1 if again and chunk_id not in left_out else None)
+    passages = passages_by_id(chunks)
     to_ask = chunks.select("chunk_id", "document_id", "section_start", "text").with_columns(
-        pl.Series("round", rounds, pl.Int32()), pl.Series("topic", topics or [0] * len(rounds), pl.Int64())
+        pl.Series("topic", topics or [0] * chunks.height, pl.Int64())
     )
-    to_ask = to_ask.filter(pl.col("round").is_not_null())
+    closed = [*left_out, *asked_of_chunk]
+    to_ask = to_ask.filter(~pl.col("chunk_id").is_in(closed))
     taken = pl.DataFrame(
         [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid],
         schema={"chunk_id": pl.String(), "planned_type": pl.String()},
         orient="row",
     )
-    usable = [
-        pl.col(column).is_in(list(left_out)).fill_null(value=False).not_()
-        for column in ("through_chunk_id", "other_chunk_id")
-    ]
+    usable = ~pl.col("other_chunk_id").is_in(list(left_out))
     links = LINKS.empty() if links is None else links.filter(usable)
     plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), links)
-    groups = plan.group_by("chunk_id", "partner_ids", "round", maintain_order=True).agg("planned_type")
-    joined = pl.concat_list("chunk_id", "through_chunk_id", "other_chunk_id").list.drop_nulls()
-    bridges: dict[tuple[str, ...], list[str]] = {
-        tuple(ids): names for ids, names in links.select(joined, "bridges").iter_rows()
+    groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
+    bridges: dict[tuple[str, ...], str] = {
+        (first, second): bridge
+        for first, second, bridge in links.select("chunk_id", "other_chunk_id", "bridge").iter_rows()
     }
     planned = {}
-    for chunk_id, partner_ids, asked_in, types in groups.iter_rows():
-        ids: tuple[str, ...] = (chunk_id, *(partner_ids or ()))
+    for chunk_id, partner_id, types in groups.iter_rows():
+        ids: tuple[str, ...] = (chunk_id,) if partner_id is None else (chunk_id, partner_id)
         targets = tuple(passages[target_id] for target_id in ids)
-        persona = guidance.persona(chunk_id, asked_in)
-        earlier = [row["question"] for row in asked_of_chunk[chunk_id] if row["question"]]
-        request = question_request(
-            targets,
-            types,
-            settings,
-            llm,
-            batch,
-            bridges=bridges.get(ids, ()),
-            earlier_questions=earlier,
-            persona=None if persona is None else persona.description,
-            guidance=guidance,
-        )
-        planned[ids] = Planned(targets, request, asked_in, None if persona is None else persona.name)
+        request = question_request(targets, types, settings, llm, batch, bridge=bridges.get(ids))
+        planned[ids] = Planned(targets, request)
     return planned
 
 
@@ -246,12 +205,9 @@ def question_request(
     llm: LLMSettings,
     batch: str,
     *,
-    bridges: Sequence[str] = (),
-    earlier_questions: Sequence[str] = (),
-    persona: str | None = None,
-    guidance: Guidance = NO_GUIDANCE,
+    bridge: str | None = None,
 ) -> Request[QuestionsReply | SmallPairReply]:
-    """Return the request for questions about a chunk, or several hops, with their answers by setting.
+    """Return the request for questions about a chunk, or two joined ones, with their answers by setting.
 
     Args:
         passages: the chunks, in one language.
@@ -259,39 +215,30 @@ def question_request(
         settings: the temperature, and whether answers come with the questions.
         llm: who is asked, seed, profile and the user's own prompts.
         batch: whom the call is for.
-        bridges: what each chunk and the next speak of.
-        earlier_questions: questions there are about the chunk already.
-        persona: a description of who asks.
-        guidance: the examples.
+        bridge: what both chunks speak of.
     """
     language = passages[0].language
-    prompt = _prompt(language, settings, llm, guidance)
+    prompt = _prompt(language, settings, llm)
     values: dict[str, Any] = {
         "passages": render_passages(passages),
         "limit": str(len(types)),
         "types": ", ".join(types),
     }
-    if bridges:
-        prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit_all(bridges, "link")
-    if persona is not None:
-        prompt, values["persona"] = prompt.with_part(language, "persona"), persona
-    if earlier_questions:
-        prompt = prompt.with_part(language, "asked")
-        values["asked"] = delimit_all(earlier_questions[-_MOST_ASKED:], "question")
+    if bridge is not None:
+        prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit(bridge, "link")
     return Request(
         role="questions",
         system=prompt.system,
         prompt=prompt.fill(**values),
-        reply_model=_reply_model(settings, llm, guidance),
+        reply_model=_reply_model(settings, llm),
         temperature=settings.temperature,
         seed=llm.seed,
         language=language,
         passages=tuple(passages),
         types=tuple(types),
-        earlier_questions=tuple(earlier_questions),
         limit=len(types),
         batch=batch,
-        prompt_hash=_prompt_hash(language, settings, llm, guidance),
+        prompt_hash=_prompt(language, settings, llm).hash,
     )
 
 
@@ -300,54 +247,38 @@ def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
     return settings.answers == "with_questions" and llm.provider in HOSTED
 
 
-def _asks_small(settings: GenerationSettings, llm: LLMSettings, guidance: Guidance) -> bool:
+def _asks_small(settings: GenerationSettings, llm: LLMSettings) -> bool:
     """Return whether a chunk is asked for one question with its answer in the fewest words."""
-    return llm.profile == "small" and answered_at_once(settings, llm) and guidance.fields is None
+    return llm.profile == "small" and answered_at_once(settings, llm)
 
 
 def _reply_model(
-    settings: GenerationSettings, llm: LLMSettings, guidance: Guidance
+    settings: GenerationSettings, llm: LLMSettings
 ) -> type[QuestionsReply] | type[SmallPairReply]:
-    if _asks_small(settings, llm, guidance):
+    if _asks_small(settings, llm):
         return SmallPairReply
-    if answered_at_once(settings, llm):
-        return PairsReply if guidance.fields is None else PairsWithFieldsReply
-    return QuestionsReply if guidance.fields is None else QuestionsWithFieldsReply
+    return PairsReply if answered_at_once(settings, llm) else QuestionsReply
 
 
-def _prompt(language: str, settings: GenerationSettings, llm: LLMSettings, guidance: Guidance) -> Prompt:
+def _prompt(language: str, settings: GenerationSettings, llm: LLMSettings) -> Prompt:
     """Return the prompt of a language with all that is the same for every chunk, in its system part."""
-    small = _asks_small(settings, llm, guidance)
+    small = _asks_small(settings, llm)
     prompt = load_prompt(
         language, "questions", llm if small else llm.model_copy(update={"profile": "standard"})
     )
-    if examples := guidance.examples_in(language):
-        prompt = prompt.with_constant(language, "examples", examples=examples)
+    if settings.guidance is not None:
+        prompt = prompt.with_constant(language, "guidance", guidance=settings.guidance)
     if small:
         return prompt
     if answered_at_once(settings, llm):
-        if settings.examples == "built_in":
-            prompt = prompt.with_constant(language, "example_pairs")
         style = part_text(language, f"style_{settings.answer_style}")
-        prompt = prompt.with_constant(language, "reply_pairs", style=style)
-    else:
-        prompt = prompt.with_constant(language, "reply_questions")
-    if guidance.fields is not None:
-        prompt = prompt.with_constant(language, "fields", fields=guidance.field_lines)
-    return prompt
+        return prompt.with_constant(language, "reply_pairs", style=style)
+    return prompt.with_constant(language, "reply_questions")
 
 
-def _prompt_hash(language: str, settings: GenerationSettings, llm: LLMSettings, guidance: Guidance) -> str:
-    """Return the identity of the prompt with the user's additions; round and persona do not count."""
-    prompt_hash = _prompt(language, settings, llm, guidance).hash
-    return hash_parts(prompt_hash, guidance.digest)[:16] if guidance.digest else prompt_hash
-
-
-def _prompt_hashes(
-    chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMSettings, guidance: Guidance
-) -> dict[str, str]:
+def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMSettings) -> dict[str, str]:
     languages = chunks["language"].unique().to_list()
-    return {language: _prompt_hash(language, settings, llm, guidance) for language in languages}
+    return {language: _prompt(language, settings, llm).hash for language in languages}
 
 
 def still_valid(
@@ -355,7 +286,6 @@ def still_valid(
     chunks: pl.DataFrame,
     settings: GenerationSettings,
     llm: LLMSettings,
-    guidance: Guidance,
     models: Collection[str],
 ) -> list[QuestionRow]:
     """Return earlier rows whose chunks, prompt and model (one of `models`) are unchanged."""
@@ -369,7 +299,7 @@ def still_valid(
         for row in typed_rows(planned, QuestionRow)
         if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
     ]
-    hashes = _prompt_hashes(chunks, settings, llm, guidance)
+    hashes = _prompt_hashes(chunks, settings, llm)
     # All questions of a request stand or fall together: they came from one reply.
     changed = {
         tuple(row["target_chunk_ids"])
@@ -391,7 +321,6 @@ def _rows(
     planned: Planned,
     reply: Reply[QuestionsReply | SmallPairReply] | ModelError,
     model: str,
-    guidance: Guidance,
 ) -> list[QuestionRow]:
     """Return a row for each planned question: the first draft of its type, else of another, or none."""
     request = planned.request
@@ -407,12 +336,11 @@ def _rows(
         row = _dropped(
             planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
         )
-        row["round"], row["place"] = planned.asked_in, place
-        row["planned_type"], row["persona"] = planned_type, planned.persona
+        row["place"], row["planned_type"] = place, planned_type
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
         elif place in drafts:
-            _write(row, drafts[place], guidance, planned.passages)
+            _write(row, drafts[place], planned.passages)
         rows.append(row)
     return rows
 
@@ -431,8 +359,8 @@ def _drafts(planned: Planned, reply: QuestionsReply | SmallPairReply) -> Sequenc
     )
 
 
-def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance, passages: Sequence[Passage]) -> None:
-    """Put a question into its row; one whose further fields do not fit is dropped.
+def _write(row: QuestionRow, draft: DraftQuestion, passages: Sequence[Passage]) -> None:
+    """Put a question into its row.
 
     Its answer is kept where it covers the question and each of its quotes is in a passage; of several hops
     each passage is quoted. Any other answer is in doubt, and drafted anew from what the search finds.
@@ -443,13 +371,7 @@ def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance, passages:
         if all(quoted) and len(set().union(*quoted)) == len(passages):
             row["drafted_answer"] = draft.answer.strip()
             row["drafted_quotes"] = list(dict.fromkeys(draft.quotes))
-    try:
-        row["source_fields"] = guidance.further_fields(getattr(draft, "fields", ()))
-        _set_outcome(row, "kept")
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field_path = ".".join(map(str, problem["loc"]))
-        _set_outcome(row, "dropped", FIELDS_UNFIT, f"{field_path}: {problem['msg']}")
+    _set_outcome(row, "kept")
 
 
 def is_quoted(quote: str, text: str) -> bool:
@@ -527,7 +449,7 @@ def _dropped(
 
 
 def _question_id(row: QuestionRow) -> str:
-    parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["round"], row["place"]]
+    parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["place"]]
     parts += [row["prompt_hash"], row["model"]]
     return hash_parts(*parts)[:32]
 
@@ -577,11 +499,7 @@ def standalone_request(
 def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
     """Search for what each question asks; the title of its document is left out."""
     answerable = [
-        row
-        for row in _written(rows)
-        if row["reason"] != FIELDS_UNFIT
-        and row["status"] != "failed"
-        and len(row["question"]) <= MAX_QUESTION
+        row for row in _written(rows) if row["status"] != "failed" and len(row["question"]) <= MAX_QUESTION
     ]
     queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
     retrieved = retrieve(queries, [row["language"] for row in answerable])
@@ -625,9 +543,7 @@ def _with_all_hops(
 def _in_chunk_order(rows: Iterable[QuestionRow], chunks: pl.DataFrame) -> list[QuestionRow]:
     """Order by chunk and, within one, as written: the same whether rows are old or new."""
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
-    return sorted(
-        rows, key=lambda row: (order[row["target_chunk_ids"][0]], row["round"] or 0, row["place"] or 0)
-    )
+    return sorted(rows, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
 
 
 def _decide(rows: list[QuestionRow], *, round_trip: bool) -> list[QuestionRow]:
@@ -637,7 +553,7 @@ def _decide(rows: list[QuestionRow], *, round_trip: bool) -> list[QuestionRow]:
     """
     seen: set[str] = set()
     for row in rows:
-        if row["question"] is None or row["status"] == "failed" or row["reason"] == FIELDS_UNFIT:
+        if row["question"] is None or row["status"] == "failed":
             continue
         text = " ".join(row["question"].casefold().split())
         reason, detail = _flaw(row["question"], row["language"])

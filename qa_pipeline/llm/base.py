@@ -27,8 +27,8 @@ FAKE = "fake-"
 class Request(Generic[ReplyT]):
     """A question to a model.
 
-    `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit`, `types`
-    and `earlier_questions` are the same material unrendered, for providers that work on the text itself;
+    `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit` and
+    `types` are the same material unrendered, for providers that work on the text itself;
     they are already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
     """
 
@@ -44,7 +44,6 @@ class Request(Generic[ReplyT]):
     answer: str | None = None
     limit: int = 1
     types: tuple[QuestionType, ...] = ()
-    earlier_questions: tuple[str, ...] = ()
     batch: str = field(default="", compare=False)
     prompt_hash: str = field(default="", compare=False)
 

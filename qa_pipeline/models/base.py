@@ -45,7 +45,7 @@ class Embedder(TokenCounter, Encoder, Protocol):
 
     @property
     def precision(self) -> str:
-        """Return float32 or bfloat16, the arithmetic of torch; else the backend, whose file decides it."""
+        """Return the arithmetic of torch, with its device."""
 
     @property
     def dimension(self) -> int:

@@ -1,4 +1,4 @@
-"""Classifiers of texts or of their tokens: loading one, and its logits for token ids."""
+"""Classifiers of texts: loading one, and its logits for token ids."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -6,22 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.devices import GPU_TOKENS, Numbers, Rows, compute_by_length, quiet_transformers
 
 BATCH_TOKENS = 4096
 """Most tokens of a batch on a processor: a core is busy with them, and their activations stay small."""
-ClassifierKind = Literal["texts", "tokens"]
 
 
-def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str], SettingsError]) -> Any:
-    """Load a classifier of texts or of their tokens: from safetensors, without code of its own or hub.
+def load_classifier(folder: Path, refused: Callable[[str], SettingsError]) -> Any:
+    """Load a classifier of texts: from safetensors, without code of its own or hub.
 
     Args:
         folder: its files.
-        kind: what it gives logits for.
         refused: makes the error from what is wrong.
 
     Raises:
@@ -29,9 +27,9 @@ def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str],
             fill with random numbers.
     """
     from safetensors import SafetensorError
-    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+    from transformers import AutoModelForSequenceClassification
 
-    loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
+    loader: Any = AutoModelForSequenceClassification
     try:
         with quiet_transformers(warnings=False):  # what is missing is raised below
             model, info = loader.from_pretrained(
@@ -53,18 +51,14 @@ def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str],
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Token ids of one input, and the segment each belongs to.
-
-    `tail` is how many of the last tokens a classifier of tokens is asked for; 0 asks for all.
-    """
+    """Token ids of one input, and the segment each belongs to."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
-    tail: int = 0
 
 
 def compute_logits(model: Any, inputs: Sequence[Input], workers: ThreadPoolExecutor) -> list[Numbers]:
-    """Return the logits of each input: classes, or tokens x classes.
+    """Return the logits of each input.
 
     Args:
         model: of `load_classifier`, with weights in float32 or bfloat16.

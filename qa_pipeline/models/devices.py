@@ -55,7 +55,7 @@ def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
 
 
 def device_of(precision: str) -> Device:
-    """Return the device of an arithmetic; `cpu` for that of a backend other than torch."""
+    """Return the device of an arithmetic."""
     return "cuda" if precision.startswith("cuda") else "cpu"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from tokenizers import Tokenizer
 
@@ -40,10 +40,9 @@ POOLING_KEYS = (
 
 @dataclass(frozen=True)
 class ModelFiles(ModelFolder):
-    """A model's folder; `packaged` marks the pinned default, `backend` is what shall compute."""
+    """A model's folder; `packaged` marks the pinned default."""
 
     packaged: bool = False
-    backend: Literal["torch", "onnx", "openvino"] = "torch"
 
     kind: ClassVar[str] = "embedding model"
 
@@ -88,19 +87,10 @@ class ModelFiles(ModelFolder):
             place = self.folder / path
             if (place / PICKLED_WEIGHTS).is_file() and not any(place.glob("*.safetensors")):
                 raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
-        if not any(self.folder.rglob("*.safetensors")) and not self._exported():
+        if not any(self.folder.rglob("*.safetensors")):
             raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}. {WAYS_OUT}")
         if self.packaged:
             check_packaged(self.folder, *EMBEDDED_SHA256)
-
-    def _exported(self) -> list[str]:
-        """Return the files of an exported backend other than torch."""
-        patterns = {"onnx": ("*.onnx", "*.onnx_data"), "openvino": ("openvino*.xml", "openvino*.bin")}
-        exported = [path for pattern in patterns.get(self.backend, ()) for path in self.folder.rglob(pattern)]
-        return sorted(path.relative_to(self.folder).as_posix() for path in exported)
-
-    def _shaping_files(self) -> list[str]:
-        return super()._shaping_files() + self._exported()
 
     def _modules(self) -> list[tuple[str, str]]:
         """Return the class and the sub-folder of each module; one transformer where none is listed."""
@@ -132,9 +122,9 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
         SettingsError: the model is not there; says what to do.
     """
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
-        return ModelFiles(settings.model, _packaged_folder(), packaged=True, backend=settings.backend)
+        return ModelFiles(settings.model, _packaged_folder(), packaged=True)
     place = find_folder(settings.model, settings.revision, setting="embedding", ways_out=WAYS_OUT)
-    return ModelFiles(*place, backend=settings.backend)
+    return ModelFiles(*place)
 
 
 def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:

@@ -4,7 +4,6 @@ Batches hold texts of exactly one token count (`devices.compute_by_length`). Wit
 by one thread in blocks of rows (`torch_blocks.py`), and where the processor multiplies bfloat16 natively the
 weights are of that. Together 35.3 texts/s where plain `encode` has 19.6.
 A GPU gets batches of many more tokens, one after another.
-Another backend gets the same batches, one after another, and uses the cores as it likes.
 """
 
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +34,6 @@ from qa_pipeline.settings.generation import EmbeddingSettings
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-PACKAGES = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}
-"""The packages that sentence-transformers imports for each backend but torch."""
 BATCH_SIZE = 32
 """Most texts computed at once: more gain nothing on a CPU, and texts of one length are rarely so many."""
 
@@ -49,8 +45,8 @@ class SentenceEncoder(FileTokenCounter):
     Args:
         window: most tokens it reads.
         tokenizer: its tokenizer, without truncation or padding.
-        files: the model's folder; names its backend.
-        precision: arithmetic of torch, with its device, else the name of the backend.
+        files: the model's folder.
+        precision: arithmetic of torch, with its device.
         batch_size: most texts computed at once on a processor.
     """
 
@@ -109,8 +105,7 @@ class SentenceEncoder(FileTokenCounter):
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
-        """Return a pool of one thread a core, each with batches of its own; backends have own threads."""
-        return workers_on(self.precision) if self.files.backend == "torch" else ThreadPoolExecutor(1)
+        return workers_on(self.precision)
 
     def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
         """Return token ids and masks of each text, cut to the window, with the model's prompt."""
@@ -124,8 +119,6 @@ class SentenceEncoder(FileTokenCounter):
         self.files.check()
         check_device(self.precision, "embedding.device")
         model = load_quietly(self.files, device_of(self.precision))
-        if self.files.backend != "torch":
-            return model
         if self.precision.endswith("bfloat16"):
             import torch
 
@@ -136,9 +129,9 @@ class SentenceEncoder(FileTokenCounter):
     def _unit_length(self, vectors: Vectors) -> Vectors:
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(norms).all() and norms.all()):
-            setting = "precision to float32" if self.files.backend == "torch" else "backend to torch"
             raise SettingsError(
-                f"embedding model {self.model} gives vectors without a direction; set embedding.{setting}"
+                f"embedding model {self.model} gives vectors without a direction; set embedding.precision to "
+                "float32"
             )
         return np.asarray(vectors / norms, dtype=np.float32)
 
@@ -147,51 +140,28 @@ def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
     """Find and check the model; its weights are read at the first text that must be encoded.
 
     Raises:
-        SettingsError: the model is not there, is not safetensors, is not the pinned revision, or the packages
-            of the backend are not installed.
+        SettingsError: the model is not there, is not safetensors, or is not the pinned revision.
     """
-    backend = settings.backend
-    missing = [name for name in PACKAGES.get(backend, ()) if find_spec(name) is None]
-    if missing:
-        raise SettingsError(
-            f"embedding.backend is {backend}, which needs {' and '.join(missing)}; "
-            f"run: pip install 'sentence-transformers[{backend}]', or set embedding.backend to torch"
-        )
     files = find_model(settings)
     files.check()
     files.check_revision(settings.revision, "embedding")
-    precision = choose_precision(settings.precision, settings.device) if backend == "torch" else backend
+    precision = choose_precision(settings.precision, settings.device)
     counter = token_counter(files)
     return SentenceEncoder(counter.window, counter.tokenizer, files, precision)
 
 
 def load_quietly(files: ModelFiles, device: Device = "cpu") -> "SentenceTransformer":
-    """Load a model: from safetensors, without code of its own, hub or progress bar.
-
-    Raises:
-        SettingsError: another backend than torch cannot load or export it.
-    """
+    """Load a model: from safetensors, without code of its own, hub or progress bar."""
     from sentence_transformers import SentenceTransformer
 
-    try:
-        with quiet_transformers():
-            return SentenceTransformer(
-                str(files.folder),
-                device=device,
-                backend=files.backend,
-                trust_remote_code=False,
-                local_files_only=True,
-                model_kwargs={"use_safetensors": True} if files.backend == "torch" else {},
-            )
-    except Exception as error:
-        if files.backend == "torch":
-            raise
-        # Optimum and the runtimes behind it raise what they like, down to a bare Exception.
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise SettingsError(
-            f"embedding.backend {files.backend} cannot load {files.name} ({reason}); "
-            "set embedding.backend to torch"
-        ) from error
+    with quiet_transformers():
+        return SentenceTransformer(
+            str(files.folder),
+            device=device,
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
 
 
 def _to_float32(_module: Any, _inputs: Any, outputs: dict[str, Any]) -> dict[str, Any]:

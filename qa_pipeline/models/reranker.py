@@ -55,7 +55,7 @@ class Reranker(ModelFolder):
     @cached_property
     def _model(self) -> Any:
         check_device(self.device, "retrieval.reranker_device")
-        model = load_classifier(self.folder, "texts", self._refused)
+        model = load_classifier(self.folder, self._refused)
         if model.config.num_labels != 1:
             raise self._refused(f"it has {model.config.num_labels} classes; a reranker has one")
         return model.to(self.device)

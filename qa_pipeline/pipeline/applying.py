@@ -109,7 +109,7 @@ def verify_edit(
     proofs = {"pairs": pair, "claims": claims, "claim_verdicts": claim_verdicts}
     verdict = build_verdicts(
         **proofs,
-        twins=find_twins(pair, resources.embedder, settings.index),
+        twins=find_twins(pair),
         refusals=judge_refusals(
             pair, chunks, resources.embedder, settings.verification, embeddings=embeddings
         ),

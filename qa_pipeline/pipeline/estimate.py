@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.questions import answered_at_once, plan_requests, still_valid
 from qa_pipeline.llm.budget.amounts import UNITS, Amount, Caps
@@ -130,15 +129,10 @@ def _calls(
     generation, verification, top_k = settings.generation, settings.verification, settings.retrieval.top_k
     documents = read_earlier(layout.table(DOCUMENTS.name, batch), DOCUMENTS)
     chunks = cut_documents(resources, read_batch(resources, batch, documents))
-    guidance, earlier = (
-        read_guidance(generation),
-        read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS),
-    )
+    earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
-    kept = still_valid(earlier, chunks, generation, settings.llm, guidance, makers)
-    planned = plan_requests(
-        chunks, kept, generation, settings.llm, batch=batch, links=link_chunks(chunks), guidance=guidance
-    )
+    kept = still_valid(earlier, chunks, generation, settings.llm, makers)
+    planned = plan_requests(chunks, kept, generation, settings.llm, batch=batch, links=link_chunks(chunks))
     requests = [plan.request for plan in planned.values()]
     asked, drafts = sum(request.limit for request in requests), generation.drafts_per_question
     verdicts = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS)

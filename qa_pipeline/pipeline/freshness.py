@@ -14,20 +14,18 @@ import polars as pl
 import polars.selectors as cs
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.coverage import uncovered_sections
 from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.withdrawals import files_of_batch, tombstone_of
 from qa_pipeline.errors import TableError, TransientModelError
-from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, batch_files
 from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_earlier, read_table
-from qa_pipeline.storage.tables import COVERAGE, DECISIONS, PAIRS, SCHEMA_VERSION, STORED
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import DECISIONS, PAIRS, SCHEMA_VERSION, STORED
 
 
 class Finished(BaseModel):
@@ -62,7 +60,6 @@ def batch_basis(resources: Resources, batch: str) -> str:
         "forgotten": sorted(forgotten_documents(layout)),
         "people": [_hash_of(layout.decisions(batch)), _hash_of(layout.added_pairs(batch))],
         "settings": [code_version(step, settings) for step in (*STAGES, "gates")],
-        "guidance": read_guidance(settings.generation).digest,
         "keep_prompts": settings.llm.store.keep_prompts,
         "code": _hash_code(),
         "schema": SCHEMA_VERSION,
@@ -92,9 +89,7 @@ def note_finished(resources: Resources, batch: str, finished: Finished) -> None:
         StorageError: it cannot be written.
     """
     layout = resources.layout
-    target = resources.settings.generation.coverage_target
-    coverage = None if target is None else read_earlier(layout.table(COVERAGE.name, batch), COVERAGE)
-    if unanswered(layout, batch, STAGES) or (target is not None and uncovered_sections(coverage, target)):
+    if unanswered(layout, batch, STAGES):
         return
     noted = finished.model_copy(update={"files": _files(layout, batch)})
     write_bytes(layout.finished(batch), noted.model_dump_json().encode())

@@ -16,7 +16,6 @@ from qa_pipeline.curation.coverage import (
 from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.errors import CorpusError, InputError, TableError
-from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.pipeline.costs import CostSummary, cost_summary
 from qa_pipeline.pipeline.funnel import (
     LEFT_OUT_COUNTS,
@@ -189,7 +188,6 @@ def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
         "sections": sections.filter(pl.col("status") != "repeated").height,
         "covered": sections.filter(pl.col("status") == "covered").height,
         **asdict(summarise(frames["verdicts"])),
-        **diversity(frames["twins"]),
         "accepted_unproved": _unproved(frames),
         "examples": 0 if examples is None else examples.height,
     }

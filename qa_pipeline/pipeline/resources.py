@@ -4,7 +4,6 @@ import atexit
 import os
 import uuid
 import weakref
-from copy import copy
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +22,6 @@ from qa_pipeline.storage.layout import Layout
 if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
     from qa_pipeline.models.entailment.models import CrossEncoder
-    from qa_pipeline.models.entailment.spans import SpanDetector
     from qa_pipeline.models.reranker import Reranker
 
 
@@ -59,13 +57,6 @@ class Resources:
         self._model = model
         self._parse = parse
         self.run = run or uuid.uuid4().hex
-
-    def with_settings(self, settings: Settings) -> "Resources":
-        """Return the same parts under settings that differ in generation and language models alone."""
-        other = copy(self)
-        other.settings = settings
-        vars(other).pop("models", None)
-        return other
 
     @property
     def parse(self) -> ParseFiles:
@@ -119,20 +110,6 @@ class Resources:
         from qa_pipeline.models.entailment.models import load_cross_encoder
 
         return load_cross_encoder(settings, self.logits)
-
-    @cached_property
-    def spans(self) -> "SpanDetector | None":
-        """Return the detector of unsupported spans, behind the same store; None where none is named.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
-        settings = self.settings.verification.spans
-        if settings.model is None:
-            return None
-        from qa_pipeline.models.entailment.spans import load_span_detector
-
-        return load_span_detector(settings, self.logits)
 
     @cached_property
     def models(self) -> "Models":
@@ -190,7 +167,7 @@ class Resources:
         Raises:
             SettingsError: one cannot be used.
         """
-        _ = self.entailment, self.spans
+        _ = self.entailment
 
     def note_documents(self, documents: pl.DataFrame) -> None:
         """Let the store of replies know documents by path, so that earlier versions can be erased.

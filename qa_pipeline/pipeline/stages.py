@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.coverage import cover_sections, uncovered_sections
+from qa_pipeline.curation.coverage import cover_sections
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
     NO_ROWS,
@@ -37,7 +37,6 @@ from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answe
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import Relevance, guard_questions
-from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import RawPair, import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.planning import topics_of
@@ -62,11 +61,9 @@ from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import (
     CANARIES,
-    COVERAGE,
     DECISIONS,
     JUDGE_CANARIES,
     LAYOUTS,
@@ -80,7 +77,7 @@ from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.contradictions import find_contradictions
-from qa_pipeline.verification.entailment import fill_entailment, fill_spans
+from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import verify_claims
@@ -196,7 +193,7 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
 
 
 def _index(run: StageRun) -> Shard:
-    return build_index(run["embeddings"], run.resources.settings.index)
+    return build_index(run["embeddings"])
 
 
 def _questions(run: StageRun) -> pl.DataFrame:
@@ -215,20 +212,8 @@ def _questions(run: StageRun) -> pl.DataFrame:
         batch=run.batch,
         links=run["links"],
         topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
-        uncovered=_uncovered(run),
-        guidance=read_guidance(settings.generation),
         previous=run.previous,
         notify=run.notify,
-    )
-
-
-def _uncovered(run: StageRun) -> set[tuple[str, int]]:
-    """Return the sections without accepted pairs in the last run, where coverage was below target."""
-    target = run.resources.settings.generation.coverage_target
-    if target is None:
-        return set()
-    return uncovered_sections(
-        read_earlier(run.resources.layout.table(COVERAGE.name, run.batch), COVERAGE), target
     )
 
 
@@ -371,7 +356,7 @@ def _decisions(run: StageRun) -> pl.DataFrame:
 
 
 def _twins(run: StageRun) -> pl.DataFrame:
-    return find_twins(run["pairs"], run.resources.embedder, run.resources.settings.index, run.notify)
+    return find_twins(run["pairs"])
 
 
 def _claims(run: StageRun) -> pl.DataFrame:
@@ -429,8 +414,7 @@ def score_claims(
         one_corpus=one_corpus,
         to_the_question=to_the_question,
     )
-    read = fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
-    return fill_spans(read, pairs, chunks, resources.spans)
+    return fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
 
 
 def _refusals(run: StageRun) -> pl.DataFrame:
@@ -625,7 +609,7 @@ STAGES: Mapping[str, Stage] = {
             "One FAISS shard per batch; large ones are searched approximately. No batch changes another's "
             "shard.",
             inputs=("embeddings",),
-            settings=("index",),
+            settings=(),
             computed_with="faiss",
         ),
         Stage(
@@ -673,12 +657,9 @@ STAGES: Mapping[str, Stage] = {
             "twins",
             _twins,
             "generation",
-            "Pairs that may say the same: in equal words, nearly equal ones, or others on the same evidence. "
-            "The ledger keeps the best of each.",
+            "Pairs that may say the same, in equal or nearly equal words. The ledger keeps the best of each.",
             inputs=("pairs",),
-            settings=("embedding", "index"),
-            counts="questions embedded",
-            computed_with="faiss",
+            settings=(),
         ),
         Stage(
             "claims",

@@ -41,16 +41,11 @@ PromptName = Literal[
     "back_questions",
     "conflict",
     "groundedness",
-    "triples",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
 PartName = Literal[
-    "persona",
-    "asked",
-    "examples",
-    "example_pairs",
+    "guidance",
     "bridge",
-    "fields",
     "reply_questions",
     "reply_pairs",
     "style_by_type",

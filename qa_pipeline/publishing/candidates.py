@@ -22,7 +22,6 @@ from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import LOOK_BACK, figures_of
-from qa_pipeline.publishing.contamination import FindContaminated
 from qa_pipeline.publishing.keys import (
     BANDS,
     KEYS,
@@ -61,7 +60,6 @@ RELEASED = Table(
         column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
         column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
         column("version", pl.Int32, "The release that first held the row."),
-        column("in_evaluation", pl.Boolean, "Whether an evaluation asks or says it.", nullable=True),
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
@@ -85,7 +83,6 @@ class ReleasedRow(TrainingExampleRow):
     documents: list[str]
     licences: list[str]
     version: int
-    in_evaluation: bool | None
 
 
 class PassageRow(TypedDict):
@@ -125,10 +122,7 @@ ROWS = pl.Schema(
         "code": pl.UInt64(),
         "said": pl.UInt64(),
         "composite": pl.Float64(),
-        "in_evaluation": pl.Boolean(),
         "forgotten": pl.Boolean(),
-        "language": pl.String(),
-        "question_type": pl.String(),
     }
 )
 
@@ -155,13 +149,12 @@ class Candidates:
         return sum(count for _, count in self.batches.values())
 
 
-def gather(resources: Resources, folder: Path, find_contaminated: FindContaminated | None) -> Candidates:
+def gather(resources: Resources, folder: Path) -> Candidates:
     """Check each batch by its gates and the release floor, and note what decides about its rows.
 
     Args:
-        resources: of the run; the embedder is asked only for an evaluation that is compared by meaning.
+        resources: of the run.
         folder: an empty one.
-        find_contaminated: finds rows that give an evaluation away; None where there is none.
 
     Raises:
         OSError: the folder cannot be written.
@@ -196,7 +189,6 @@ def gather(resources: Resources, folder: Path, find_contaminated: FindContaminat
             noted = released.with_columns(
                 codes(released["pair_id"]).alias("code"),
                 said_codes(released).alias("said"),
-                in_evaluation=find_contaminated(released) if find_contaminated else pl.lit(None, pl.Boolean),
                 forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
                 row=rows + pl.int_range(pl.len()),
             )

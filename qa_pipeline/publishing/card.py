@@ -1,34 +1,18 @@
-"""The data card of a release: `README.md`, from its facts and its manifest alone, so that it can be checked.
+"""The data card of a release: `README.md`, from its facts and its manifest.
 
 Its front matter is the metadata that `datasets.load_dataset` and the Hugging Face hub read.
 """
 
-import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import TemplateError
 
 from qa_pipeline.llm.base import is_fake
 from qa_pipeline.publishing.candidates import RELEASED
-from qa_pipeline.publishing.certificate import in_words
-from qa_pipeline.publishing.facts import (
-    CLAIM_SCORES,
-    FACTS,
-    FORM,
-    LENGTHS,
-    PAIR_SCORES,
-    SHOWN_SOURCES,
-    SOURCE_COLUMNS,
-    counted_parts,
-    row_facts,
-    source_facts,
-)
-from qa_pipeline.publishing.manifest import CARD, Bound, File, Manifest
-from qa_pipeline.publishing.pictures import SCORES, YIELD, draw_scores, draw_yield, waterfall
+from qa_pipeline.publishing.facts import LENGTHS, SHOWN_SOURCES, SOURCE_COLUMNS
+from qa_pipeline.publishing.manifest import CARD, File, Manifest
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.text.rendering import ranked, render_markdown, share
@@ -48,110 +32,49 @@ _LICENCES = frozenset(
 """Licences that the hub knows by these names."""
 
 
-def write_facts(folder: Path, facts: Mapping[str, Any], left_out: Mapping[str, int]) -> None:
-    """Write facts and pictures of a release.
+def write_card(folder: Path, facts: Mapping[str, Any], manifest: Manifest) -> Manifest:
+    """Write the card; return the manifest, which then names it too.
 
     Args:
         folder: of the release.
         facts: of `CardFacts.document`.
-        left_out: accepted rows that are not in it, by reason.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
-    written = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
-    pictures = {YIELD: draw_yield(waterfall(facts, left_out)), SCORES: draw_scores(facts["scores"])}
-    write_bytes(folder / FACTS, f"{written}\n".encode())
-    for name, content in pictures.items():
-        if content is not None:
-            write_bytes(folder / name, content)
-
-
-def write_card(folder: Path, manifest: Manifest) -> Manifest:
-    """Write the card beside the facts; the manifest, which then names it too.
+        manifest: of the release, without the card.
 
     Raises:
         StorageError: it cannot be written.
     """
-    content = data_card(json.loads((folder / FACTS).read_bytes()), manifest).encode()
+    content = data_card(facts, manifest).encode()
     write_bytes(folder / CARD, content)
     card = File(sha256=hash_file(folder / CARD), size=len(content))
     files = dict(sorted({**manifest.files, CARD: card}.items()))
     return manifest.model_copy(update={"files": files})
 
 
-def card_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield where the card is not what facts and manifest make of it, or the facts not what the files hold.
-
-    Args:
-        folder: of the release.
-        manifest: of the release.
-    """
-    try:
-        facts = json.loads((folder / FACTS).read_bytes())
-        if facts["form"] != FORM:
-            yield f"{FACTS} has form {facts['form']}, this version checks {FORM}; see {CARD} for its own"
-            return
-        card = data_card(facts, manifest)
-        stated, stated_sources = facts["rows"], facts["sources"]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, TemplateError):
-        yield f"{FACTS} cannot be read"
-        return
-    if (folder / CARD).read_bytes() != card.encode():
-        yield f"{CARD} is not what {FACTS} and the manifest say"
-    rows, sources = counted_parts(folder, manifest.splits)
-    yield from _differences("rows", stated, row_facts(rows))
-    yield from _differences("sources", stated_sources, source_facts(sources))
-
-
-def _differences(what: str, stated: Mapping[str, Any], counted: Mapping[str, Any]) -> Iterator[str]:
-    for name in sorted({*stated, *counted}):
-        if stated.get(name) != counted.get(name):
-            yield f"{FACTS} says of {what} another {name} than the files hold"
+def headline(rows: int, documents: int) -> str:
+    """Return the sentence of the card with its counts."""
+    return f"{rows:,} pairs from {documents:,} documents."
 
 
 def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
     """Return the card as Markdown, the same for the same facts and manifest without its own entry."""
     rows = facts["rows"]
-    sections = _totals((section["status"], section["count"]) for section in facts["sections"])
-    ids, fitted = rows["thresholds_id"], facts["thresholds"]
-    certificate = manifest.certificate
+    sections = {section["status"]: section["count"] for section in facts["sections"]}
     return render_markdown(
         "publishing/card.md.j2",
         facts=facts,
         manifest=manifest,
         front_matter=_front_matter(facts, manifest),
-        audit=in_words(certificate) if certificate else [],
-        audited_parts=[
-            (*part.model_dump(exclude={"at_most"}).values(), _bound(part)) for part in certificate.parts
-        ]
-        if certificate
-        else [],
+        headline=headline(rows["rows"], facts["sources"]["documents"]),
         splits=_splits(manifest),
         # the size of the card itself is not known while it is written
         files=[(name, _megabytes(file)) for name, file in manifest.files.items() if name != CARD],
         values=_values(rows),
         columns=_COLUMNS,
         lengths=[{"": title, **rows["lengths"][title]} for title in LENGTHS],
-        yield_picture=YIELD,
-        steps=", ".join(
-            f"{name} {'' if before < 0 else 'lost '}{count}"
-            for name, count, before in waterfall(facts, manifest.rows_left_out)
-        ),
         sections=[(*item, share(item[1], sum(sections.values()))) for item in sections.items()],
-        uncovered=_uncovered(facts["sections"]),
-        scores_picture=SCORES,
-        histograms=", ".join(
-            f"{name} of {sum(facts['scores'][name]['released'])} released" for name in _scored(facts)
-        ),
-        scores=list(_scores(facts)),
-        claim_scores=CLAIM_SCORES,
         claims=_claims(facts["claims"]),
         canaries=_canaries(facts["canaries"]),
         judge_canaries=_canaries(facts["judge_canaries"]),
-        are_fitted=any(count and name.startswith(f"{fitted['id']}-") for name, count in ids.items()),
-        fits=[fit for fit in fitted["fits"] if fit["threshold"] is not None],
-        interval=_interval,
         models=_made_by(facts["made_by"]),
         shown_sources=SHOWN_SOURCES,
         documents=[
@@ -165,7 +88,6 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
             (claim["decided_by"], claim["count"]) for claim in facts["claims"] if claim["released"]
         ),
         similarity_only=SIMILARITY_ONLY,
-        commands=_commands(facts),
     )
 
 
@@ -181,10 +103,6 @@ def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
         "task_categories": ["question-answering", "text-generation"],
     }
     return str(yaml.safe_dump(head, sort_keys=False))
-
-
-def _bound(part: Bound) -> str:
-    return "too few" if part.at_most is None else f"{part.at_most:.2%}"
 
 
 def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
@@ -231,26 +149,6 @@ def _totals(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
     return totals
 
 
-def _uncovered(sections: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return the most frequent reasons why sections are uncovered."""
-    uncovered = (section for section in sections if section["status"] == "uncovered")
-    reasons = _totals((section["reason"] or "unknown", section["count"]) for section in uncovered)
-    return ranked(reasons)[:_MOST_VALUES]
-
-
-def _scored(facts: Mapping[str, Any]) -> list[str]:
-    return [name for name in (*PAIR_SCORES, *CLAIM_SCORES) if name in facts["scores"]]
-
-
-def _scores(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
-    for name in _scored(facts):
-        for part in ("released", "all"):
-            counts = facts["scores"][name][part]
-            total, bins = sum(counts), len(counts)
-            high, middle = sum(counts[-bins // 10 :]), sum(counts[bins // 2 :])
-            yield name, part, total, share(middle, total), share(high, total)
-
-
 def _claims(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[Any]]:
     """Return claims in released rows and in all pairs by verdict and decider, the most frequent first."""
     counts: dict[tuple[str, str], list[int]] = {}
@@ -279,14 +177,6 @@ def _made_by(makers: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:
         yield maker["role"], maker["model"], maker["prompt"], maker["count"]
     if more := ranked[2 * _MOST_VALUES :]:
         yield "", f"{len(more)} more", None, sum(maker["count"] for maker in more)
-
-
-def _commands(facts: Mapping[str, Any]) -> str:
-    options = [
-        f" \\\n    --set {shlex.quote(f'{name}={value}')}" for name, value in facts["settings"].items()
-    ]
-    run, release = (f"qa-pipeline {name} --out OUT{''.join(options)}" for name in ("run CORPUS", "release"))
-    return f"# qa_pipeline {facts['package']}\n{run}\n{release}"
 
 
 def _size(rows: int) -> str:

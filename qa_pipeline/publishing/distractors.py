@@ -1,78 +1,68 @@
 """Passages beside the proof: none of a document that stands in another split.
 
-A batch draws them before anybody knows of splits, so a release draws again where it must.
+A batch draws them before anybody knows of splits, so a release leaves them out where it must.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.curation.training import user_message
 from qa_pipeline.publishing.keys import Places, document_keys
-from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.records import passages_by_id
 from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 
 LAYOUT = "with_distractors"
 _MESSAGES = MESSAGE_COLUMNS[LAYOUT]
-_BY_LAYOUT = ("passages", "tokens")
-"""Columns with a field for each layout."""
-_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "round_trips", "documents")
-
-
-def placed_chunks(tables: Mapping[str, pl.DataFrame], places: Places) -> pl.DataFrame:
-    """Return the chunks of a batch with `placed`, the split in which their document stands; null for none."""
-    documents = tables["documents"].drop_nulls("content_sha256")
-    placed = documents.select(
-        "document_id", placed=places.splits_of(document_keys(documents["content_sha256"]))
-    )
-    return tables["chunks"].join(placed, on="document_id", how="left", maintain_order="left")
 
 
 def of_own_split(
     rows: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
+    places: Places,
     count_tokens: Callable[[Sequence[str]], list[int]],
-    settings: TrainingSettings,
 ) -> pl.DataFrame:
-    """Return the rows, with other distractors where one was of a document of another split.
-
-    Args:
-        rows: released rows of a batch, with split.
-        tables: of the batch; `chunks` as `placed_chunks` gives them.
-        count_tokens: of the embedding model.
-        settings: by which the layout is made.
-    """
-    parts = []
-    for (split,), rows_of_split in rows.partition_by("split", as_dict=True, maintain_order=True).items():
-        foreign = (pl.col("placed") != split).fill_null(value=False)
-        others = tables["chunks"].filter(foreign)["chunk_id"].to_list()
-        has_others = pl.col("passages").struct.field(LAYOUT).list.set_intersection(others).list.len() > 0
-        touched = rows_of_split.filter(has_others.fill_null(value=False)).select("pair_id")
-        if touched.is_empty():  # as where nothing stands in another split
-            parts.append(rows_of_split)
-            continue
-        needed = {name: tables[name] for name in _INPUTS}
-        needed["pairs"] = needed["pairs"].join(touched, on="pair_id", how="semi", maintain_order="left")
-        again = build_training_examples(
-            **needed,
-            chunks=tables["chunks"].filter(~foreign).drop("placed"),
-            count_tokens=count_tokens,
-            settings=settings.model_copy(update={"max_examples_per_document": None}),
-        ).select("pair_id", pl.col(_MESSAGES, *_BY_LAYOUT).name.prefix("new_"))
-        drawn = rows_of_split.join(again, on="pair_id", how="left", maintain_order="left")
-        mended = pl.col("pair_id").is_in(touched["pair_id"].implode())
-        columns = {_MESSAGES: pl.col(f"new_{_MESSAGES}"), **_redrawn(rows_of_split)}
-        changed = (pl.when(mended).then(new).otherwise(name).alias(name) for name, new in columns.items())
-        parts.append(drawn.with_columns(changed).select(rows_of_split.columns))
-    return pl.concat(parts) if parts else rows
-
-
-def _redrawn(rows: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return the columns with a field for each layout, of which that of `LAYOUT` is new."""
-    return {
-        name: pl.struct(
-            pl.col(f"new_{name}" if field == LAYOUT else name).struct.field(field)
-            for field in rows[name].struct.fields
+    """Return the rows of a batch without distractors of other splits; without any, they lack that layout."""
+    documents = tables["documents"].drop_nulls("content_sha256")
+    splits = places.splits_of(document_keys(documents["content_sha256"]))
+    placed = documents.select("document_id", placed=splits).drop_nulls("placed")
+    shown = rows.select("pair_id", "split", chunk_id=pl.col("passages").struct.field(LAYOUT))
+    foreign = (
+        shown.explode("chunk_id", empty_as_null=True)
+        .join(tables["chunks"].select("chunk_id", "document_id"), on="chunk_id")
+        .join(placed, on="document_id")
+        .filter(pl.col("placed") != pl.col("split"))
+    )
+    if foreign.is_empty():
+        return rows
+    passages, drop = passages_by_id(tables["chunks"]), set(foreign.select("pair_id", "chunk_id").iter_rows())
+    changed = []
+    for row in rows.join(foreign, on="pair_id", how="semi", maintain_order="left").iter_rows(named=True):
+        kept = [one for one in row["passages"][LAYOUT] if (row["pair_id"], one) not in drop]
+        system, _, assistant = row[_MESSAGES]
+        user = user_message([passages[chunk_id] for chunk_id in kept], row["question"])
+        messages = [system, {"role": "user", "content": user}, assistant]
+        (tokens,) = count_tokens(["\n".join(message["content"] for message in messages)])
+        has_distractors = len(kept) > len(row["passages"]["with_context"])
+        changed.append(
+            (row["pair_id"], messages, kept, tokens) if has_distractors else (row["pair_id"], *[None] * 3)
         )
-        for name in _BY_LAYOUT
+    new = {
+        "new_messages": rows.schema[_MESSAGES],
+        "new_passages": pl.List(pl.String()),
+        "new_tokens": pl.Int32(),
     }
+    joined = rows.join(
+        pl.DataFrame(changed, {"pair_id": pl.String(), **new}, orient="row"),
+        on="pair_id",
+        how="left",
+        maintain_order="left",
+    )
+    is_changed = pl.col("pair_id").is_in([pair_id for pair_id, *_ in changed])
+    columns = {_MESSAGES: pl.col("new_messages")} | {
+        name: pl.col(name).struct.with_fields(pl.col(f"new_{name}").alias(LAYOUT))
+        for name in ("passages", "tokens")
+    }
+    return joined.with_columns(
+        pl.when(is_changed).then(value).otherwise(name).alias(name) for name, value in columns.items()
+    ).select(rows.columns)

@@ -1,7 +1,4 @@
-"""Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and their rows.
-
-Of one that is yanked there are left its manifest, its keys and a tombstone.
-"""
+"""Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and rows."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,15 +20,9 @@ from qa_pipeline.storage.parquet import row_groups, scan_rows
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 PUBLISHING = "publishing.json"
 """Names the release that is about to take its place, so that a publisher who is killed can be finished."""
-TOMBSTONE = "tombstone.json"
-"""In place of the data of a release that was yanked."""
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
 PASSAGES = "passages.parquet"
-AUDIT = "audit.parquet"
-"""The labels that the certificate was made from; only in a release that was audited."""
-SIGNATURE = f"{MANIFEST}.minisig"
-"""Signature of the manifest, and so of all files by their hashes; only in a release that was signed."""
-FORMAT = 3
+FORMAT = 4
 """Version of the layout of a release folder."""
 _OLDEST_FORMAT = 2
 """The oldest that can be read and continued; to verify it takes the version that made it."""
@@ -40,9 +31,7 @@ _LARGEST = 64_000_000
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore")  # earlier versions wrote more
 
 
 _MOST = 2**31 - 1
@@ -66,68 +55,6 @@ class File(_Part):
     rows: int | None = None
 
 
-class Bound(_Part):
-    """The bounds that an audit gives for a part of a release.
-
-    `at_most` bounds its share of wrong rows, unsure ones counted as wrong; None with too few rows.
-    """
-
-    part: str
-    audited: int = Field(ge=0)
-    wrong: int = Field(ge=0)
-    unsure: int = Field(ge=0)
-    at_most: float | None
-
-
-class Look(_Part):
-    """A sample that people labelled.
-
-    Args:
-        seed: of its lots.
-        sample: rows asked for when it was drawn; all rows, where the release has fewer.
-        labelled: rows of the sample with a label, of those the release has now.
-        wrong: rows of the release labelled so.
-        unsure: likewise.
-        removed: labelled rows that the release has no longer; stored as `gone`.
-        gone_wrong: those of them labelled wrong or unsure, which count as wrong all the same.
-        at_most: bound of the share of wrong rows; None where the sample does not count.
-        why: why it does not.
-    """
-
-    seed: str
-    sample: int = Field(ge=1)
-    labelled: int = Field(ge=0)
-    wrong: int = Field(ge=0)
-    unsure: int = Field(ge=0)
-    removed: int = Field(ge=0, alias="gone")
-    gone_wrong: int = Field(ge=0)
-    at_most: float | None
-    why: str | None
-
-
-class Certificate(_Part):
-    """The bounds that people's audits allow for the wrong rows of a release.
-
-    Args:
-        rows: of the release.
-        confidence: of each bound, so that all looks together keep 95 %.
-        looks: every sample.
-        best: the look whose bound is given, by its place; None where none counts.
-        parts: bounds of that look, the first over all rows.
-    """
-
-    rows: int = Field(ge=0)
-    confidence: float = Field(gt=0, lt=1)
-    looks: tuple[Look, ...]
-    best: int | None
-    parts: tuple[Bound, ...]
-
-    @property
-    def at_most(self) -> float | None:
-        """Return the bound over all rows; None where no look counts."""
-        return None if self.best is None else self.looks[self.best].at_most
-
-
 class Manifest(_Part):
     """A release.
 
@@ -137,15 +64,12 @@ class Manifest(_Part):
         previous: number of the one before.
         schema_version: of the tables it was made from.
         splits: rows of each.
-        files: by path in the folder, without this one and its signature.
+        files: by path in the folder, without this one.
         batches: rows of each batch.
         batches_left_out: why a batch is not in it, by name.
         rows_left_out: accepted rows that are not in it, by reason.
         unsatisfied: what the splits could not satisfy, in words.
         settings: what decided.
-        certificate: what audits show; None where nobody has audited it.
-        system_prompts: the system messages of its rows, by language.
-        contents: hashes of what its rows and its documents say, however their files are encoded.
     """
 
     format: int = Field(ge=1)
@@ -159,9 +83,6 @@ class Manifest(_Part):
     rows_left_out: dict[str, int]
     unsatisfied: list[str]
     settings: dict[str, Any]
-    certificate: Certificate | None = None
-    system_prompts: dict[str, list[str]] = {}
-    contents: dict[str, str] = {}
 
     @property
     def content(self) -> str:
@@ -173,20 +94,6 @@ class Manifest(_Part):
 
 def read_manifest(folder: Path) -> Manifest:
     """Read what a release says of itself.
-
-    Raises:
-        ReleaseError: the folder is no whole release, one that is yanked, or one of a newer layout.
-    """
-    reason = yank_reason(folder)
-    if reason is not None:
-        newest = latest_release(folder.parent)
-        instead = "there is no other" if newest is None else f"the newest release is {newest}"
-        raise ReleaseError(f"{folder} is yanked: {reason}; {instead}")
-    return manifest_of(folder)
-
-
-def manifest_of(folder: Path) -> Manifest:
-    """Return the manifest of a release, be it yanked or not.
 
     Raises:
         ReleaseError: the folder is no whole release, or one of a newer layout.
@@ -229,12 +136,15 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def latest_release(releases: Path) -> Path | None:
-    """Return the folder that `latest.json` names; None before the first release.
+    """Return the folder that `latest.json` names, or the newest that is left; None before the first release.
 
     Raises:
         ReleaseError: the pointer is damaged.
     """
-    return _pointed_to(releases / LATEST)
+    named = _pointed_to(releases / LATEST)
+    if named is None or named.exists():
+        return named
+    return next(reversed(release_folders(releases)), None)
 
 
 def point_to(releases: Path, version: int) -> None:
@@ -283,36 +193,12 @@ def _point(path: Path, version: int) -> None:
     write_bytes(path, f"{json.dumps({'version': version})}\n".encode())
 
 
-def yank_reason(folder: Path) -> str | None:
-    """Return why a release is yanked; None where it is not.
-
-    Raises:
-        ReleaseError: the tombstone is damaged.
-    """
-    path = folder / TOMBSTONE
-    if not path.is_file():
-        return None
-    try:
-        return str(json.loads(path.read_bytes())["reason"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ReleaseError(f"{path} is damaged; yank the release again, once it is deleted") from error
-
-
 def release_folders(releases: Path) -> list[Path]:
-    """Return all whole releases, yanked ones too, in the order of their numbers."""
+    """Return all whole releases in the order of their numbers."""
     numbered = (
         folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
     )
     return sorted(numbered, key=lambda folder: int(folder.name))
-
-
-def newest_keys(releases: Path) -> Path | None:
-    """Return the keys of the newest release, be it yanked or not; None before the first.
-
-    They say where every key stands, those of earlier releases too: what was once in a split stays there.
-    """
-    files = (folder / PLACES for folder in reversed(release_folders(releases)))
-    return next((file for file in files if file.is_file()), None)
 
 
 def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -345,15 +231,15 @@ def release_folder(path: Path) -> Path:
     """Return the release at a path, which is the latest where it is a folder of releases.
 
     Raises:
-        ReleaseError: the pointer to the latest is damaged, all releases are yanked, or the publisher of the
-            first one was killed before it pointed to it.
+        ReleaseError: the pointer to the latest is damaged, or the publisher of the first release was killed
+            before it pointed to it.
     """
     latest = latest_release(path)
     if latest is None and (folders := release_folders(path)):
-        why = "is yanked"
-        if yank_reason(folders[-1]) is None:
-            why = "is whole, and its command ended before it was the latest: run release again"
-        raise ReleaseError(f"{path} has no latest release; the newest, {folders[-1].name}, {why}")
+        raise ReleaseError(
+            f"{path} has no latest release; the newest, {folders[-1].name}, is whole, and its command ended "
+            "before it was the latest: run release again"
+        )
     return latest or path
 
 

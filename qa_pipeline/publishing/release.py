@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ReleaseError, StorageError
-from qa_pipeline.models.base import Vectors
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.candidates import (
@@ -28,22 +27,18 @@ from qa_pipeline.publishing.candidates import (
     passages_of,
     released_rows,
 )
-from qa_pipeline.publishing.card import write_card, write_facts
-from qa_pipeline.publishing.certificate import AUDITED_COLUMNS, LABELLED, certificate_of, hold_to, read_audits
-from qa_pipeline.publishing.contamination import FindContaminated, evaluation_finder, read_evaluation
-from qa_pipeline.publishing.distractors import of_own_split, placed_chunks
-from qa_pipeline.publishing.facts import CardFacts, content_hashes, counted_parts
+from qa_pipeline.publishing.card import write_card
+from qa_pipeline.publishing.distractors import of_own_split
+from qa_pipeline.publishing.facts import ROW_COLUMNS, SOURCE_COLUMNS, CardFacts
 from qa_pipeline.publishing.formats import format_writer
 from qa_pipeline.publishing.keys import Places, codes, new_documents, rows_of
 from qa_pipeline.publishing.manifest import (
-    AUDIT,
     DATA,
     FORMAT,
     LEFT_OUT,
     MANIFEST,
     PASSAGES,
     PLACES,
-    SIGNATURE,
     SOURCES,
     File,
     Manifest,
@@ -53,14 +48,13 @@ from qa_pipeline.publishing.manifest import (
     write_manifest,
 )
 from qa_pipeline.publishing.selection import Selection, read_earlier_release, select_rows
-from qa_pipeline.publishing.signature import Sign, signer
 from qa_pipeline.publishing.splits import narrow_splits, unsatisfied
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder, publish_folder, work_folder
 from qa_pipeline.storage.hashes import hash_file
-from qa_pipeline.storage.parquet import appended_parquet
-from qa_pipeline.storage.tables import MESSAGE_COLUMNS, SCHEMA_VERSION
+from qa_pipeline.storage.parquet import appended_parquet, row_groups
+from qa_pipeline.storage.tables import SCHEMA_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,39 +70,23 @@ def publish_release(resources: Resources) -> Release:
     """Publish the accepted rows of all batches; where nothing has changed, the last release stays the latest.
 
     Raises:
-        InputError: the key to sign with cannot be used, or an evaluation file cannot be read.
         ReleaseError: there is nothing to release, an earlier release is damaged, a batch changes while it is
-            released, it would not verify, or an evaluation file has rows that cannot be read.
+            released, or it would not verify.
         StorageError: it cannot be written; the releases there are stay as they are.
     """
     releases = resources.layout.releases
-    sign = signer(resources.settings.release)
-    find_contaminated = _finder(resources)
     prepare_folder(releases)
     with alone(releases):
         try:
             with work_folder(releases) as folder, work_folder(releases) as notes:
-                return _publish(resources, gather(resources, notes, find_contaminated), folder, sign)
+                return _publish(resources, gather(resources, notes), folder)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
             ) from error
 
 
-def _finder(resources: Resources) -> FindContaminated | None:
-    """Return what finds the rows that give evaluation files away; None without such a file."""
-    settings = resources.settings.release
-    texts = read_evaluation(settings.evaluation, resources.settings.pairs_file)
-    if texts.is_empty():
-        return None
-
-    def embed(questions: Sequence[str]) -> Vectors:
-        return resources.embedder.encode(questions)  # which is loaded only here
-
-    return evaluation_finder(texts, settings.evaluation_similarity, embed)
-
-
-def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: Sign) -> Release:
+def _publish(resources: Resources, candidates: Candidates, folder: Path) -> Release:
     settings, releases = resources.settings, resources.layout.releases
     if not candidates.count:
         why = "; ".join(f"{name}: {reason}" for name, reason in candidates.left_out.items())
@@ -120,43 +98,36 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
         (int(release.name) for release in releases.iterdir() if release.name.isdecimal()), default=0
     )
     selection = select_rows(candidates, before, settings.release, version, folder / PLACES)
-    audits = read_audits(settings.release.audits)
-    facts = CardFacts(settings)
+    facts = CardFacts()
     counts = _write_rows(folder, resources, candidates, selection, facts)
     left_out = selection.rows.drop_nulls("reason").group_by("reason").len().sort("reason")
     reasons: dict[str, int] = dict(left_out.iter_rows())
-    if audits.height:
-        with appended_parquet(folder / AUDIT, LABELLED) as write:
-            write(audits)
     if counts.is_empty():
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
-    certificate = certificate_of(audits, row_groups_of(folder, selection.names, AUDITED_COLUMNS))
-    hold_to(certificate, settings.release.max_error)
-    write_facts(folder, facts.document(*counted_parts(folder, selection.names)), reasons)
+    splits = dict.fromkeys(selection.names, 0) | _summed(counts, "split")
     manifest = Manifest(
         format=FORMAT,
         version=version,
         previous=None if before.manifest is None else before.manifest.version,
         schema_version=SCHEMA_VERSION,
-        splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
+        splits=splits,
         files=_files(folder),
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=reasons,
         unsatisfied=[
-            *unsatisfied(counts, settings.release.splits, settings.release.stratify),
+            *unsatisfied(splits, settings.release.splits),
             *narrow_splits(_document_rows(folder, selection.names), settings.release.largest_document_share),
         ],
         settings=_deciding(settings),
-        certificate=certificate,
-        system_prompts=_system_prompts(folder, selection.names),
-        contents=content_hashes(folder, selection.names),
     )
-    manifest = write_card(folder, manifest)
+    counted = (
+        row_groups_of(folder, selection.names, ROW_COLUMNS),
+        row_groups(folder / SOURCES, SOURCE_COLUMNS),
+    )
+    manifest = write_card(folder, facts.document(*counted), manifest)
     last, before_manifest = before.folder, before.manifest
     if last is not None and before_manifest is not None and before_manifest.content == manifest.content:
-        if not (last / SIGNATURE).is_file():
-            sign(last)
         return Release(last, before_manifest, made=False)
     write_manifest(folder, manifest)
     if problems := release_problems(folder):
@@ -164,28 +135,9 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
             f"the release would not hold what it promises, and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"
         )
-    sign(folder)
     with published(releases, version):
         publish_folder(folder, releases / str(version), MANIFEST)
     return Release(releases / str(version), manifest, made=True)
-
-
-def _system_prompts(folder: Path, splits: Sequence[str]) -> dict[str, list[str]]:
-    """Return the system messages of the rows of a release in all layouts, by language."""
-    columns = list(MESSAGE_COLUMNS.values())
-    pairs = {
-        pair
-        for part in row_groups_of(folder, splits, ["language", *columns])
-        for column in columns
-        for pair in part.drop_nulls(column)
-        .select("language", pl.col(column).list.first().struct.field("content"))
-        .unique()
-        .iter_rows()
-    }
-    prompts: dict[str, list[str]] = {}
-    for language, prompt in sorted(pairs):
-        prompts.setdefault(language, []).append(prompt)
-    return prompts
 
 
 def _document_rows(folder: Path, splits: Sequence[str]) -> pl.DataFrame:
@@ -214,7 +166,7 @@ def _write_rows(
     What the card rests on is shown to `facts` on the way.
 
     Returns:
-        How many rows there are of each split, batch, language and question type.
+        How many rows there are of each split and batch.
 
     Raises:
         ReleaseError: a batch is not as it was when it was noted.
@@ -244,13 +196,8 @@ def _write_rows(
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
             every = pl.concat([examples, decided], how="horizontal").sort("pair_id")
             left_out(every.drop_nulls("reason"))
-            tables["chunks"] = placed_chunks(tables, places)
-            rows = of_own_split(
-                every.filter(pl.col("reason").is_null()),
-                tables,
-                resources.counter.count,
-                resources.settings.training,
-            )
+            released = every.filter(pl.col("reason").is_null())
+            rows = of_own_split(released, tables, places, resources.counter.count)
             for (split,), part in rows.partition_by("split", as_dict=True).items():
                 writers[str(split)](part)
             for write in formats:
@@ -261,7 +208,7 @@ def _write_rows(
             is_source = pl.col("content_sha256").is_in(documents["content_sha256"].implode())
             text_or_null = pl.when(~is_source).then(text) if settings.with_sources else text
             passages(passages_of(rows, tables).with_columns(text_or_null.alias("text")))
-            counts.append(rows.group_by("split", "batch", "language", "question_type").agg(rows=pl.len()))
+            counts.append(rows.group_by("split", "batch").agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -281,12 +228,10 @@ def _files(folder: Path) -> dict[str, File]:
 def _deciding(settings: Settings) -> dict[str, Any]:
     """Return the settings that decided about rows and splits."""
     return {
-        "release": settings.release.model_dump(
-            mode="json", exclude={"evaluation", "audits", "signing_key", "signing_password"}
-        ),
+        "release": settings.release.model_dump(mode="json"),
         "verification": settings.verification.deciding_values(),
         "judging": settings.judging.deciding_values(),
-        "evaluation": {path.name: hash_file(path) for path in settings.release.evaluation},
         "thresholds": f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}",
         "near_duplicate_similarity": settings.documents.near_duplicate_similarity,
+        "masking": settings.documents.masking.action,
     }

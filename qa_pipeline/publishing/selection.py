@@ -11,23 +11,15 @@ import polars as pl
 from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.candidates import Candidates
-from qa_pipeline.publishing.contamination import IN_EVALUATION
 from qa_pipeline.publishing.keys import NARROW_GROUP, between, codes, ranges, rows_of
-from qa_pipeline.publishing.manifest import (
-    Manifest,
-    latest_release,
-    manifest_of,
-    newest_keys,
-    read_manifest,
-    row_groups_of,
-)
+from qa_pipeline.publishing.manifest import PLACES, Manifest, latest_release, read_manifest, row_groups_of
 from qa_pipeline.publishing.splits import NOWHERE, PART, UNKNOWN, assign_splits, groups_of
 from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
 
 PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
-REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, IN_EVALUATION, FORGOTTEN))
+REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, FORGOTTEN))
 """The reasons why an accepted row is not released."""
 _HELD = pl.Schema({"code": pl.UInt64(), "version": pl.Int32()})
 
@@ -37,9 +29,9 @@ class Earlier:
     """The release before.
 
     Args:
-        folder: its place; None before the first, and where all are yanked.
+        folder: its place; None before the first.
         manifest: what it says of itself.
-        keys: file of the keys and where they stand, in it or in a later one that is yanked.
+        keys: file of the keys and where they stand.
         splits: names that this file uses.
         rows: code of each of its rows, and the version of the release that first held it.
     """
@@ -57,8 +49,8 @@ class Selection:
 
     Args:
         names: of the splits; those of earlier releases that are wanted no more keep their rows.
-        rows: code, in_evaluation, version (of the release that first held it), split, reason (null for a
-            released row) and instead (the pair_id that stands for one that repeats another).
+        rows: code, version (of the release that first held it), split, reason (null for a released row) and
+            instead (the pair_id that stands for one that repeats another).
     """
 
     names: tuple[str, ...]
@@ -71,24 +63,23 @@ def read_earlier_release(releases: Path) -> Earlier:
     Raises:
         ReleaseError: it is damaged.
     """
-    last, keys = latest_release(releases), newest_keys(releases)
-    splits = tuple(manifest_of(keys.parent).splits) if keys else ()
+    last = latest_release(releases)
     if last is None:
-        return Earlier(None, None, keys, splits, _HELD.to_frame())
+        return Earlier(None, None, None, (), _HELD.to_frame())
     manifest = read_manifest(last)
     for name, file in manifest.files.items():
         path = last / name
         if not path.is_file() or path.stat().st_size != file.size:
             raise ReleaseError(
                 f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
-                f"a copy, or yank it"
+                f"a copy, or delete that folder"
             )
     parts = [
         part.select(codes(part["pair_id"]).alias("code"), "version")
         for part in row_groups_of(last, manifest.splits, ["pair_id", "version"])
     ]
     rows = pl.concat([_HELD.to_frame(), *parts]).unique("code", maintain_order=True)
-    return Earlier(last, manifest, keys, splits, rows)
+    return Earlier(last, manifest, last / PLACES, tuple(manifest.splits), rows)
 
 
 def select_rows(
@@ -104,11 +95,9 @@ def select_rows(
         keys_file: of that release, which also tells the places of earlier keys.
     """
     notes = candidates.folder / "rows.parquet"
-    rows = pl.read_parquet(notes, columns=["row", "code", "said", "in_evaluation", "forgotten"])
+    rows = pl.read_parquet(notes, columns=["row", "code", "said", "forgotten"])
     rows = rows.join(before.rows, on="code", how="left", maintain_order="left")
-    is_dropped = pl.col("in_evaluation") & (settings.on_evaluation == "drop")
-    reason = pl.when("forgotten").then(pl.lit(FORGOTTEN)).when(is_dropped).then(pl.lit(IN_EVALUATION))
-    rows = rows.with_columns(reason=reason.cast(REASONS))
+    rows = rows.with_columns(reason=pl.when("forgotten").then(pl.lit(FORGOTTEN, REASONS)))
     rows = rows.join(_repeats(notes, rows), on="row", how="left", maintain_order="left")
     is_repeat = pl.col("instead").is_not_null()
     rows = rows.with_columns(reason=pl.when(is_repeat).then(pl.lit(DUPLICATE, REASONS)).otherwise("reason"))
@@ -119,7 +108,6 @@ def select_rows(
         _key_parts(candidates, before, names, is_open),
         candidates.joins,
         [settings.splits.get(name, 0.0) for name in names],
-        _strata(notes, candidates.count, settings.stratify),
         _placed_before(candidates.joins, before, names),
     )
     _write_keys(keys_file, candidates, before, names, np.where(is_open, split, NOWHERE).astype(np.int8))
@@ -127,7 +115,6 @@ def select_rows(
     joins_splits = pl.col("reason").is_null() & (place == NOWHERE)
     selected = rows.select(
         "code",
-        "in_evaluation",
         pl.col("version").fill_null(version),
         pl.Series("split", names).gather(place.clip(0)).alias("split"),
         reason=pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason").cast(pl.String),
@@ -168,16 +155,6 @@ def _repeats(notes: Path, rows: pl.DataFrame) -> pl.DataFrame:
     )
     best = ranked.with_columns(instead=pl.col("pair_id").first().over("said"))
     return best.filter(pl.col("pair_id") != pl.col("instead")).select("row", "instead")
-
-
-def _strata(notes: Path, count: int, columns: Sequence[str]) -> npt.NDArray[np.int32] | None:
-    """Return the number of each row's stratum; None where none are wanted."""
-    if not columns:
-        return None
-    kinds = pl.scan_parquet(notes).select("row", pl.struct(columns).rank("dense").alias("kind")).collect()
-    strata = np.zeros(count, dtype=np.int32)
-    strata[kinds["row"].to_numpy()] = kinds["kind"].to_numpy() - 1
-    return strata
 
 
 def _key_parts(

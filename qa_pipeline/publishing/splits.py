@@ -1,9 +1,8 @@
 """Splits without leakage: what shares a key stays together, and stays where it was.
 
 Rows that share a key, or whose keys are joined (documents that are nearly the same), form a component and
-go into one split. A new component is drawn by the hash of its least key or, where strata are wanted, to where
-they are needed most. Keys of the release before keep their split, so that growth moves no row. A new row that
-would join two splits is left out: it belongs to both.
+go into one split. A new component is drawn by the hash of its least key. Keys of the release before keep
+their split, so that growth moves no row. A new row that would join two splits is left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +30,6 @@ def assign_splits(
     parts: Iterable[pl.DataFrame],
     joins: pl.DataFrame,
     shares: Sequence[float],
-    strata: npt.NDArray[np.int32] | None = None,
     elsewhere: pl.DataFrame | None = None,
 ) -> Splits:
     """Give each row its split.
@@ -42,8 +40,6 @@ def assign_splits(
             `known` is the number of the split that an earlier release had the key in, else `UNKNOWN`.
         joins: JOINS frame of `keys`, keys that must not be apart, as `groups_of` takes it.
         shares: share of each split among the components, relative to each other; 0 for one that gets none.
-        strata: number of the stratum of each row, whose shares are to be the same in each split, as far as
-            components allow.
         elsewhere: key and known of joined keys that no row has now, and that an earlier release placed.
 
     Returns:
@@ -85,8 +81,6 @@ def assign_splits(
             known_to, labels[placed_elsewhere["row"].to_numpy()], _bit(placed_elsewhere["known"].to_numpy())
         )
     drawn = _drawn(anchor, shares)
-    if strata is not None:
-        _balance(drawn, labels, keyed, known_to, anchor, shares, strata)
     split = drawn[labels]
     is_in_split = np.bitwise_count(known_to)[labels]
     split[is_in_split == 1] = _place(known_to)[labels][is_in_split == 1]
@@ -99,28 +93,19 @@ def assign_splits(
     return split
 
 
-def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Sequence[str]) -> list[str]:
+def unsatisfied(counts: Mapping[str, int], shares: Mapping[str, float]) -> list[str]:
     """Return what the splits could not satisfy, in words: an empty split, or shares far from the wanted.
 
     Args:
-        counts: split, the columns of `strata`, and rows.
+        counts: rows of each split.
         shares: those wanted, relative to each other.
-        strata: columns whose shares were to be the same in each split.
     """
     problems = []
-    parts = [("", counts)]
-    for column in strata:
-        kinds = sorted(counts.partition_by(column, as_dict=True).items())
-        parts += [(f"{column} {name}: ", counts_of_kind) for (name,), counts_of_kind in kinds]
-    for title, part in parts:
-        counts_by_split = dict(part.group_by("split").agg(pl.col("rows").sum()).iter_rows())
-        rows = sum(counts_by_split.values())
-        for name, share in shares.items():
-            expected, actual = share / sum(shares.values()), counts_by_split.get(name, 0)
-            if rows and (abs(actual / rows - expected) > TOLERANCE or not actual):
-                problems.append(
-                    f"{title}{name} has {actual} of {rows} rows, wanted was a share of {expected:.2f}"
-                )
+    rows = sum(counts.values())
+    for name, share in shares.items():
+        expected, actual = share / sum(shares.values()), counts.get(name, 0)
+        if rows and (abs(actual / rows - expected) > TOLERANCE or not actual):
+            problems.append(f"{name} has {actual} of {rows} rows, wanted was a share of {expected:.2f}")
     return problems
 
 
@@ -189,43 +174,6 @@ def _drawn(anchor: npt.NDArray[np.uint64], shares: Sequence[float]) -> Splits:
     bounds = np.cumsum(shares) / np.sum(shares)
     last = int(np.flatnonzero(np.asarray(shares) > 0)[-1])
     return np.minimum(np.searchsorted(bounds, place, side="right"), last).astype(np.int8)
-
-
-def _balance(
-    drawn: Splits,
-    labels: Labels,
-    keyed: npt.NDArray[np.bool_],
-    known_to: npt.NDArray[np.uint64],
-    anchor: npt.NDArray[np.uint64],
-    shares: Sequence[float],
-    strata: npt.NDArray[np.int32],
-) -> None:
-    """Draw new components to where their strata are needed most, the largest first.
-
-    That is the greedy rule of Sechidis, Tsoumakas and Vlahavas (2011), for components in place of rows.
-    """
-    from scipy.sparse import coo_array
-
-    kinds = int(strata.max(initial=0)) + 1
-    ones = np.ones(int(keyed.sum()))
-    counts_by_group = coo_array((ones, (labels[keyed], strata[keyed])), shape=(len(anchor), kinds)).tocsr()
-    total = counts_by_group.sum(axis=0)
-    targets = np.outer(np.asarray(shares) / np.sum(shares), total)
-    placed = np.bitwise_count(known_to) == 1
-    for split in range(len(shares)):
-        targets[split] -= counts_by_group[np.flatnonzero(placed & (_place(known_to) == split))].sum(axis=0)
-    usable = np.asarray(shares) > 0
-    size = counts_by_group.sum(axis=1)
-    for component in np.lexsort((anchor, -size)):
-        if known_to[component]:
-            continue
-        first, last = counts_by_group.indptr[component : component + 2]
-        kind, count = counts_by_group.indices[first:last], counts_by_group.data[first:last]
-        need = (targets[:, kind] * count / np.maximum(total[kind], 1)).sum(axis=1)
-        need[~usable] = -np.inf
-        if need[drawn[component]] < need.max():  # of equal needs the draw decides
-            drawn[component] = need.argmax()
-        targets[drawn[component], kind] -= count
 
 
 def _apart(pairs: pl.DataFrame) -> Ints:

@@ -17,15 +17,7 @@ from qa_pipeline.models.base import Embedder, Vectors
 from qa_pipeline.models.devices import TorchPrecision
 from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
-from qa_pipeline.retrieval.ann import (
-    ALL_COMPARED,
-    EFFORTS,
-    BadIndexError,
-    Choice,
-    choose_index,
-    read_index,
-)
-from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.retrieval.ann import EXACT_BELOW, BadIndexError, build_links, read_index
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import EMBEDDINGS
 
@@ -72,7 +64,7 @@ class Shard:
         model: name of the model.
         revision: its revision.
         precision: arithmetic the vectors were computed in.
-        choice: how near vectors are found, and what the trial of that gave.
+        index: links of faiss; without them every vector is compared.
     """
 
     chunk_ids: tuple[str, ...]
@@ -80,7 +72,7 @@ class Shard:
     model: str
     revision: str
     precision: str
-    choice: Choice = ALL_COMPARED
+    index: bytes | None = None
 
     @property
     def dimension(self) -> int:
@@ -90,7 +82,7 @@ class Shard:
     @property
     def kind(self) -> str:
         """Return the kind of index: flat compares every vector, hnsw a part."""
-        return "flat" if self.choice.index is None else "hnsw"
+        return "flat" if self.index is None else "hnsw"
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Find the nearest chunks of each query.
@@ -112,7 +104,7 @@ class Shard:
             empty = (len(vectors), k)
             return np.empty(empty, dtype=np.int64), np.empty(empty, dtype=np.float32)
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
-        if self.choice.index is None:
+        if self.index is None:
             return self._all_compared(queries, k)
         with faiss_threads(1):
             positions, scores = _ranked(queries, lambda part: self.links.search(part, k))
@@ -145,8 +137,7 @@ class Shard:
     @cached_property
     def links(self) -> Any:
         """Return the index of faiss; None where every vector is compared."""
-        index, effort = self.choice.index, self.choice.effort
-        return None if index is None or effort is None else read_index(index, self.vectors, effort)
+        return None if self.index is None else read_index(self.index, self.vectors)
 
 
 def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDArray[np.int64], Vectors]:
@@ -171,7 +162,7 @@ def faiss_threads(number: int | None) -> Iterator[None]:
         faiss.omp_set_num_threads(usual)
 
 
-def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None) -> Shard:
+def build_index(embeddings: pl.DataFrame, exact_below: int = EXACT_BELOW) -> Shard:
     """Gather the rows of one batch into a shard, in their order; no rows make an empty shard.
 
     Raises:
@@ -187,12 +178,12 @@ def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None)
             f"with lengths {lengths}; compute the embeddings of the batch again"
         )
     vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
-    choice = choose_index(vectors, settings or IndexSettings())
     model, revision, precision = origins.row(0)
-    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, choice)
+    links = build_links(vectors, exact_below)
+    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, links)
 
 
-MAGIC = b"qa-pipeline shard 2 sha256:"
+MAGIC = b"qa-pipeline shard 3 sha256:"
 _LITTLE_ENDIAN = np.dtype("<f4")
 _INTERCHANGEABLE = frozenset(get_args(TorchPrecision))
 """Precisions whose vectors differ by less than 1e-3 in cosine and may search each other."""
@@ -206,9 +197,6 @@ class _Header(BaseModel):
     precision: str
     dimension: int = Field(ge=0, le=65_536)
     index_bytes: int = Field(0, ge=0)
-    effort: int | None = Field(None, ge=1, le=EFFORTS[-1])
-    recall: float | None = None
-    note: str | None = None
     chunk_ids: list[str]
 
 
@@ -218,16 +206,13 @@ def dump_shard(shard: Shard) -> bytes:
     A magic line with the SHA-256 of all that follows, one line of JSON (`_Header`), then the vectors as
     little-endian float32, then the bytes of faiss, if there are any.
     """
-    index = shard.choice.index or b""
+    index = shard.index or b""
     header = _Header(
         model=shard.model,
         revision=shard.revision,
         precision=shard.precision,
         dimension=shard.dimension,
         index_bytes=len(index),
-        effort=shard.choice.effort,
-        recall=shard.choice.recall,
-        note=shard.choice.note,
         chunk_ids=list(shard.chunk_ids),
     )
     vectors = np.ascontiguousarray(shard.vectors.astype(_LITTLE_ENDIAN, copy=False))
@@ -265,8 +250,7 @@ def load_shard(
 
     Nothing is unpickled; checksum, header and sizes are checked before faiss reads a byte.
 
-    An empty shard fits every model. Vectors of float32 and bfloat16 may search each other, those in
-    integers only their like.
+    An empty shard fits every model. Vectors of float32 and bfloat16 may search each other.
 
     Raises:
         IndexMismatchError: another model, revision, precision or dimension, or bytes that are not a whole
@@ -290,8 +274,7 @@ def load_shard(
     if not np.allclose(np.einsum("ij,ij->i", vectors, vectors), 1.0, atol=2e-3):
         raise _damaged(source, "its vectors do not have unit length")
     index = payload[split:].tobytes() or None
-    choice = Choice(index, header.effort, header.recall, header.note)
-    shard = Shard(tuple(header.chunk_ids), vectors, *origin, choice)
+    shard = Shard(tuple(header.chunk_ids), vectors, *origin, index)
     try:
         _ = shard.links
     except BadIndexError as error:
@@ -317,8 +300,6 @@ def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
     expected = size + header.index_bytes
     if len(payload) != expected or (header.index_bytes and not header.chunk_ids):
         raise _damaged(source, f"it holds {len(payload)} bytes of vectors and links instead of {expected}")
-    if (header.effort is None) == bool(header.index_bytes):
-        raise _damaged(source, "its effort and its links do not go together")
     if len(set(header.chunk_ids)) != len(header.chunk_ids):
         raise _damaged(source, "a chunk id repeats")
     return header, payload

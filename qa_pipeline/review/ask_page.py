@@ -1,164 +1,216 @@
-"""The pages on which people ask: a question, a document to ask, a file of questions or pairs."""
+"""Asking in the app, and over HTTP in JSON: a question, a document to ask, an answer with its sources."""
 
+import asyncio
+import copy
 from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.ask_service import start_job, wait_for_news
-from qa_pipeline.review.asking import Answer, add_pair
-from qa_pipeline.review.bibliography import EXPORTS, export, sources_of
+from qa_pipeline.review.asking import Answer, add_pair, answer_question, checked_question
+from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
 from qa_pipeline.review.jobs import Job
-from qa_pipeline.review.languages import PhrasedError, language_of
-from qa_pipeline.review.responses import Upload, page, posted, review_of, session_of, uploaded
-from qa_pipeline.review.uploads import (
-    Checked,
-    answer_questions,
-    place_of,
-    places,
-    read_document,
-    read_questions,
-    verify_pairs,
-)
+from qa_pipeline.review.responses import Upload, form_token, page, posted, review_of, uploaded, who_of
+from qa_pipeline.review.uploads import place_of, places, read_document
+
+PATIENCE = 20.0
+"""Seconds that a request for news waits for some; proxies end silent requests after 30 or more."""
+_PULSE = 0.1
+"""Seconds between two looks for news."""
 
 
 def show_ask(request: Request) -> Response:
     """Show the forms to ask with."""
-    return _show_ask(request, None, 200)
+    return _ask_form(request, None, 200)
 
 
-def _show_ask(
-    request: Request, problem: InputError | None, status: int, question: str = "", place: str = ""
+def _ask_form(
+    request: Request, problem: str | None, status: int, question: str = "", place: str = ""
 ) -> Response:
     review = review_of(request)
-    chosen = place or request.query_params.get("place", "")
-    every = places(review.layout)
     return page(
         request,
         "ask.html.j2",
         status=status,
-        places=every,
-        chosen=chosen,
+        places=places(review.layout),
+        chosen=place or request.query_params.get("place", ""),
         problem=problem,
         question=question,
         out=review.layout.out,
     )
 
 
+def _start(request: Request, fields: Mapping[str, str]) -> Job:
+    """Start to answer a question.
+
+    Raises:
+        InputError: the question or the batch cannot be used, or too many questions wait.
+    """
+    review = review_of(request)
+    text = checked_question(fields.get("question", ""))
+    place = place_of(review.layout, fields.get("place", ""))
+    return review.asking.jobs.start(text, lambda _: answer_question(review.asking.batches, place, text))
+
+
 @posted
 def ask(request: Request, fields: Mapping[str, str]) -> Response:
     """Start to answer a question, and show it."""
-    text, key = fields.get("question", ""), fields.get("place", "")
     try:
-        job = start_job(request, text, key)
+        job = _start(request, fields)
     except InputError as error:
-        return _show_ask(request, error, 422, text, key)
+        return _ask_form(request, str(error), 422, fields.get("question", ""), fields.get("place", ""))
     return RedirectResponse(f"/ask/answer/{job.job_id}", status_code=303)
 
 
 @uploaded
 def add_document(request: Request, fields: Mapping[str, str], upload: Upload) -> Response:
     """Start to read a document that will be asked."""
+    del fields
     review = review_of(request)
+    if not upload.content:
+        return _ask_form(request, "the file is empty, or none was chosen; choose one", 422)
     try:
-        _check_upload(upload)
-        job = review.asking.questions.start(
+        job = review.asking.jobs.start(
             upload.name,
-            lambda job: read_document(review.asking.batches, review.layout, upload.name, upload.content, job),
+            lambda job: read_document(
+                review.asking.resources, review.layout, upload.name, upload.content, job
+            ),
         )
     except InputError as error:
-        return _show_ask(request, error, 422)
+        return _ask_form(request, str(error), 422)
     return RedirectResponse(f"/ask/document/{job.job_id}", status_code=303)
-
-
-@uploaded
-def add_rows(request: Request, fields: Mapping[str, str], upload: Upload) -> Response:
-    """Start to go through a file of questions or pairs."""
-    review, key = review_of(request), fields.get("place", "")
-    asking = review.asking
-    try:
-        _check_upload(upload)
-        place = place_of(review.layout, key)
-        limits = asking.resources.settings.pairs_file.limits
-        questions = read_questions(upload.name, upload.content, limits)
-        if questions is None:
-            job = asking.checks.start(
-                upload.name,
-                lambda job: verify_pairs(asking, review.layout, place, upload.name, upload.content, job),
-            )
-        else:
-            job = asking.questions.start(
-                upload.name, lambda job: answer_questions(asking.batches, place, questions, job)
-            )
-    except InputError as error:
-        return _show_ask(request, error, 422, place=key)
-    return RedirectResponse(f"/ask/rows/{job.job_id}", status_code=303)
-
-
-def _check_upload(upload: Upload) -> None:
-    if not upload.content:
-        raise PhrasedError("the file is empty, or none was chosen; choose one")
 
 
 async def show_job(request: Request) -> Response:
     """Show a job; with `seen`, wait for news of it and send the part of the page that changes."""
     kind = request.url.path.split("/")[2]
-    job: Job[object] = review_of(request).asking.job(request.path_params["job_id"])
+    job = review_of(request).asking.jobs.get(request.path_params["job_id"])
     seen = request.query_params.get("seen", "")
     is_part = seen.isdecimal()
-    job = await wait_for_news(job, int(seen[:9]) if is_part else -1)
-    value = job.value
+    job = await _news(job, int(seen[:9]) if is_part else -1)
     return page(
         request,
         f"asked_{kind}.html.j2",
         job=job,
-        value=value,
+        value=job.value,
         steps=job.steps,
-        sources=sources_of(value) if isinstance(value, Answer) else [],
-        exports=EXPORTS,
         added=request.query_params.get("added"),
         layout="part.html.j2" if is_part else "base.html.j2",
     )
 
 
+async def _news(job: Job, steps: int) -> Job:
+    """Return a copy of a job once it has more than so many steps, is done, or `PATIENCE` is over."""
+    waited = 0.0
+    while not job.is_done and job.steps <= steps and waited < PATIENCE:
+        await asyncio.sleep(_PULSE)
+        waited += _PULSE
+    return copy.copy(job)  # it goes on: its value then and its end now would say that there is none
+
+
+def _answer_of(request: Request) -> Answer:
+    value = review_of(request).asking.jobs.get(request.path_params["job_id"]).value
+    if not isinstance(value, Answer) or value.pair["answer"] is None:
+        raise InputError("there is no answer yet; load its page again")
+    return value
+
+
 def download(request: Request) -> Response:
-    """Send an answer with its bibliography, or the rows of a file."""
-    params = request.path_params
-    value = review_of(request).asking.job(params["job_id"]).value
-    if isinstance(value, Answer) and params["suffix"] in EXPORTS:
-        text, media_type = export(value, params["suffix"], language_of(request))
-        return _file(text.encode(), media_type, f"answer.{params['suffix']}")
-    if isinstance(value, Checked) and params["suffix"] == "jsonl":
-        return _file(value.lines, "application/jsonl", "rows.jsonl")
-    raise PhrasedError("there is nothing to download here yet; load its page again")
-
-
-def _file(content: bytes, media_type: str, name: str) -> Response:
-    return Response(
-        content, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
-    )
+    """Send an answer with its bibliography."""
+    answer, suffix = _answer_of(request), request.path_params["suffix"]
+    if suffix == "md":
+        text, media_type = as_markdown(answer), "text/markdown"
+    elif suffix == "bib":
+        text, media_type = as_bibtex(answer), "application/x-bibtex"
+    else:
+        raise InputError("an answer is downloaded as .md or .bib")
+    headers = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
+    return Response(text, media_type=media_type, headers=headers)
 
 
 @posted
 def keep_pair(request: Request, fields: Mapping[str, str]) -> Response:
     """Make an answer a pair of its batch."""
-    review, session = review_of(request), session_of(request)
-    job_id = request.path_params["job_id"]
-    value = review.asking.job(job_id).value
-    if not isinstance(value, Answer) or value.pair["answer"] is None:
-        raise PhrasedError("there is no answer yet that could become a pair; load its page again")
-    is_new = add_pair(value, session.who if session else "")
-    return RedirectResponse(f"/ask/answer/{job_id}?added={'now' if is_new else 'before'}", status_code=303)
+    del fields
+    is_new = add_pair(_answer_of(request), who_of(request))
+    address = f"/ask/answer/{request.path_params['job_id']}?added={'now' if is_new else 'before'}"
+    return RedirectResponse(address, status_code=303)
+
+
+def show_places(request: Request) -> Response:
+    """Send what can be asked, and the form token that questions have to carry."""
+    batches = [{"place": place.key, "title": place.title} for place in places(review_of(request).layout)]
+    return JSONResponse({"form_token": form_token(request), "places": batches})
+
+
+@posted
+def ask_json(request: Request, fields: Mapping[str, str]) -> Response:
+    """Start to answer a question, and send the address of its answer."""
+    try:
+        job = _start(request, fields)
+    except InputError as error:
+        return JSONResponse({"problem": str(error)}, 422)
+    address = f"/ask/answer/{job.job_id}.json"
+    return JSONResponse({"answer": address}, 202, {"Location": address})
+
+
+async def show_answer(request: Request) -> Response:
+    """Send an answer once it is verified, or as far as it is; with `seen`, once it has more steps than so."""
+    try:
+        job = review_of(request).asking.jobs.get(request.path_params["job_id"])
+    except InputError as error:
+        return JSONResponse({"problem": str(error)}, 404)
+    seen = request.query_params.get("seen", "")
+    job = await _news(job, int(seen[:9]) if seen.isdecimal() else 10**9)
+    answer = job.value if isinstance(job.value, Answer) else None
+    state = {
+        "question": job.title,
+        "steps": job.steps,
+        "is_done": job.is_done,
+        "problem": job.problem or (answer and answer.problem),
+    }
+    return JSONResponse(state | (_answer_document(answer) if answer else {}))
+
+
+def _answer_document(answer: Answer) -> dict[str, Any]:
+    """Return draft, sentences with their verdicts, badge, judge's scores and sources of an answer."""
+    sources, ledger = sources_of(answer), answer.verdict or {}
+    support = answer.support
+    names = ("number", "text", "start", "end", "verdict", "decided_by", "reason", "differences")
+    return {
+        "place": answer.place.key,
+        "draft": answer.pair["answer"],
+        "is_refusal": answer.is_refusal,
+        "nearest": answer.nearest,
+        "sentences": [
+            {
+                **{name: getattr(claim, name) for name in names},
+                "sources": [source.number for source in sources if claim.number in source.claims],
+            }
+            for claim in answer.claims
+        ],
+        "badge": {"level": support.level, "supported": support.supported, "claims": support.claims}
+        if ledger
+        else None,
+        "verdict": ledger.get("verdict"),
+        "reason": ledger.get("reason"),
+        "judge": {dimension.name: dimension.score for dimension in answer.dimensions},
+        "sources": [asdict(source) for source in sources],
+    }
 
 
 ROUTES = (
+    Route("/ask.json", show_places),
+    Route("/ask.json", ask_json, methods=["POST"]),
+    Route("/ask/answer/{job_id}.json", show_answer),  # before the page, whose name of a job would take .json
     Route("/ask", show_ask),
     Route("/ask", ask, methods=["POST"]),
     Route("/ask/document", add_document, methods=["POST"]),
-    Route("/ask/rows", add_rows, methods=["POST"]),
-    *(Route(f"/ask/{kind}/{{job_id}}", show_job) for kind in ("answer", "document", "rows")),
+    *(Route(f"/ask/{kind}/{{job_id}}", show_job) for kind in ("answer", "document")),
     Route("/ask/answer/{job_id}/pair", keep_pair, methods=["POST"]),
     Route("/ask/download/{job_id}.{suffix}", download),
 )

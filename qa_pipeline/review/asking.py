@@ -1,6 +1,6 @@
 """A question to a batch: searched, answered, then verified by the stages of the pipeline, step by step.
 
-The answer is drafted like that of `eval run` with answers from a batch. The offline rules answer only what
+The offline rules answer only what
 they would ask themselves, so for other questions the answer is made of sentences of the passages: those that
 source verification finds to answer the question, or else the refusal text.
 """
@@ -16,16 +16,16 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.evaluation.answering import Searchable, draft_rows, open_batch
+from qa_pipeline.errors import InputError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.offline.passages import Sentence, split_into_sentences
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun
 from qa_pipeline.records import Passage, passages_by_id
-from qa_pipeline.review.jobs import Job, Jobs
-from qa_pipeline.review.languages import PhrasedError
-from qa_pipeline.review.pair_view import (
+from qa_pipeline.review.answering import Searchable, draft_rows, open_batch
+from qa_pipeline.review.jobs import Jobs
+from qa_pipeline.review.pair import (
     AnswerPiece,
     ClaimView,
     Dimension,
@@ -189,18 +189,8 @@ class Asking:
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
         self.batches = OpenBatches(resources)
-        self.questions: Jobs[Any] = Jobs("questions")
-        """Questions, documents to ask and files of questions: all use the models of `resources`."""
-        self.checks: Jobs[Any] = Jobs("checks")
-        """Files of pairs, which take long and use models of their own."""
-
-    def job(self, job_id: str) -> Job[Any]:
-        """Return a job of either kind.
-
-        Raises:
-            InputError: there is none of this name, or no more.
-        """
-        return self.checks.find(job_id) or self.questions.get(job_id)
+        self.jobs = Jobs()
+        """Questions and documents to ask: all use the models of `resources`."""
 
 
 def impatient(settings: Settings) -> Settings:
@@ -217,13 +207,11 @@ def checked_question(text: str) -> str:
     """
     question = " ".join(text.split())
     if not question:
-        raise PhrasedError("the question is empty; write one")
+        raise InputError("the question is empty; write one")
     if len(question) > MOST_CHARACTERS:
-        raise PhrasedError(
-            "the question has %(count)s characters; at most %(most)s are read; upload a longer text as a "
-            "document",
-            count=len(question),
-            most=MOST_CHARACTERS,
+        raise InputError(
+            f"the question has {len(question):,} characters; at most {MOST_CHARACTERS:,} are read; upload a "
+            "longer text as a document"
         )
     return question
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from qa_pipeline.calibration.rows import QUALITY
 from qa_pipeline.curation.decisions import (
     EDITED,
     REOPENED,
@@ -23,6 +24,7 @@ from qa_pipeline.curation.decisions import (
     read_decisions,
     standing,
 )
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
@@ -33,6 +35,18 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
+OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
+"""Reasons for which a person rejects because of the sources; they count against verification."""
+OF_QUALITY = (
+    "low_completeness",
+    "low_relevance",
+    "unclear_question",
+    "dangling_reference",
+    "low_question_quality",
+)
+"""Reasons for which a person rejects what is proved: nine in all, so that each has a key."""
+REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
+"""Reason codes that a person gives by the keys 1 to 9, with their words."""
 LIMITS = Limits(max_bytes=200_000_000, max_line_bytes=4_000_000)
 """A row holds an answer, its new text, and claims with their evidence."""
 MAX_TEXT = 100_000
@@ -599,3 +613,20 @@ def _place(chunk_id: str | None, page: int | None, sources: Mapping[str, tuple[s
         return None
     path, section = sources[chunk_id]
     return ", ".join(filter(None, [path, f"page {page}" if page is not None else "", section]))
+
+
+def why_in_words(why: str | None) -> str | None:
+    """Return a reason as a page shows it, a code of `REJECTIONS` in its words."""
+    code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
+    return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
+
+
+def coded_reason(code: str, note: str) -> str:
+    """Return a reason code and a note as exports and decision files hold them.
+
+    Raises:
+        InputError: the code is none that a person gives.
+    """
+    if code not in REJECTIONS:
+        raise InputError(f"{code[:40]!r} is no reason to reject; they are {', '.join(REJECTIONS)}")
+    return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))

@@ -19,7 +19,6 @@ from qa_pipeline.documents.sandbox.pool import (
 from qa_pipeline.documents.sandbox.replies import read_page_map
 from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.review.document_view import source_bytes
-from qa_pipeline.review.languages import PhrasedError
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import DocumentRow
@@ -92,9 +91,7 @@ class PageFiles:
         text = (document["text"] or "")[slice(*_span_of(document, number))]
         head = {"number": number, "text": text, "picture": picture, "evidence": evidence}
         if not self._lock.acquire(timeout=2 * SECONDS):
-            raise PhrasedError(
-                "%(path)s: other pages are still being drawn; load this one again", path=document["path"]
-            )
+            raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
         try:
             content = self._content(document)
             outcome, is_first = self._outcome(head, content, read)
@@ -109,11 +106,9 @@ class PageFiles:
             self._lock.release()
         if isinstance(outcome, DocumentFailure):
             if outcome.reason == "timed_out":
-                raise PhrasedError(
-                    "%(path)s: page %(number)s takes longer than %(seconds)s seconds to draw",
-                    path=document["path"],
-                    number=number,
-                    seconds=f"{self._limits.parse_seconds:g}",
+                seconds = f"{self._limits.parse_seconds:g}"
+                raise InputError(
+                    f"{document['path']}: page {number} takes longer than {seconds} seconds to draw"
                 ) from outcome
             raise InputError(f"{document['path']}: {outcome.detail}") from outcome
         return outcome
@@ -139,7 +134,7 @@ class PageFiles:
         if content is None:
             origin = self._layout.origin(document["batch"])
             if not origin.is_file():
-                raise PhrasedError("it is not recorded where %(path)s was read from", path=document["path"])
+                raise InputError(f"it is not recorded where {document['path']} was read from")
             files = open_corpus(origin.read_text(encoding="utf-8"), self._limits).batch(document["batch"])
             content = source_bytes(document, files, self._limits.max_bytes)
             self._contents[name] = content
@@ -153,5 +148,5 @@ def _span_of(document: DocumentRow, number: int) -> Span:
     """Return the stretch of a document's text that is on a page."""
     spans = [(page["start"], page["end"]) for page in document["pages"] if page["number"] == number]
     if document["format"] != "pdf" or not spans:
-        raise PhrasedError("%(path)s has no page %(number)s with text", path=document["path"], number=number)
+        raise InputError(f"{document['path']} has no page {number} with text")
     return spans[0]

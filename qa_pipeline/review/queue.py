@@ -1,26 +1,33 @@
 """The pairs of all batches in the order in which people look at them, and what narrows them down."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from threading import Lock
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import polars as pl
 
-from qa_pipeline.curation.decisions import APPLIED, content_hashes, decision_states, read_decisions
+from qa_pipeline.curation.decisions import APPLIED, decision_states, read_decisions
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.review.panel import Rating, RatingPanel, Stand
+from qa_pipeline.pipeline.report import finished_batches
 from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_columns
 from qa_pipeline.storage.tables import CLAIMS, DECISIONS, DOCUMENTS, PAIRS, VERDICTS
+from qa_pipeline.text.rendering import words
 
 SAMPLE_OF_VERDICT = 50
 """Rejected and accepted pairs in the samples, each: what a person reads in an afternoon."""
 PAGE = 50
 """Pairs on a page of the queue."""
+MOST_CHOICES = 300
+"""Values of a filter that are offered, those with the most pairs: as many as a browser opens at once."""
+_LONGEST_TEXT = 400
+"""Characters of a question or an answer that are looked at for its line in the queue."""
 _MOST_SELECTIONS = 32
 """Selections in memory, each a number a pair: the lists that a few people go through at a time."""
 QUEUE = pl.Schema(
@@ -39,25 +46,15 @@ QUEUE = pl.Schema(
         "documents": pl.List(pl.String()),
         "lot": pl.UInt64(),
         "is_drawn": pl.Boolean(),
-        "is_disputed": pl.Boolean(),
-        "is_for_others": pl.Boolean(),
         "decision": pl.String(),
         "who": pl.String(),
     }
 )
-"""One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` whether
-it is in the sample of its verdict, `is_disputed` whether two people differ about it, `is_for_others` whether
-it waits for other people, `decision` and `who` of the last decision about the pair as it is now."""
+"""One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` if it is
+in the sample of its verdict, `decision` and `who` of the last decision about the pair as it is now."""
 _LAST = ("batch", "pair_id", "decision", "who")
 _GENERATED = pl.col("expected_verdict").is_null()
 """Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
-
-_WAITS = (
-    _GENERATED
-    & (pl.col("verdict") == "needs_review")
-    & pl.col("decision").is_null()
-    & ~pl.col("is_for_others")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +67,9 @@ class PairList:
 
 WAITING = "waiting"
 LISTS = {
-    WAITING: PairList("Waiting", _WAITS & ~pl.col("is_disputed")),
-    "disagreements": PairList("Disagreements", _WAITS & pl.col("is_disputed")),
+    WAITING: PairList(
+        "Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
+    ),
     "rejected": PairList("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
     "accepted": PairList("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
     "decided": PairList("Decided", pl.col("decision").is_not_null()),
@@ -155,24 +153,17 @@ class Position:
     after: str | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Part:
-    """The queue of one batch, paths of its documents, and the versions of the tables it was made of."""
+    """The pairs of one batch, paths of its documents, last decisions, and the versions of the files read."""
 
     versions: tuple[Version | None, ...]
     rows: pl.DataFrame
     paths: dict[str, str]
     problem: str | None = None
-
-
-@dataclass(frozen=True)
-class _Decided:
-    """The last decision about each pair of a batch as it is now, its ratings, and versions of their files."""
-
-    versions: tuple[Version | None, ...]
-    rows: pl.DataFrame
-    ratings: dict[str, dict[str, Rating]]
-    problem: str | None = None
+    decided_version: object = None
+    decided: pl.DataFrame | None = None
+    decisions_problem: str | None = None
 
 
 class Queue:
@@ -181,89 +172,54 @@ class Queue:
     Args:
         layout: the output folder.
         seed: another one draws other samples.
-        panel: who rates pairs apart from each other; None where nobody does.
     """
 
-    def __init__(self, layout: Layout, seed: str = "0", panel: RatingPanel | None = None) -> None:
+    def __init__(self, layout: Layout, seed: str = "0") -> None:
         self._layout = layout
-        self.panel = panel
         self._seed = seed
         self._parts: dict[str, _Part] = {}
-        self._decided: dict[str, _Decided] = {}
         self._ordered = QUEUE.to_frame()
         self._rows = QUEUE.to_frame()
-        self._views: dict[str, pl.DataFrame] = {}
-        self._stands: dict[tuple[str, str], Stand] = {}
-        self._selections: OrderedDict[tuple[str, Filters], pl.Series] = OrderedDict()
+        self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
         self.paths: dict[str, str] = {}
         """Paths of documents by their ids."""
 
-    def rows(self, who: str = "") -> pl.DataFrame:
-        """Return all pairs (`QUEUE`) as a person sees them: those that wait first, others by lot."""
+    def rows(self) -> pl.DataFrame:
+        """Return all pairs (`QUEUE`): those that wait first, others by lot."""
         with self._lock:
-            self._read_changes()
-            return self._view(who)
-
-    def stands(self) -> Mapping[tuple[str, str], Stand]:
-        """Return how far people are with the pairs that not just anybody decides, by batch and pair."""
-        with self._lock:
-            self._read_changes()
-            return self._stands
-
-    def stand(self, batch: str, pair_id: str) -> Stand:
-        """Return how far people are with a pair."""
-        return self.stands().get((batch, pair_id), Stand()) if self.panel else Stand()
-
-    def _view(self, who: str) -> pl.DataFrame:
-        if self.panel is None:
+            is_new = self._read_tables()
+            if self._read_decisions() or is_new:
+                decided = [part.decided for part in self._parts.values() if part.decided is not None]
+                last = pl.concat([self._rows.select(_LAST).clear(), *decided])
+                undecided = self._ordered.drop("decision", "who")
+                self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
+                self._selections.clear()
             return self._rows
-        if who not in self._views:
-            self._views[who] = self.panel.seen_by(who, self._rows, self._stands)
-        return self._views[who]
 
-    def _read_changes(self) -> None:
-        is_new = self._read_tables()
-        if self._read_decisions() or is_new:
-            last = pl.concat(
-                [self._rows.select(_LAST).clear(), *(part.rows for part in self._decided.values())]
-            )
-            undecided = self._ordered.drop("decision", "who")
-            self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
-            ratings = {
-                (batch, pair_id): of_pair
-                for batch, part in self._decided.items()
-                for pair_id, of_pair in part.ratings.items()
-            }
-            self._stands = self.panel.stands(self._rows, ratings) if self.panel else {}
-            self._views.clear()
-            self._selections.clear()
-
-    def places(self, rows: pl.DataFrame, filters: Filters, who: str = "") -> pl.Series:
-        """Return the places in `rows` of the pairs that the filters leave, in the order of the queue.
+    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
+        """Return the indices in `rows` of the pairs that the filters leave, in the order of the queue.
 
         Args:
             rows: what `rows` returned; another request may have read others since.
             filters: those of an address.
-            who: the person whose view `rows` is.
         """
-        key = who if self.panel else "", filters
         with self._lock:
-            if rows is self._view(who) and key in self._selections:
-                self._selections.move_to_end(key)
-                return self._selections[key]
+            if rows is self._rows and filters in self._selections:
+                self._selections.move_to_end(filters)
+                return self._selections[filters]
         places = rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
         with self._lock:
-            if rows is self._view(who):
-                self._selections[key] = places
+            if rows is self._rows:
+                self._selections[filters] = places
                 while len(self._selections) > _MOST_SELECTIONS:
                     self._selections.popitem(last=False)
         return places
 
-    def position(self, filters: Filters, batch: str, pair_id: str, who: str = "") -> Position:
-        """Return where a pair is in a person's list; of one that has left it, where it was."""
-        rows = self.rows(who)
-        places = self.places(rows, filters, who)
+    def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
+        """Return where a pair is in a list; of one that has left it, where it was."""
+        rows = self.rows()
+        places = self.places(rows, filters)
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
         here = rows.select(is_pair.arg_true()).to_series()
         if not len(here):
@@ -288,13 +244,17 @@ class Queue:
     @property
     def problems(self) -> dict[str, str]:
         """Return what is wrong with the files of a batch, by batch."""
-        parts: list[tuple[str, _Part | _Decided]] = [*self._parts.items(), *self._decided.items()]
-        return {batch: part.problem for batch, part in parts if part.problem}
+        problems = {batch: part.problem or part.decisions_problem for batch, part in self._parts.items()}
+        return {batch: problem for batch, problem in problems.items() if problem}
 
     def _read_tables(self) -> bool:
-        """Read the batches whose tables have changed; return whether there were any."""
+        """Read the batches whose tables have changed; return if there were any."""
         batches = {path.stem for table in (PAIRS, VERDICTS) for path in self._layout.tables(table.name)}
-        versions = {batch: self._versions(batch) for batch in sorted(batches)}
+        names = (PAIRS.name, CLAIMS.name, VERDICTS.name, DOCUMENTS.name)
+        versions = {
+            batch: tuple(version_of(self._layout.table(name, batch)) for name in names)
+            for batch in sorted(batches)
+        }
         changed = [
             batch
             for batch, version in versions.items()
@@ -310,55 +270,40 @@ class Queue:
             del self._parts[batch]
         if changed or removed:
             parts = [self._parts[batch] for batch in sorted(self._parts)]
-            self._ordered = _in_order(
-                pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)]),
-                self.panel.gold if self.panel else (),
+            order = pl.when(pl.col("verdict") != "needs_review").then("lot")  # others stay by document
+            place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+            self._ordered = (
+                pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)])
+                .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
+                .with_columns(is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT))
             )
             self.paths = {key: path for part in parts for key, path in part.paths.items()}
         return bool(changed or removed)
 
     def _read_decisions(self) -> bool:
-        """Read the decisions about batches whose files have changed; return whether there were any."""
+        """Read the decisions about batches whose files have changed; return if there were any."""
         changed = False
-        self._decided = {batch: part for batch, part in self._decided.items() if batch in self._parts}
-        for batch in self._parts:
-            files = self._layout.decisions(batch), self._layout.ratings(batch)
-            versions = (*map(version_of, files), *self._parts[batch].versions)
-            if batch in self._decided and self._decided[batch].versions == versions:
+        for batch, part in self._parts.items():
+            version = version_of(self._layout.decisions(batch))
+            if part.decided is not None and part.decided_version == version:
                 continue
-            changed = True
+            changed, part.decided_version, part.decisions_problem = True, version, None
             try:
-                self._decided[batch] = _Decided(versions, *self._read_people(batch))
+                part.decided = self._last_decisions(batch)
             except TableError as error:
-                self._decided[batch] = _Decided(
-                    versions, DECISIONS.empty().select(_LAST), {}, self._parts[batch].problem or str(error)
-                )
+                part.decided, part.decisions_problem = DECISIONS.empty().select(_LAST), str(error)
         return changed
 
-    def _read_people(self, batch: str) -> tuple[pl.DataFrame, dict[str, dict[str, Rating]]]:
-        """Return the decisions that apply to pairs of a batch as they are now, and the ratings of these."""
+    def _last_decisions(self, batch: str) -> pl.DataFrame:
+        """Return the decisions that apply to pairs of a batch as they are now."""
         decisions = read_decisions(self._layout.decisions(batch))
-        ratings = self.panel.ratings(batch) if self.panel else {}
-        if not decisions.height and not ratings:
-            return decisions.select(_LAST), {}
+        if not decisions.height:
+            return decisions.select(_LAST)
         pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, ("pair_id", "question", "answer"))
         quotes = ("pair_id", "claim_id", "evidence_quote", "second_evidence_quote")
         claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, quotes)
         states = decision_states(decisions, pairs, claims)
-        is_rated = pl.col("pair_id").is_in([*ratings])
-        content = content_hashes(pairs.filter(is_rated), claims.filter(is_rated))
-        now = {
-            pair_id: {
-                who: rating for (sha256, who), rating in of_pair.items() if sha256 == content.get(pair_id)
-            }
-            for pair_id, of_pair in ratings.items()
-        }
-        last = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null()).select(_LAST)
-        return last, {pair_id: of_pair for pair_id, of_pair in now.items() if of_pair}
-
-    def _versions(self, batch: str) -> tuple[Version | None, ...]:
-        names = (PAIRS.name, CLAIMS.name, VERDICTS.name, DOCUMENTS.name)
-        return tuple(version_of(self._layout.table(name, batch)) for name in names)
+        return states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null()).select(_LAST)
 
     def _read(self, batch: str) -> tuple[pl.DataFrame, dict[str, str]]:
         """Return the pairs of a batch, in the order of its tables, and the paths of its documents."""
@@ -388,11 +333,93 @@ class Queue:
         return rows.with_columns(**missing).select(QUEUE.names()).cast(QUEUE), dict(names.iter_rows())
 
 
-def _in_order(rows: pl.DataFrame, gold: Collection[str]) -> pl.DataFrame:
-    """Return the pairs in the order of the queue, with the samples drawn; `gold` ones are as if they wait."""
-    waits = (pl.col("verdict") == "needs_review") | pl.col("pair_id").is_in(list(gold))
-    order = pl.when(~waits).then("lot")  # those that wait stay beside others of their document
-    place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
-    return rows.sort(~waits, order, maintain_order=True).with_columns(
-        is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT), is_disputed=False, is_for_others=False
+def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
+    """Return what a page of the queue shows; a number past the last page shows the last.
+
+    Args:
+        queue: the pairs.
+        filters: those of the address.
+        number: the page, from 1.
+    """
+    rows = queue.rows()
+    places = queue.places(rows, filters)
+    pages = max(1, -(-len(places) // PAGE))
+    number = min(max(number, 1), pages)
+    page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
+        pl.col("question", "answer").str.head(_LONGEST_TEXT)
+    )
+    lists, facets = _choices(rows, filters, queue.paths)
+    return {
+        "lists": lists,
+        "facets": facets,
+        "rows": [
+            {
+                **row,
+                "reason": in_words(row["reason"] or ""),
+                "documents": [queue.paths.get(key, key) for key in row["documents"]],
+            }
+            for row in page_rows.to_dicts()
+        ],
+        "number": number,
+        "first": (number - 1) * PAGE + 1,
+        "pages": pages,
+        "total": len(places),
+        "every": rows.height,
+        "problems": queue.problems,
+    }
+
+
+def _choices(
+    rows: pl.DataFrame, filters: Filters, paths: Mapping[str, str]
+) -> tuple[list[tuple[str, str, int]], list[dict[str, Any]]]:
+    """Return lists (name, title, pairs) and filters with counts, each as the other conditions leave them."""
+    conditions = filters.conditions()
+    masks = rows.select(**conditions)
+
+    def left_by_others(name: str) -> pl.DataFrame:
+        others = [key for key in conditions if key != name]
+        return rows.filter(masks.select(pl.all_horizontal(others)).to_series()) if others else rows
+
+    def label(name: str, value: str) -> str:
+        if name == "document":
+            return paths.get(value, value)
+        if name == "reason":
+            return in_words(value)
+        return words(value) if name in ("type", "verdict") else value
+
+    unlisted = left_by_others("list")
+    counts = unlisted.select(**{name: pair_list.condition.sum() for name, pair_list in LISTS.items()}).row(0)
+    lists = [(name, LISTS[name].title, count) for name, count in zip(LISTS, counts, strict=True)]
+    remaining = rows.filter(masks.select(pl.all_horizontal(pl.all())).to_series())
+    facets = []
+    for name, column in COLUMNS.items():
+        values = (left_by_others(name) if name in conditions else remaining)[column]
+        if isinstance(QUEUE[column], pl.List):
+            values = values.explode(empty_as_null=False)
+        counted = values.drop_nulls().value_counts().sort("count", column, descending=[True, False])
+        offered = [(value, label(name, value), n) for value, n in counted.head(MOST_CHOICES).iter_rows()]
+        chosen = getattr(filters, name)
+        if chosen and chosen not in counted.head(MOST_CHOICES)[column]:
+            offered.append((chosen, label(name, chosen), 0))
+        facets.append(
+            {
+                "name": name,
+                "value": chosen,
+                "choices": sorted(offered, key=lambda choice: choice[1].casefold()),
+                "more": max(0, counted.height - MOST_CHOICES),
+            }
+        )
+    return lists, facets
+
+
+def nothing_to_show(layout: Layout) -> str:
+    """Return why an output folder has no pair to show, and what to do."""
+    command = f"qa-pipeline run CORPUS --out {layout.out}"
+    if not layout.out.is_dir():
+        return f"{layout.out} is not there; run {command} and load this page again."
+    if not finished_batches(layout):
+        return f"{layout.out} holds no tables yet; run {command} and load this page again."
+    return (
+        f"{layout.out} holds no pairs yet; a run that is at work writes them at its end. If none is, run "
+        f"{command} again and load this page."
     )

@@ -1,6 +1,7 @@
-"""Parts that the pages of the review app share: sessions of requests, checked forms, templates."""
+"""Parts that the pages of the review app share: who sent a request, checked forms, templates."""
 
 import functools
+import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,23 +13,52 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from qa_pipeline.review.asking import Asking
-from qa_pipeline.review.languages import COOKIE as LANGUAGE_COOKIE
-from qa_pipeline.review.languages import (
-    COOKIE_SECONDS,
-    LANGUAGES,
-    environment,
-    language_links,
-    language_of,
-)
-from qa_pipeline.review.local_steps import LocalSteps
-from qa_pipeline.review.overview_view import Overviews
+from qa_pipeline.review.decisions import LocalSteps
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.queue import Queue
-from qa_pipeline.review.sessions import COOKIE, Session, Sessions
-from qa_pipeline.review.sheets import Sheets
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
+from qa_pipeline.text.rendering import render_html, shorten
+
+_TOKEN_BYTES = 32
+"""As many as the secrets module takes to be safe from guessing."""
+_LONGEST_WHO = 200
+"""Characters of a name in a decision."""
+
+
+class Access:
+    """Who may open the app: whoever has its token, or whom a proxy names. A restart signs everybody out.
+
+    The cookie can be read by no script and sent by no other site. A form carries a token besides, since a
+    cookie alone does not show that its owner sent the form.
+
+    Args:
+        who: the name that decisions carry, without a proxy.
+        user_header: header in which a proxy names who is signed in; then nobody enters by the token.
+    """
+
+    def __init__(self, who: str, user_header: str | None = None) -> None:
+        self._who = who
+        self.user_header = user_header
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.cookie = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._key = secrets.token_bytes(_TOKEN_BYTES)
+
+    def accepts(self, token: str) -> bool:
+        """Return if a token is the one of this server."""
+        return self.user_header is None and hmac.compare_digest(token.encode(), self.token.encode())
+
+    def who_sent(self, request: Request) -> str | None:
+        """Return the name of who sent a request; None unless they are signed in."""
+        if self.user_header is not None:
+            return shorten(request.headers.get(self.user_header, ""), _LONGEST_WHO) or None
+        cookie = request.cookies.get(cookie_name(request), "")
+        return self._who if hmac.compare_digest(cookie.encode(), self.cookie.encode()) else None
+
+    def form_token(self, who: str) -> str:
+        """Return what the forms of a person carry."""
+        return hmac.digest(self._key, who.encode(), "sha256").hex()
 
 
 @dataclass(frozen=True)
@@ -37,27 +67,23 @@ class ReviewApp:
 
     Args:
         layout: the output folder.
-        sessions: who may sign in.
+        access: who may open the app.
         queue: the pairs of all batches.
         tables: the tables of the pages.
         settings: those in force.
         files: the files that pages of documents are drawn from.
         local: the local steps, which verify an edit and apply decisions.
         asking: what people ask, and what answers them.
-        overviews: the folder at a glance.
-        sheets: files of rows to label.
     """
 
     layout: Layout
-    sessions: Sessions
+    access: Access
     queue: Queue
     tables: StoredTables
     settings: Settings
     files: PageFiles
     local: LocalSteps
     asking: Asking
-    overviews: Overviews
-    sheets: Sheets
 
 
 def review_of(request: Request) -> ReviewApp:
@@ -67,61 +93,32 @@ def review_of(request: Request) -> ReviewApp:
 
 
 def cookie_name(request: Request) -> str:
-    """Return the name of the session's cookie: browsers tell hosts apart, and not the servers of a host."""
-    return f"{COOKIE}_{request.scope['server'][1]}"
-
-
-def session_of(request: Request) -> Session | None:
-    """Return the session of a request; None where its sender is not signed in."""
-    return review_of(request).sessions.session(request.cookies.get(cookie_name(request)))
+    """Return the name of the cookie: browsers tell hosts apart, and not the servers of a host."""
+    return f"qa_pipeline_review_{request.scope['server'][1]}"
 
 
 def who_of(request: Request) -> str:
     """Return the name of who sent a request; an empty one where nobody is signed in."""
-    session = session_of(request)
-    return session.who if session else ""
+    return review_of(request).access.who_sent(request) or ""
+
+
+def form_token(request: Request) -> str:
+    """Return what the forms of who sent a request have to carry."""
+    return review_of(request).access.form_token(who_of(request))
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a page, or the part of it that the script asks for, in the language of the request."""
-    language = language_of(request)
-    values |= {
-        "session": session_of(request),
-        "several": review_of(request).queue.panel is not None,
-        "request_path": request.url.path,
-        "language": language,
-        "languages": LANGUAGES,
-        "language_links": language_links(request),
-    }
-    text = environment(language).get_template(f"review/templates/{template}").render(values)
-    response = HTMLResponse(text, status)
-    if request.query_params.get("lang") == language:
-        response.set_cookie(
-            LANGUAGE_COOKIE, language, max_age=COOKIE_SECONDS, httponly=True, samesite="strict"
-        )
-    return response
+    """Render a page, or the part of it that the script asks for."""
+    values |= {"who": who_of(request), "form_token": form_token(request), "request_path": request.url.path}
+    return HTMLResponse(render_html(f"review/templates/{template}", **values), status)
 
 
-def message(request: Request, status: int, title: str, text: str | Exception) -> HTMLResponse:
-    """Render a page that says one thing: a phrase, or the words of an error."""
+def message(request: Request, status: int, title: str, text: str) -> HTMLResponse:
+    """Render a page that says one thing."""
     return page(request, "message.html.j2", status=status, title=title, text=text)
 
 
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
-    """Return a handler of a form, which must carry the token of the session that sends it."""
-
-    @functools.wraps(handler)
-    async def checked(request: Request) -> Response:
-        async with request.form(max_files=0, max_fields=50) as form:
-            fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        if not _is_of_session(request, fields):
-            return _not_of_session(request)
-        return await run_in_threadpool(handler, request, fields)
-
-    return checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,28 +129,25 @@ class Upload:
     content: bytes
 
 
-def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response]) -> Handler:
+def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
+    """Return a handler of a form, which must carry the token of who sends it."""
+    return uploaded(lambda request, fields, _: handler(request, fields), files=0)
+
+
+def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
     """Return a handler of a form with a file, checked as other forms are."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
-        async with request.form(max_files=1, max_fields=50) as form:
+        async with request.form(max_files=files, max_fields=50) as form:
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
-            files = [value for value in form.values() if isinstance(value, UploadFile)]
-            if not _is_of_session(request, fields):
-                return _not_of_session(request)
-            upload = Upload(files[0].filename or "", await files[0].read()) if files else Upload("", b"")
+            sent = [value for value in form.values() if isinstance(value, UploadFile)]
+            if not hmac.compare_digest(fields.get("form_token", "").encode(), form_token(request).encode()):
+                text = (
+                    "This form was not sent from a page of this session. Load the page again and repeat it."
+                )
+                return message(request, 403, "Not taken", text)
+            upload = Upload(sent[0].filename or "", await sent[0].read()) if sent else Upload("", b"")
         return await run_in_threadpool(handler, request, fields, upload)
 
     return checked
-
-
-def _is_of_session(request: Request, fields: Mapping[str, str]) -> bool:
-    session = session_of(request)
-    sent = fields.get("form_token", "")
-    return session is not None and secrets.compare_digest(sent.encode(), session.form_token.encode())
-
-
-def _not_of_session(request: Request) -> Response:
-    text = "This form was not sent from a page of this session. Load the page again and repeat it."
-    return message(request, 403, "Not taken", text)

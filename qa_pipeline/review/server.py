@@ -6,15 +6,13 @@ requests but unchanged tables. Every page works without its script, which only s
 
 import functools
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import resources
 from ipaddress import ip_address
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -23,35 +21,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.review import (
-    agreement_page,
-    ask_page,
-    ask_service,
-    decision_page,
-    overview_page,
-    pair_page,
-    queue_page,
-    sheet_page,
-    source_page,
-)
+from qa_pipeline.review import ask_page, pages
 from qa_pipeline.review.asking import Asking, impatient
-from qa_pipeline.review.languages import PhrasedError
-from qa_pipeline.review.local_steps import LocalSteps
-from qa_pipeline.review.overview_view import Overviews
+from qa_pipeline.review.decisions import LocalSteps
 from qa_pipeline.review.page_files import PageFiles
-from qa_pipeline.review.panel import RatingPanel
 from qa_pipeline.review.queue import Queue
-from qa_pipeline.review.responses import (
-    ReviewApp,
-    cookie_name,
-    message,
-    page,
-    posted,
-    review_of,
-    session_of,
-)
-from qa_pipeline.review.sessions import Sessions
-from qa_pipeline.review.sheets import Sheets
+from qa_pipeline.review.responses import Access, ReviewApp, cookie_name, message, page, review_of
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.tree import Settings
@@ -79,21 +54,19 @@ _STATIC = {
 
 def build_app(
     layout: Layout,
-    sessions: Sessions,
+    access: Access,
     settings: Settings | None = None,
     host: str = "127.0.0.1",
     resources: Resources | None = None,
-    sheets: Sequence[Path] = (),
 ) -> Starlette:
     """Build the app.
 
     Args:
         layout: the output folder of `run`, `validate` or Dagster.
-        sessions: who may sign in.
+        access: who may open it.
         settings: None for those in force.
         host: the address that the server listens on.
         resources: what answers questions; None for what the settings say.
-        sheets: audits and rating sheets outside the output folder.
     """
     settings = settings or Settings()
     files = PageFiles(layout, settings.documents)
@@ -107,54 +80,42 @@ def build_app(
         lifespan=lifespan,
         routes=[
             Route("/enter", enter),
-            Route("/enter", enter_form, methods=["POST"]),
-            Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
-            *(
-                *queue_page.ROUTES,
-                *agreement_page.ROUTES,
-                *pair_page.ROUTES,
-                *decision_page.ROUTES,
-                *source_page.ROUTES,
-                *ask_service.ROUTES,  # before the pages, whose names of jobs would take in .json
-                *ask_page.ROUTES,
-                *overview_page.ROUTES,
-                *sheet_page.ROUTES,
-            ),
+            *pages.ROUTES,
+            *ask_page.ROUTES,
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
-        exception_handlers={
-            QAPipelineError: show_error,
-            404: show_missing,
-            500: show_fault,
-        },
+        exception_handlers={QAPipelineError: show_error, 404: show_missing, 500: show_fault},
     )
     tables = StoredTables(layout)
-    review = settings.review
-    is_shared = sessions.token is None and (review.overlap > 0 or review.gold is not None)
-    panel = RatingPanel(layout, sessions.people, review.overlap, review.gold) if is_shared else None
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
-        layout,
-        sessions,
-        Queue(layout, panel=panel),
-        tables,
-        settings,
-        files,
-        LocalSteps(tables),
-        Asking(resources),
-        Overviews(layout),
-        Sheets(layout, sheets),
+        layout, access, Queue(layout), tables, settings, files, LocalSteps(tables), Asking(resources)
     )
     return app
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether an address is reached from this machine alone."""
+def check_reachable(host: str, url: str | None) -> str | None:
+    """Return a warning where other machines reach an address.
+
+    Args:
+        host: the address that the server listens on.
+        url: the address that people open, if it is known.
+
+    Raises:
+        InputError: the address stands for all of a machine, and nobody can open it.
+    """
     try:
-        return ip_address(host).is_loopback
+        if host == "localhost" or ip_address(host).is_loopback:
+            return None
     except ValueError:
-        return host == "localhost"
+        pass
+    if host in ("0.0.0.0", "::") and url is None:  # noqa: S104
+        raise InputError(f"--host {host} is no address to open: give the one that people open as review.url")
+    return (
+        f"Note: other machines reach {host}, and this server sends everything unencrypted, the token too. "
+        "Put a proxy with TLS before it and give its address as the setting review.url."
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -214,10 +175,9 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         host = request.headers.get("host", "")
         if _name_of(host) not in self._hosts:
-            text = PhrasedError(
-                "This server does not answer to the name %(host)s. Open the address it printed, or give this "
-                "one as the setting review.url.",
-                host=shorten(host),
+            text = (
+                f"This server does not answer to the name {shorten(host)}. Open the address it printed, or "
+                "give this one as the setting review.url."
             )
             return message(request, 400, "Another server's name", text)
         if request.method not in ("GET", "HEAD"):
@@ -225,9 +185,9 @@ class Guard:
             if refusal is not None:
                 return refusal
         path = request.url.path
-        if path == "/enter" or path.startswith("/static/") or session_of(request) is not None:
+        if path == "/enter" or path.startswith("/static/"):
             return None
-        return _signed_out(request, 401)
+        return None if review_of(request).access.who_sent(request) else _signed_out(request, 401)
 
     def _refusal_of_form(self, request: Request, host: str) -> Response | None:
         origin = request.headers.get("origin")
@@ -235,19 +195,16 @@ class Guard:
         if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
             foreign = "This form was sent from a page of another site. Repeat it on a page of this one."
             return message(request, 403, "Not taken", foreign)
-        size, is_upload = request.headers.get("content-length", ""), _is_upload(request)
+        size = request.headers.get("content-length", "")
         if not size.isdecimal() or "transfer-encoding" in request.headers:
             text = "The request does not say how large it is. Send its Content-Length, as browsers do."
             return message(request, 411, "Not taken", text)
+        is_upload = request.headers.get("content-type", "").startswith("multipart/form-data")
         most = self._most_bytes if is_upload else _LARGEST_FORM
         if int(size) > most:
-            text = "What was sent has %(size)s bytes, and at most %(most)s are read."
-            if is_upload:
-                text = (
-                    "What was sent has %(size)s bytes, and at most %(most)s are read; the setting "
-                    "review.max_upload_bytes allows more."
-                )
-            return message(request, 413, "Too large", PhrasedError(text, size=int(size), most=most))
+            text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read"
+            more = "; the setting review.max_upload_bytes allows more." if is_upload else "."
+            return message(request, 413, "Too large", text + more)
         return None
 
 
@@ -259,14 +216,9 @@ def _name_of(host: str) -> str | None:
         return None
 
 
-def _is_upload(request: Request) -> bool:
-    return request.headers.get("content-type", "").startswith("multipart/form-data")
-
-
 def _signed_out(request: Request, status: int) -> Response:
     """Show how to sign in; a browser that came by a link of another site sends its cookie when it reloads."""
-    is_alone = review_of(request).sessions.token is not None
-    reply = page(request, "sign_in.html.j2", status=status, is_alone=is_alone, wrong=status == 403)
+    reply = page(request, "sign_in.html.j2", status=status, is_wrong=status == 403)
     if request.headers.get("sec-fetch-site") == "cross-site":
         reply.headers["Refresh"] = "0"
     return reply
@@ -274,17 +226,13 @@ def _signed_out(request: Request, status: int) -> Response:
 
 def show_error(request: Request, error: Exception) -> Response:
     """Show an error that was raised on purpose, in its own words."""
-    status = 404 if isinstance(error, InputError) else 500
-    return message(request, status, "That did not work", error)
+    return message(request, 404 if isinstance(error, InputError) else 500, "That did not work", str(error))
 
 
 def show_fault(request: Request, error: Exception) -> Response:
     """Say that something unexpected happened, such as a full disk; the server prints the traceback."""
-    text = PhrasedError("The server could not go on: the program has a fault. Its terminal says more.")
-    if isinstance(error, OSError):
-        text = PhrasedError(
-            "The server could not go on: %(reason)s. Its terminal says more.", reason=error.strerror
-        )
+    reason = error.strerror if isinstance(error, OSError) else "the program has a fault"
+    text = f"The server could not go on: {reason}. Its terminal says more."
     reply = message(request, 500, "That did not work", text)
     reply.headers.update(HEADERS)  # it is sent from outside of `Guard`
     return reply
@@ -297,48 +245,22 @@ def show_missing(request: Request, error: Exception) -> Response:
 
 
 def enter(request: Request) -> Response:
-    """Exchange the token of the printed address for a session; people with tokens of their own get a form."""
+    """Exchange the token of the printed address for a cookie."""
+    review = review_of(request)
     token = request.query_params.get("token")
-    if token is None or review_of(request).sessions.token is None:
+    if token is None:
         return _signed_out(request, 200)
-    return _sign_in(request, token)
-
-
-async def enter_form(request: Request) -> Response:
-    """Exchange the token of a form for a session."""
-    async with request.form(max_files=0, max_fields=1) as form:
-        token = form.get("token")
-    return await run_in_threadpool(_sign_in, request, token if isinstance(token, str) else "")
-
-
-def _sign_in(request: Request, token: str) -> Response:
-    sessions = review_of(request).sessions
-    try:
-        cookie = sessions.sign_in(token.strip())
-    except InputError as error:
-        return message(request, 429, "Not signed in", error)
-    if cookie is None:
+    if not review.access.accepts(token):
         return _signed_out(request, 403)
     response = RedirectResponse("/", status_code=303)
+    is_local = _name_of(request.headers["host"]) in LOOPBACK
     response.set_cookie(
         cookie_name(request),
-        cookie,
-        max_age=int(sessions.seconds),
+        review.access.cookie,
         httponly=True,
         samesite="strict",
-        secure=request.headers.get("origin", "").startswith("https:"),  # as `Guard` compared with review.url
+        secure=not is_local and (review.settings.review.url or "").startswith("https:"),
     )
-    return response
-
-
-@posted
-def leave(request: Request, fields: Mapping[str, str]) -> Response:
-    """Sign out."""
-    del fields
-    name = cookie_name(request)
-    review_of(request).sessions.sign_out(request.cookies.get(name))
-    response = RedirectResponse("/enter", status_code=303)
-    response.delete_cookie(name, httponly=True, samesite="strict")
     return response
 
 

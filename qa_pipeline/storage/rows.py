@@ -51,14 +51,6 @@ class QuoteStruct(TypedDict):
     kind: str | None
 
 
-class FlaggedStruct(TypedDict):
-    """A span that a detector flagged."""
-
-    start: int
-    end: int
-    score: float
-
-
 class MessageStruct(TypedDict):
     """A message of a training example."""
 
@@ -134,8 +126,6 @@ class _Question(TypedDict):
     batch: str
     planned_type: str | None
     difficulty: str | None
-    persona: str | None
-    round: int | None
     place: int | None
     rewritten_from: str | None
     target_chunk_ids: list[str]
@@ -143,7 +133,6 @@ class _Question(TypedDict):
     drafted_quotes: list[str] | None
     passage_ids: list[str]
     passage_scores: list[float] | None
-    source_fields: str | None
     language: str
     status: str
     reason: str | None
@@ -173,7 +162,6 @@ class _Pair(TypedDict):
     language: str
     question_type: str
     difficulty: str | None
-    persona: str | None
     draft: int | None
     passage_ids: list[str]
     used_chunk_ids: list[str]

@@ -47,9 +47,7 @@ QUOTE = pl.Struct(
         "kind": pl.String(),
     }
 )
-FLAGGED = pl.Struct({**SPAN, "score": pl.Float64()})
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
-SIMILAR = pl.Struct({"pair_id": pl.String(), "similarity": pl.Float64()})
 MESSAGE = pl.Struct({"role": pl.String(), "content": pl.String()})
 MESSAGES = pl.List(MESSAGE)
 LAYOUTS = ("closed_book", "with_context", "with_distractors")
@@ -174,13 +172,9 @@ CLAIMS = Table(
         column("entailment_model", S, "Cross-encoder and revision; null without one.", nullable=True),
         column("entailment_reason", S, "Why entailment is unknown although there is a model: empty_claim, claim_too_long, no_passage or model_nan.", nullable=True),
         column("candidate_chunk_ids", STRINGS, "Cited chunks that a model would read for the claim: its evidence, then by shared words, or in the order cited where it is proved to the letter.", nullable=True),
-        column("flagged_spans", pl.List(FLAGGED), "Spans of the answer within the claim that a span detector finds unsupported, with their largest probability.", nullable=True),
-        column("span_support", F64, "1 less the largest probability of a word of the claim to be unsupported, by that detector.", nullable=True),
-        column("span_model", S, "Span detector and revision; null without one.", nullable=True),
-        column("span_reason", S, "Why span_support is unknown although there is a detector.", nullable=True),
     ),
     preview=("text", "evidence_quote", "similarity"),
-    counted=("citation_status", "entailment_reason", "span_reason"),
+    counted=("citation_status", "entailment_reason"),
 )
 
 CLAIM_VERDICTS = Table(
@@ -325,18 +319,15 @@ DECISIONS = Table(
 
 TWINS = Table(
     "twins",
-    "One row per pair that could train: what may say the same, and how near the next question is.",
+    "One row per pair that could train: what may say the same.",
     ("pair_id",),
     (
         PAIR_ID,
         BATCH,
         column("exact_group", S, "First pair, by id, with its question and answer, case, spacing and punctuation aside."),
         column("near_group", S, "First pair, by id, whose question has the same terms in any order, and its answer in the same order."),
-        column("similar", pl.List(SIMILAR), "On the first pair of a near group: later ones that ask the same in other words on the same evidence, with the cosine of the questions."),
-        column("nearest_similarity", F64, "Cosine of its question to the nearest other one; null in a batch of a few questions.", nullable=True),
-        column("cluster", I32, "Cluster of its question, numbered in the batch; likewise null.", nullable=True),
     ),
-    preview=("near_group", "similar", "nearest_similarity"),
+    preview=("exact_group", "near_group"),
 )
 CANARIES = Table(
     "canaries",
@@ -485,9 +476,7 @@ QUESTIONS = Table(
         column("question", S, "The question; null when none was written.", nullable=True),
         column("question_type", S, "Type it is of, a name of the mix; null without a question.", nullable=True),
         column("planned_type", S, "Type that was asked for; null when the chunk was not asked.", nullable=True),
-        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not (all chunks of two or three hops: easy first, medium among the first six or nine); null when not searched.", nullable=True),
-        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
-        column("round", I32, "1 for the first time its chunk was asked, higher where nothing had been accepted; null when not asked.", nullable=True),
+        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not (both chunks of two hops: easy first, medium among the first six); null when not searched.", nullable=True),
         column("place", I32, "Its place in the request, from 0; null when the chunk was not asked.", nullable=True),
         column("rewritten_from", S, "The question as first written, where it could not be understood by itself; else null.", nullable=True),
         column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
@@ -495,7 +484,6 @@ QUESTIONS = Table(
         column("drafted_quotes", STRINGS, "Words of those chunks that the answer was written from; null without one.", nullable=True),
         column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
         column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion); null for a hop that the search did not find.", nullable=True),
-        column("source_fields", S, "The further fields of generation.extra_fields, as a JSON object; null without them.", nullable=True),
         column("language", S, "Language of question and answer."),
         column("status", S, "kept, dropped or failed."),
         REASON,
@@ -520,8 +508,7 @@ PAIRS = Table(
         column("language", S, "Language of the pair."),
         column("question_type", S, "Type of the question; imported for imported pairs."),
         column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
-        column("hops", I32, "Chunks its question was written for, each of them needed: 1, 2 or 3; null for what others wrote.", nullable=True),
-        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
+        column("hops", I32, "Chunks its question was written for, each of them needed: 1 or 2; null for what others wrote.", nullable=True),
         column("answer_style", S, "short, sentence, long_form or steps; null for what others wrote.", nullable=True),
         column("draft", I32, "Which of the drafts for its question, from 1; null for what others wrote.", nullable=True),
         column("origin", S, "generated, imported or edited (by a person)."),
@@ -544,7 +531,7 @@ PAIRS = Table(
         column("guard_reasoning", S, "Why the model of the guard decided so, in its words; null where none decided.", nullable=True),
         column("source_line", I64, "Line, row or entry, from 1, of an imported pair in its file.", nullable=True),
         column("source_id", S, "The id an imported pair has in its file.", nullable=True),
-        column("source_fields", S, "Further fields, as a JSON object: those of an imported pair, or what the question was given by generation.extra_fields.", nullable=True),
+        column("source_fields", S, "Further fields, as a JSON object: those of an imported pair.", nullable=True),
     ),
     preview=("question", "answer", "coverage", "quote"),
     counted=("status", "reason", "origin", "coverage", "hops"),
@@ -562,7 +549,6 @@ TRAINING_EXAMPLES = Table(
         column("language", S, "Language of the pair."),
         column("question_type", S, "Type of the question."),
         column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
-        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
         column("memorised", B, "Whether a model answers it without documents; null where none was asked, or it is not known.", nullable=True),
         column("source_fields", S, "Further fields, as a JSON object; null without any.", nullable=True),
         column("coverage", S, "full, partial or none (a proved refusal)."),
@@ -613,7 +599,6 @@ COVERAGE = Table(
         column("section_start", I64, "First character of the section in the document's text."),
         column("section_path", STRINGS, "Headings above it and its own, outermost first."),
         column("chunks", I32, "Chunks cut from it."),
-        column("rounds", I32, "How often it was asked; 0 where it was not."),
         column("planned", I32, "Questions planned about it."),
         column("written", I32, "Questions written."),
         column("kept", I32, "Questions that stand alone and find their chunk."),
@@ -628,22 +613,20 @@ COVERAGE = Table(
 
 LINKS = Table(
     "links",
-    "One row per edge or chain of the graph of a batch, whose nodes are its chunks: what joins two or three of them.",
+    "One row per edge of the graph of a batch, whose nodes are its chunks.",
     ("chunk_id", "other_chunk_id"),
     (
         BATCH,
         column("chunk_id", S, "The chunk that comes first."),
-        column("through_chunk_id", S, "The chunk between them, which joins the two ends of a chain; null for an edge.", nullable=True),
-        column("other_chunk_id", S, "The last chunk."),
-        column("hops", I32, "Chunks that it joins: 2, or 3 for a chain."),
+        column("other_chunk_id", S, "The other chunk."),
         column("scope", S, "within (one document) or across (several)."),
-        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side); of a chain, the weaker one."),
-        column("bridges", STRINGS, "Its words, as the first chunk has them; of a chain, those of both steps, as the chunk between has them."),
-        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind; of a chain, the lesser."),
-        column("shared", I32, "How many such things the first and the last chunk both speak of; 0 for a chain."),
+        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side)."),
+        column("bridge", S, "Its words, as the first chunk has them."),
+        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind."),
+        column("shared", I32, "How many such things both chunks speak of."),
     ),
-    preview=("scope", "hops", "kind", "bridges", "weight"),
-    counted=("scope", "hops", "kind"),
+    preview=("scope", "kind", "bridge", "weight"),
+    counted=("scope", "kind"),
 )
 
 TABLES: dict[str, Table] = {

@@ -244,7 +244,7 @@ def find_contradictions(
     rows = []
     for a, b in pairs.head(most_pairs).select("a", "b").iter_rows():
         sides = {"first": sentences[a], "second": sentences[b]}
-        difference = _contradiction(*sides.values(), around)
+        difference = _contradiction(sides["first"], sides["second"], around)
         if difference is None:
             continue
         places = [f"{of.document_id}\x1f{of.start}\x1f{of.end}\x1f{of.text}" for of in sides.values()]

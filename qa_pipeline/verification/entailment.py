@@ -1,4 +1,4 @@
-"""How far its passages entail and contradict a claim, and which of its words they do not support.
+"""How far its passages entail and contradict a claim.
 
 Which texts a claim of a batch is read with, what of the models' scores becomes the claim's, and its columns
 of the claims table. A claim is read whatever its citations are worth: local steps always all run.
@@ -6,7 +6,7 @@ of the claims table. A claim is read whatever its citations are worth: local ste
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice, zip_longest
+from itertools import combinations, islice
 from typing import Any, TypedDict
 
 import numpy as np
@@ -14,11 +14,9 @@ import polars as pl
 
 from qa_pipeline.models.entailment.files import Scores
 from qa_pipeline.models.entailment.models import CrossEncoder
-from qa_pipeline.models.entailment.spans import Answer, SpanDetector, Words
 from qa_pipeline.models.entailment.tokens import LEAST_ROOM, PairReader
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
-from qa_pipeline.storage.rows import ClaimColumns
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 
@@ -28,12 +26,9 @@ class ClaimWithChunksRow(TypedDict):
 
     pair_id: str
     text: str
-    start: int
-    end: int
     fragment: bool | None
     chunk_ids: list[str]
     question: str | None
-    answer: str
 
 
 PAIR_BELOW = 0.8
@@ -41,8 +36,6 @@ PAIR_BELOW = 0.8
 and can add little where one already entails the claim."""
 MOST_PASSAGES = 8
 """Cited passages read for a claim: its evidence, then by shared words. Time grows with each."""
-FLAG_FROM = 0.5
-"""Probability from which a word is flagged: more likely unsupported than not."""
 _GROUP = 256
 """Claims read together: larger groups fill batches of the model better and need more memory."""
 _MOST_PAIRS = 3
@@ -251,8 +244,8 @@ def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MO
         pl.concat_list("evidence_chunk_id").list.drop_nulls(), pl.col("candidate_chunk_ids").fill_null([])
     )
     chunk_ids = ids.list.unique(maintain_order=True).list.head(most)
-    return claims.select("pair_id", "text", "start", "end", "fragment", chunk_ids=chunk_ids).join(
-        pairs.select("pair_id", "question", "answer"), on="pair_id", how="left", maintain_order="left"
+    return claims.select("pair_id", "text", "fragment", chunk_ids=chunk_ids).join(
+        pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )
 
 
@@ -266,54 +259,3 @@ def _stated(row: ClaimWithChunksRow) -> str:
     """Return the claim; a fragment follows the question it answers, without which it states nothing."""
     question = row["question"] or ""
     return f"{question} {row['text']}".strip() if row["fragment"] else row["text"]
-
-
-def fill_spans(
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    chunks: pl.DataFrame,
-    detector: SpanDetector | None,
-    notify: ProgressCallback = no_progress,
-) -> pl.DataFrame:
-    """Let the detector read every answer, and give each claim its part.
-
-    Returns:
-        CLAIMS frame, in the order given.
-    """
-    if detector is None or not claims.height:
-        return claims
-    rows = list(typed_rows(claims_with_chunks(claims, pairs), ClaimWithChunksRow))
-    texts = _chunk_texts(chunks)
-    by_pair: dict[str, list[ClaimWithChunksRow]] = {}
-    for row in rows:
-        by_pair.setdefault(row["pair_id"], []).append(row)
-    answers = {
-        pair_id: Answer(
-            claims_of_pair[0]["question"] or "",
-            tuple(texts[i] for i in _chunks(claims_of_pair)),
-            claims_of_pair[0]["answer"],
-        )
-        for pair_id, claims_of_pair in by_pair.items()
-    }
-    words = dict(zip(answers, detector.read(list(answers.values()), notify), strict=True))
-    parts = [_part(row, words[row["pair_id"]], detector.network.name) for row in rows]
-    names = ("flagged_spans", "span_support", "span_reason", "span_model")
-    return _with_columns(claims, {name: [part.get(name) for part in parts] for name in names})
-
-
-def _chunks(rows: list[ClaimWithChunksRow]) -> list[str]:
-    """Return the first chunk of each claim, then the second of each, as many as are read."""
-    ranked = zip_longest(*(row["chunk_ids"] for row in rows))
-    return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:MOST_PASSAGES]
-
-
-def _part(row: ClaimWithChunksRow, words: Words, model: str) -> ClaimColumns:
-    if words.reason is not None:
-        return {"span_reason": words.reason, "span_model": model}
-    share = words.support(row["start"], row["end"])
-    return {
-        "flagged_spans": words.flagged(row["start"], row["end"], FLAG_FROM),
-        "span_support": share,
-        "span_reason": "empty_claim" if share is None else None,
-        "span_model": model,
-    }

@@ -354,11 +354,6 @@ def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        (
-            "generation.extra_fields=json:JSONDecoder",
-            "generation.extra_fields: json:JSONDecoder is no pydantic",
-        ),
-        ("generation.personas=no-such.yaml", "generation.personas: no-such.yaml cannot be read"),
         ("llm.prompts=no-such-folder", "llm.prompts: no-such-folder is no folder"),
     ],
 )

@@ -1,12 +1,10 @@
-"""`qa-pipeline sample` as a person uses it: look, label by keys, add up."""
+"""`qa-pipeline sample` as a person uses it: look, add up."""
 
 import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from qa_pipeline.cli.app import app
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 
@@ -34,17 +32,6 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return made
 
 
-def press(keys: str, *arguments: str | Path) -> str:
-    """Label with these keys and return the screen."""
-    result = CliRunner().invoke(app, ["sample", *map(str, arguments)], input=keys, catch_exceptions=False)
-    assert result.exit_code == OK, result.stderr
-    return result.stdout
-
-
-def labels(file: Path) -> list[tuple[str | None, str | None]]:
-    return [(row["rating"], row["why"]) for row in map(json.loads, file.read_text("utf-8").splitlines())]
-
-
 def test_rows_are_shown_with_their_evidence_and_its_place(workspace: Workspace) -> None:
     shown = invoke("sample", "--out", workspace.out)
     assert shown.code == OK
@@ -61,31 +48,25 @@ def test_the_same_rows_are_drawn_again_and_others_by_another_seed(workspace: Wor
     assert len({tuple(drawn(str(seed))) for seed in range(8)}) > 1
 
 
-def test_labels_are_given_by_keys_taken_back_and_added_up(workspace: Workspace, tmp_path: Path) -> None:
-    file = tmp_path / "sample.jsonl"
-    options = ("--out", workspace.out, "--rows", "3", "--label", file)
-    press("gug?q", *options)  # good, undone, good; a key without meaning; the end
-    assert sorted(labels(file), key=str) == [("good", None), (None, None), (None, None)]
-    screen = press("b7t\n", *options)
-    assert "3 of 3 rows labelled" in screen
-    assert sorted(labels(file), key=str) == [("bad", "wrong"), ("good", None), ("thin", None)]
-    report = invoke("sample", "--report", file, "--json")
-    assert json.loads(report.stdout)["parts"][0]["good"] == 1
-    assert "the source says otherwise" in invoke("sample", "--report", file).stdout
-
-
-def test_a_skipped_row_stays_without_label(workspace: Workspace, tmp_path: Path) -> None:
-    file = tmp_path / "sample.jsonl"
-    press("sg", "--out", workspace.out, "--rows", "2", "--label", file)
-    assert sorted(labels(file), key=str) == [("good", None), (None, None)]
+def test_labels_that_are_filled_in_are_added_up(workspace: Workspace, tmp_path: Path) -> None:
+    file = tmp_path / "new.jsonl"
+    assert invoke("sample", "--out", workspace.out, "--to", file).code == OK
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    rows[0]["rating"] = "good"
+    rows[1] |= {"rating": "bad", "why": "wrong"}
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    counted = json.loads(invoke("sample", "--report", file, "--json").stdout)
+    assert {name: counted["parts"][0][name] for name in ("good", "thin", "bad")} == {
+        "good": 1, "thin": 0, "bad": 1,
+    }  # fmt: skip
+    assert "1 rows have no label" in invoke("sample", "--report", file).stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (["--language", "xx"], "no row of"),
-        (["--to", "FILE", "--label", "FILE"], "three tasks"),
-        (["--to", "FILE"], "exists, and may hold labels"),
+        (["--to", "FILE"], "names a new file"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -1,7 +1,5 @@
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.curation.coverage import (
     count_outcomes,
@@ -9,7 +7,6 @@ from qa_pipeline.curation.coverage import (
     count_types,
     cover_sections,
     section_outcomes,
-    uncovered_sections,
 )
 from qa_pipeline.storage.tables import COVERAGE, DOCUMENTS, QUESTIONS, VERDICTS
 from qa_pipeline_tests.curation import rows
@@ -25,7 +22,6 @@ def question(question_id: str, chunk_id: str = "c", **values: object) -> dict[st
         "target_chunk_ids": [chunk_id],
         "passage_ids": [chunk_id],
         "language": "en",
-        "round": 1,
         "place": 0,
         "status": "kept",
         "prompt_hash": "p",
@@ -77,8 +73,6 @@ def test_a_section_that_only_repeats_others_is_neither_missing_nor_counted() -> 
     chunks = CHUNKS.with_columns(repeats=pl.when(pl.col("chunk_id") == "f").then(pl.lit("repeated_block")))
     found = cover_sections(chunks, QUESTIONS_ASKED, PAIRS, DECIDED)
     assert found["status"].to_list() == ["covered", "uncovered", "repeated"]
-    assert uncovered_sections(found, 0.5) == set()
-    assert uncovered_sections(found, 0.6) == {("d", 50)}
 
 
 def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_none() -> None:
@@ -94,14 +88,6 @@ def test_a_batch_without_questions_has_every_section_uncovered_for_no_known_reas
     found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(), verdicts())
     assert found["status"].to_list() == ["uncovered"] * 3
     assert cover_sections(CHUNKS.clear(), QUESTIONS.empty(), rows.pairs(), verdicts()).is_empty()
-
-
-@given(st.floats(0.01, 1))
-def test_sections_are_asked_again_only_below_the_target(target: float) -> None:
-    found = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
-    uncovered = uncovered_sections(found, target)
-    assert uncovered == (set() if target <= 1 / 3 else {("d", 50), ("d", 90)})
-    assert uncovered_sections(None, target) == set()
 
 
 def test_the_delivered_mix_is_counted_beside_the_planned_one_with_each_loss() -> None:

@@ -1,6 +1,4 @@
-"""Of twins one stays and the others name it, no chain loses both, and the order of rows never matters."""
-
-from collections.abc import Mapping
+"""Of twins one stays and the others name it, and the order of rows never matters."""
 
 import polars as pl
 from hypothesis import given
@@ -16,7 +14,6 @@ from qa_pipeline.storage.tables import TWINS
 
 SCHEMA = {"pair_id": pl.String, "question": pl.String, "answer": pl.String, "composite": pl.Float64}
 IDS = [f"p{n}" for n in range(7)]
-Edges = Mapping[tuple[str, str], float]
 
 
 def frame(*rows: tuple[str, str, float | None]) -> pl.DataFrame:
@@ -27,19 +24,14 @@ def scored(*scores: float | None) -> pl.DataFrame:
     return frame(*((f"Q{n}", "A", score) for n, score in enumerate(scores)))
 
 
-def twins(exact: str, near: str, edges: Edges | None = None) -> pl.DataFrame:
-    """A row for each letter; equal letters are of one group, edges lie between the first of near groups."""
+def twins(exact: str, near: str) -> pl.DataFrame:
+    """A row for each letter; equal letters are of one group."""
     rows = [
         {
             "pair_id": pair_id,
             "batch": "b",
             "exact_group": IDS[exact.index(exact[n])],
             "near_group": IDS[near.index(near[n])],
-            "similar": [
-                {"pair_id": other, "similarity": cosine}
-                for (one, other), cosine in (edges or {}).items()
-                if one == pair_id
-            ],
         }
         for n, pair_id in enumerate(IDS[: len(exact)])
     ]
@@ -53,27 +45,21 @@ def twins_of_batches(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame]:
     letters = st.text("abcd", min_size=len(scores), max_size=len(scores))
     near = draw(letters)
     exact = "".join(draw(st.sampled_from([letter, letter.upper()])) for letter in near)
-    heads = [IDS[near.index(letter)] for letter in sorted(set(near))]
-    both = st.tuples(st.sampled_from(heads), st.sampled_from(heads)).filter(lambda two: two[0] < two[1])
-    edges = draw(st.dictionaries(both, st.sampled_from([0.8, 0.95]))) if len(heads) > 1 else {}
     candidates = scored(*scores).filter(
         pl.Series(draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
     )
-    return candidates, twins(exact, near, edges)
+    return candidates, twins(exact, near)
 
 
-def are_twins(one: str, other: str, found: pl.DataFrame, similarity: float) -> bool:
+def are_twins(one: str, other: str, found: pl.DataFrame) -> bool:
     groups = dict(found.select("pair_id", "near_group").iter_rows())
-    first, second = sorted((groups[one], groups[other]))
-    similar = dict(found.select("pair_id", "similar").iter_rows())[first]
-    near = any(edge["pair_id"] == second and edge["similarity"] >= similarity for edge in similar)
-    return first == second or near
+    return groups[one] == groups[other]
 
 
 @given(made=twins_of_batches(), seed=st.integers(0, 99))
 def test_the_order_of_rows_never_matters(made: tuple[pl.DataFrame, pl.DataFrame], seed: int) -> None:
     candidates, found = (one.sample(fraction=1.0, shuffle=True, seed=seed) for one in made)
-    assert find_duplicates(*made, 0.9).equals(find_duplicates(candidates, found, 0.9))
+    assert find_duplicates(*made).equals(find_duplicates(candidates, found))
 
 
 @given(made=twins_of_batches())
@@ -81,10 +67,10 @@ def test_no_two_twins_are_kept_and_what_is_dropped_names_a_kept_pair(
     made: tuple[pl.DataFrame, pl.DataFrame],
 ) -> None:
     candidates, found = made
-    dropped = find_duplicates(candidates, found, 0.9)
+    dropped = find_duplicates(candidates, found)
     kept = candidates.join(dropped, on="pair_id", how="anti")["pair_id"].to_list()
     assert not any(
-        are_twins(one, other, found, 0.9) for place, one in enumerate(kept) for other in kept[place + 1 :]
+        are_twins(one, other, found) for place, one in enumerate(kept) for other in kept[place + 1 :]
     )
     assert set(dropped["duplicate_of"]) <= set(kept)
     assert dropped["pair_id"].is_unique().all()
@@ -94,7 +80,7 @@ def test_no_two_twins_are_kept_and_what_is_dropped_names_a_kept_pair(
 def test_the_best_pair_of_all_is_always_kept(made: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     candidates, found = made
     best = candidates.sort("composite", "pair_id", descending=[True, False], nulls_last=True)["pair_id"]
-    assert not set(best.head(1)) & set(find_duplicates(candidates, found, 0.9)["pair_id"])
+    assert not set(best.head(1)) & set(find_duplicates(candidates, found)["pair_id"])
 
 
 def test_the_higher_composite_is_kept_then_the_smaller_id_and_no_score_comes_last() -> None:
@@ -103,27 +89,11 @@ def test_the_higher_composite_is_kept_then_the_smaller_id_and_no_score_comes_las
 
 
 def test_the_reason_says_how_a_pair_repeats_the_kept_one() -> None:
-    found = find_duplicates(scored(0.9, 0.8, 0.7, 0.6), twins("aabc", "aaab", {("p0", "p3"): 0.91}), 0.9)
+    found = find_duplicates(scored(0.9, 0.8, 0.7), twins("aab", "aaa"))
     assert found.rows() == [
         ("p1", "p0", "duplicate"),
         ("p2", "p0", "near_duplicate"),
-        ("p3", "p0", "semantic_duplicate"),
     ]
-
-
-def test_of_a_chain_whose_middle_is_best_both_ends_go_and_else_both_stay() -> None:
-    chain = twins("abc", "abc", {("p0", "p1"): 0.95, ("p1", "p2"): 0.95})
-    assert find_duplicates(scored(0.7, 0.9, 0.8), chain, 0.9)["pair_id"].to_list() == ["p0", "p2"]
-    assert find_duplicates(scored(0.9, 0.8, 0.7), chain, 0.9)["pair_id"].to_list() == ["p1"]
-
-
-def test_what_repeats_a_dropped_pair_names_the_kept_one() -> None:
-    found = find_duplicates(scored(0.9, 0.8, 0.7), twins("abb", "abb", {("p0", "p1"): 0.95}), 0.9)
-    assert found["duplicate_of"].to_list() == ["p0", "p0"]
-
-
-def test_without_a_threshold_similar_questions_repeat_nothing() -> None:
-    assert find_duplicates(scored(0.9, 0.8), twins("ab", "ab", {("p0", "p1"): 1.0})).is_empty()
 
 
 def test_different_answers_to_one_question_conflict() -> None:

@@ -30,7 +30,6 @@ from qa_pipeline_tests.curation.rows import (
     refusal,
     refusals,
 )
-from qa_pipeline_tests.fakes import HashEmbedder, cached
 from qa_pipeline_tests.verification.canaries.rows import judge_canaries
 
 WORDS = {"accepted", "rejected", "needs_review", "failed"}
@@ -96,7 +95,7 @@ def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any)
         **frames,
     }
     return build_verdicts(
-        **{"twins": find_twins(frames["pairs"], cached(HashEmbedder())), **made},
+        **{"twins": find_twins(frames["pairs"]), **made},
         verification=VerificationSettings(accept_grounding=accept),
         judging=JudgingSettings(**judging),
     )
@@ -456,19 +455,6 @@ def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
         ("rejected", "deduplication", "duplicate", "b"),
         ("accepted", "accepted", "passed", None),
     ]
-
-
-def test_of_pairs_that_say_the_same_in_other_words_one_stays_from_the_threshold_on() -> None:
-    cited = [{"raw": "", "chunk_id": "c", "quote": "q", "resolution": "chunk"}]
-    frames = accepted_pairs(
-        pair("a", question="Who opens the gate of the park?", answer="Ann", citations=cited),
-        pair("b", question="Who unlocks the gate of the park?", answer="Ann", citations=cited),
-    )
-    rows = settle(frames, twin_similarity=0.8).to_dicts()
-    assert ending(rows[0]) == ("rejected", "deduplication", "semantic_duplicate")
-    assert rows[0]["duplicate_of"] == "b"
-    assert settle(frames, twin_similarity=0.99)["verdict"].to_list() == ["accepted"] * 2
-    assert settle(frames)["verdict"].to_list() == ["accepted"] * 2
 
 
 def test_answers_that_are_twins_are_no_conflict() -> None:

@@ -143,13 +143,13 @@ def test_the_proof_is_never_dropped_from_a_layout_with_passages(
         assert shown(row, layout) is None or TEXT in user(row, layout)
 
 
-@given(order=st.permutations(range(4)), seed=st.integers(0, 3))
-def test_the_order_of_rows_changes_nothing(order: list[int], seed: int) -> None:
+@given(order=st.permutations(range(4)))
+def test_the_order_of_rows_changes_nothing(order: list[int]) -> None:
     made = [pair(f"p{n}") for n in range(4)]
     frames = batch(*made)
     mixed = {**frames, "pairs": frames["pairs"][order], "chunks": frames["chunks"].reverse()}
     mixed["verdicts"] = frames["verdicts"].reverse()
-    assert build(frames, seed=seed).equals(build(mixed, seed=seed))
+    assert build(frames).equals(build(mixed))
 
 
 def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
@@ -188,13 +188,6 @@ def test_distractors_speak_the_language_of_the_pair() -> None:
     row = first(batch(pair("p"), chunks=chunks(chunk("c"), *others)))
     assert user(row, "with_distractors").count("Other") == 1
     assert "Other 3." in user(row, "with_distractors")
-
-
-def test_the_seed_decides_distractors_and_their_order() -> None:
-    frames = batch(*(pair(f"p{n}") for n in range(8)))
-    one, again, other = (build(frames, seed=seed) for seed in (1, 1, 2))
-    assert one.equals(again)
-    assert not one.equals(other)
 
 
 def test_the_proof_does_not_always_stand_in_the_same_place() -> None:
@@ -359,7 +352,7 @@ def test_a_batch_without_pairs_has_no_examples() -> None:
 
 
 def test_what_the_question_was_asked_with_and_what_a_model_knew_stands_in_the_example() -> None:
-    asked = {"difficulty": "hard", "persona": "nurse", "source_fields": '{"urgency": 2}'}
+    asked = {"difficulty": "hard", "source_fields": '{"urgency": 2}'}
     trip = {"pair_id": "p", "batch": "b", "status": "checked", "memorised": True, "further_chunk_ids": []}
     row = first(batch(pair("p", **asked), round_trips=ROUND_TRIPS.frame([trip])))
     assert {name: row[name] for name in asked} == asked

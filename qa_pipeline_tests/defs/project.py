@@ -17,8 +17,7 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.defs.location import build_definitions
-from qa_pipeline.defs.schedules import work_tonight
-from qa_pipeline.defs.staleness import Work, examine_batches, steps_of
+from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
@@ -187,11 +186,6 @@ class Project:
         steps = steps_of(build_assets(self.settings))
         findings = examine_batches(self.instance, self.resources, steps, [batch], compare_code=compare_code)
         return findings[batch].due
-
-    def work_tonight(self) -> Work:
-        """What is due and what is blocked, as the schedule sees it."""
-        steps = steps_of(build_assets(self.settings))
-        return work_tonight(self.instance, self.resources, steps, "2026-11-22")
 
     def table(self, name: str, batch: str) -> pl.DataFrame:
         return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", STORED[name])

@@ -7,13 +7,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from uuid import uuid4
 
 import dagster as dg
 import pytest
 
 from qa_pipeline.defs.alerts import alerts_sensor
-from qa_pipeline.defs.batch_runs import BUILD_BATCHES, BUILT_BY_TAG
 from qa_pipeline.defs.checks import BLOCKED_TAG
 from qa_pipeline.settings.monitoring import AlertSettings
 from qa_pipeline_tests.defs.project import instance_at
@@ -77,31 +75,9 @@ def failing() -> None:
     broken()
 
 
-@dg.job(name=BUILD_BATCHES)
-def build_batches() -> None:
-    """Fail."""
-    broken()
-
-
 def fail(instance: dg.DagsterInstance, batch: str) -> None:
     tags = {"dagster/partition": batch, BLOCKED_TAG: "verdicts: pass_rate"}
     failing.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
-
-
-def test_a_run_of_batches_of_which_one_failed_has_no_line_beside_that_of_the_batch(
-    instance: dg.DagsterInstance,
-) -> None:
-    with webhook() as (url, messages):
-        alerts = Alerts(instance, url)
-        alerts.tick()
-        builder = str(uuid4())
-        tags = {"dagster/partition": "b1", BUILT_BY_TAG: builder}
-        failing.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
-        for run_id in (builder, str(uuid4())):  # the second failed before its first batch
-            build_batches.execute_in_process(instance=instance, run_id=run_id, raise_on_error=False)
-        assert "2 runs failed" in alerts.tick()
-        (message,) = messages
-        assert sorted(line.split(":")[0] for line in message["message"].splitlines()) == ["b1", BUILD_BATCHES]
 
 
 def test_one_message_names_all_runs_that_failed_since_the_last_one(instance: dg.DagsterInstance) -> None:

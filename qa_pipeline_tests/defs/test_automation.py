@@ -6,10 +6,10 @@ from typing import Any, cast
 import dagster as dg
 import pytest
 
+from qa_pipeline.defs import automation as defs_automation
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline_tests.defs.project import GUIDE, Project
-from qa_pipeline_tests.defs.test_schedules import batches_in
 
 EDITED = GUIDE.replace("10 minutes", "20 minutes")
 
@@ -29,9 +29,9 @@ class Automation:
         """The batches of which a run starts."""
         found = self.evaluate()
         self.cursor = found.cursor
-        new = {str(one.run_key): batches_in(one) for one in found.run_requests or []}
+        new = {str(one.run_key): str(one.partition_key) for one in found.run_requests or []}
         assert len(new) == len(found.run_requests or [])
-        starts = [batch for key, batches in new.items() if key not in self.started for batch in batches]
+        starts = [batch for key, batch in new.items() if key not in self.started]
         self.started |= set(new)
         return starts
 
@@ -107,9 +107,11 @@ def test_turning_the_automation_on_requests_batches_registered_or_edited_before_
 
 
 @pytest.mark.parametrize("due", [0, 1, 2, 5])
-def test_however_many_batches_are_due_each_is_requested_once(empty: Project, due: int) -> None:
-    most = 2
-    project = empty.with_settings(automation={"max_requests": 1, "batches_per_run": most, "max_examined": 3})
+def test_however_many_batches_are_due_each_is_requested_once(
+    empty: Project, monkeypatch: pytest.MonkeyPatch, due: int
+) -> None:
+    most, project = 2, empty
+    monkeypatch.setattr(defs_automation, "MOST_REQUESTS", most)
     names = [f"b{number:03}" for number in range(due)]
     for name in names:
         project.write(name, "The valve is made of brass.")

@@ -10,9 +10,7 @@ from markdown_it import MarkdownIt
 from qa_pipeline.defs.metadata import (
     CELL_LENGTH,
     INLINE_LENGTH,
-    LINKED_ROWS,
     cell,
-    column_lineage,
     frame_metadata,
     markdown_table,
     review_metadata,
@@ -21,10 +19,8 @@ from qa_pipeline.defs.metadata import (
     twins_metadata,
     verdict_preview,
 )
-from qa_pipeline.pipeline.stages import STAGES
-from qa_pipeline.review.queue import document_address
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import CLAIMS, PAIRS, STORED, TWINS, VERDICTS
+from qa_pipeline.storage.tables import STORED, TWINS, VERDICTS
 from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.defs.project import Project
 
@@ -147,15 +143,12 @@ def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
     }
 
 
-def test_twins_are_counted_by_kind_and_the_diversity_of_a_few_questions_is_left_out() -> None:
+def test_twins_are_counted_by_kind() -> None:
     groups = [("a", "a", "a"), ("b", "a", "a"), ("c", "c", "a"), ("d", "d", "d")]
     names = ("pair_id", "exact_group", "near_group")
-    rows: list[dict[str, Any]] = [
-        {"batch": "b", "similar": [], **dict(zip(names, one, strict=True))} for one in groups
-    ]
-    rows[0]["similar"] = [{"pair_id": "d", "similarity": 0.9}]
+    rows: list[dict[str, Any]] = [{"batch": "b", **dict(zip(names, one, strict=True))} for one in groups]
     shown = twins_metadata(TWINS.frame(rows))
-    assert shown == {"repeating exactly": 1, "repeating nearly": 1, "similar": 1}
+    assert shown == {"repeating exactly": 1, "repeating nearly": 1}
 
 
 def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set(finished: Project) -> None:
@@ -166,45 +159,5 @@ def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set
         assert event.materialization.metadata.get("review") == shown
 
 
-def test_columns_that_name_rows_of_an_input_lead_to_its_key() -> None:
-    lineage = column_lineage(STORED["claims"], STAGES["claims"].inputs)["dagster/column_lineage"]
-    led = {
-        column: [(dep.asset_key.to_user_string(), dep.column_name) for dep in deps]
-        for column, deps in lineage.deps_by_column.items()
-    }
-    assert led["pair_id"] == [("pairs", "pair_id")]
-    assert ("chunks", "chunk_id") in led["evidence_chunk_id"]
-    assert "text" not in led
-    assert column_lineage(STORED["documents"], ()) == {}
-
-
-def test_rows_link_to_their_pair_and_source_in_the_review_app_those_to_look_at_first(
-    finished: Project,
-) -> None:
-    tables = [finished.table(name, "b1") for name in ("verdicts", "pairs", "claims")]
-    first = tables[0].sort("pair_id")["pair_id"][-1]
-    waits = pl.when(pl.col("pair_id") == first).then(pl.lit("needs_review")).otherwise("verdict")
-    tables[0] = tables[0].with_columns(waits.alias("verdict"))
-    shown = review_metadata("https://review.example.org", "b1", *tables)["rows in the review app"].value
-    rows = rows_of(shown)
-    assert len(rows) == 1 + min(tables[0].height, LINKED_ROWS)
-    assert rows[1][3] == f"[pair](https://review.example.org/pair/b1/{first}?list=all&batch=b1)"
-    claim = tables[2].row(by_predicate=pl.col("pair_id") == first, named=True)
-    place = f"{claim['evidence_document_id']}?start={claim['evidence_start']}&end={claim['evidence_end']}"
-    assert rows[1][4] == f"[source](https://review.example.org/document/b1/{place}#evidence)"
-
-
 def test_a_hostile_name_of_a_batch_cannot_end_the_address_of_a_link() -> None:
-    tables = [VERDICTS.empty(), PAIRS.empty(), CLAIMS.empty()]
-    address = document_address("a) [x](javascript:alert(1)", "b", 1, 2)
-    assert address == "/document/a%29%20%5Bx%5D%28javascript%3Aalert%281%29/b?start=1&end=2#evidence"
-    assert review_metadata("https://r.example.org", "a)", *tables)["review"].value.endswith("batch=a%29")
-
-
-def test_the_rates_of_a_batch_are_shown_over_its_runs_and_of_no_other_batch(both_finished: Project) -> None:
-    events = both_finished.build("b1", "verdicts").get_asset_materialization_events()
-    rows = rows_of(str(events[0].materialization.metadata["over its runs"].value))
-    assert [row[0] == "this run" for row in rows[1:]] == [True, False]
-    assert rows[0][:3] == ["made (UTC)", "pairs", "pass rate"]
-    assert rows[1][1:] == rows[2][1:]
-    assert rows[1][1] == str(both_finished.table("verdicts", "b1").height)
+    assert review_metadata("https://r.example.org", "a)")["review"].value.endswith("batch=a%29")

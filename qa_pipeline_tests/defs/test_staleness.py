@@ -13,19 +13,16 @@ import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.withdrawals import note_gate, withdrawn_batches
-from qa_pipeline.defs import checks, staleness
+from qa_pipeline.defs import checks
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.pipeline import versions
 from qa_pipeline.review.decision_files import read_decision_file, take_decisions
-from qa_pipeline.settings.location import output_folder
-from qa_pipeline.storage import files
-from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_automation import Automation
-from qa_pipeline_tests.defs.test_schedules import requested, tick, tonight
+from qa_pipeline_tests.defs.test_schedules import requested, tick
 
 STRICT: dict[str, Any] = {"quality": {"min_pass_rate": 1.0}}
 
@@ -53,7 +50,7 @@ def blocked(strict: Project) -> Iterator[Project]:
     strict.report("b1")
     strict.resources.layout.decisions("b1").unlink(missing_ok=True)
     strict.resources.layout.added_pairs("b1").unlink(missing_ok=True)
-    assert tonight(strict) == []
+    assert requested(strict) == {}
 
 
 def decide(project: Project, decision: str, pairs: pl.DataFrame) -> None:
@@ -145,7 +142,7 @@ def test_a_blocked_batch_is_due_again_once_something_changed_that_could_help_it(
 ) -> None:
     change, reason = CHANGES[what]
     project = change(blocked, monkeypatch)
-    assert (project.work_tonight().due, project.work_tonight().blocked) == ({"b1": reason}, {})
+    assert project.reason("b1", compare_code=False) == reason
     assert list(requested(project)) == ["b1"]
     assert Automation(project).tick() == ["b1"]
 
@@ -187,9 +184,9 @@ def test_a_blocked_batch_of_which_a_table_is_gone_is_due(blocked: Project) -> No
     file = blocked.resources.layout.table(PAIRS.name, "b1")
     content = file.read_bytes()
     file.unlink()
-    due = blocked.work_tonight().due
+    reason = blocked.reason("b1")
     file.write_bytes(content)
-    assert due == {"b1": f"{file} is gone"}
+    assert reason == f"{file} is gone"
 
 
 def test_a_blocked_batch_that_decisions_did_not_help_rests_again(tmp_path: Path) -> None:
@@ -221,7 +218,7 @@ def test_a_gate_that_failed_on_other_tables_than_the_present_ones_blocks_nothing
     project.report("b1")
     monkeypatch.setattr(checks, "note_gate", note)
     assert not project.build("b1").success
-    assert (list(project.work_tonight().due), project.work_tonight().blocked) == (["b1"], {})
+    assert list(requested(project)) == ["b1"]
 
 
 def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decided(tmp_path: Path) -> None:
@@ -240,39 +237,13 @@ def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decide
         {"b1": 0},
         {},
     )
-    assert (requested(project), project.work_tonight().blocked) == ({}, {})
+    assert requested(project) == {}
     assert automation.rests()
     assert Automation(project).rests()
 
     decide(project, "accepted", waiting.head(1))
 
-    assert project.work_tonight().due == {"b1": "decisions recorded since its last run: 1"}
+    assert project.reason("b1", compare_code=False) == "decisions recorded since its last run: 1"
     assert project.build("b1").success
     assert published(project.resources.layout) == {"b1": 1}
     assert requested(project) == {}
-
-
-def test_files_of_many_batches_on_an_object_store_are_listed_once_and_those_of_few_are_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pattern = output_folder("memory://versions/out") / "tables" / "pairs" / "batch.parquet"
-    names = [f"b{number}" for number in range(40)]
-    for name in names[:30]:
-        write_bytes(pattern.with_name(f"{name}.parquet"), name.encode())
-    sizes = {name: len(name) for name in names[:30]}
-    listed = []
-
-    def versions_in(folder: Path, suffix: str) -> dict[str, Any]:
-        listed.append(folder)
-        return files.versions_in(folder, suffix)
-
-    def sizes_of(batches: list[str]) -> dict[str, int]:
-        looked_up = staleness._versions(pattern, batches, listings)
-        return {name: version[1] for name in batches if (version := looked_up.get(name))}
-
-    monkeypatch.setattr(staleness, "versions_in", versions_in)
-    listings: dict[Path, dict[str, Any]] = {}
-    assert sizes_of(names[28:32]) == {name: sizes[name] for name in names[28:30]}
-    assert listed == []
-    assert sizes_of(names) == sizes_of(names) == sizes
-    assert listed == [pattern.parent]

@@ -55,4 +55,4 @@ def stored(folder: Path, rows: Sequence[Row], statements: Sequence[Row] = (), **
     counts = Counts(len(rows), {"faithfulness": by}, {"faithfulness": +missing})
     beside: Row = {"left_out": LEFT_OUT.to_frame(), "settings": {"embedding": "hash"}} | told
     about = About(dataset_name(data.lazy()), dataset_sha256(data.lazy()), **beside)
-    return write_report(folder, data.lazy(), [FAITHFULNESS], counts, about)
+    return write_report(folder, [FAITHFULNESS], counts, about)

@@ -134,20 +134,3 @@ def test_every_metric_has_a_column_for_every_row_in_the_order_of_the_data(tmp_pa
     assert found.schema == rows_schema(list(METRICS.values()))
     assert found["id"].to_list() == ["r0", "r1", "r2"]
     assert pl.read_parquet(tmp_path / "statements.parquet").height == 9
-
-
-def test_worker_processes_change_nothing(tmp_path: Path) -> None:
-    asked: list[dict[str, Any]] = [
-        {"id": f"r{number}", "query": "Who?", "answer": f"Ann {number}.", "reference": "Ann 7."}
-        for number in range(600)
-    ]
-    rows = read(tmp_path, *asked)
-    metrics = chosen_metrics(["exact_match", "token_f1", "refusal_correct"])
-    found = []
-    for workers in (1, 2):
-        folder = tmp_path / str(workers)
-        folder.mkdir()
-        counts = evaluate_into(folder, rows.lazy(), metrics, means_at(tmp_path), workers=workers)
-        found.append((counts, (folder / "rows.parquet").read_bytes()))
-    assert found[0] == found[1]
-    assert found[0][0].rows == 600

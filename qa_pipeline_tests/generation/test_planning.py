@@ -18,15 +18,15 @@ UNLINKED = LINKS.empty()
 NOTHING = pl.DataFrame(schema={"chunk_id": pl.String(), "planned_type": pl.String()})
 
 
-def batch(sections: list[list[str]], asked_in: int = 1) -> pl.DataFrame:
+def batch(sections: list[list[str]]) -> pl.DataFrame:
     """One document; a list of texts for each section."""
     rows = [
-        (f"{number}-{place}", "d", number, text, asked_in)
+        (f"{number}-{place}", "d", number, text)
         for number, texts in enumerate(sections)
         for place, text in enumerate(texts)
     ]
     names = {"chunk_id": pl.String(), "document_id": pl.String(), "section_start": pl.Int64(),
-        "text": pl.String(), "round": pl.Int32()}  # fmt: skip
+        "text": pl.String()}  # fmt: skip
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
@@ -123,14 +123,13 @@ def test_vectors_of_one_direction_are_one_topic_and_the_topics_are_the_same_ever
     assert topics_of(vectors[:1]) == [0]
 
 
-def links(*paths: tuple[str, ...]) -> pl.DataFrame:
-    """Edges and chains as their chunks and the scope."""
+def links(*paths: tuple[str, str, str]) -> pl.DataFrame:
+    """Edges as their chunks and the scope."""
     return LINKS.frame(
         [
-            {"batch": "b", "chunk_id": path[0], "through_chunk_id": path[1] if path[2:] else None,
-             "other_chunk_id": path[-1], "hops": len(path), "scope": scope, "kind": "name",
-             "bridges": ["x"] * (len(path) - 1), "weight": 1.0, "shared": 1}
-            for *path, scope in paths
+            {"batch": "b", "chunk_id": first, "other_chunk_id": second, "scope": scope, "kind": "name",
+             "bridge": "x", "weight": 1.0, "shared": 1}
+            for first, second, scope in paths
         ]
     )  # fmt: skip
 
@@ -139,40 +138,20 @@ def test_two_hops_are_asked_only_along_an_edge_of_their_scope() -> None:
     chunks = batch([["One."], ["Two."], ["Three."], ["Four."]])
     edges = links(("0-0", "1-0", "within"), ("2-0", "3-0", "across"))
     planned = plan(chunks, mix={"multi_hop": 1, "cross_document": 1, "fact_single": 1}, links=edges)
-    hops = planned.filter(pl.col("partner_ids").is_not_null()).sort("chunk_id")
-    assert hops.select("chunk_id", "planned_type", "partner_ids").rows() == [
-        ("0-0", "multi_hop", ["1-0"]),
-        ("2-0", "cross_document", ["3-0"]),
+    hops = planned.filter(pl.col("partner_id").is_not_null()).sort("chunk_id")
+    assert hops.select("chunk_id", "planned_type", "partner_id").rows() == [
+        ("0-0", "multi_hop", "1-0"),
+        ("2-0", "cross_document", "3-0"),
     ]
-    assert planned.filter(pl.col("partner_ids").is_null())["planned_type"].to_list() == ["fact_single"] * 2
+    assert planned.filter(pl.col("partner_id").is_null())["planned_type"].to_list() == ["fact_single"] * 2
 
 
 def test_a_chunk_without_an_edge_is_not_asked_where_the_mix_wants_two_hops_only() -> None:
     planned = plan(batch([["One."], ["Two."]]), mix={"multi_hop": 1}, links=links(("0-0", "1-0", "within")))
-    assert planned.select("chunk_id", "partner_ids").rows() == [("0-0", ["1-0"])]
-
-
-def test_a_chain_is_asked_first_and_its_edges_in_later_rounds() -> None:
-    paths = links(("0-0", "1-0", "2-0", "across"), ("0-0", "1-0", "across"))
-    asked = {
-        (hops, asked_in): plan(
-            batch([["One."]], asked_in), mix={"cross_document": 1}, links=paths, max_hops=hops
-        )["partner_ids"].to_list()
-        for hops, asked_in in ((3, 1), (3, 2), (2, 1))
-    }
-    assert asked == {(3, 1): [["1-0", "2-0"]], (3, 2): [["1-0"]], (2, 1): [["1-0"]]}
-
-
-def test_a_later_round_takes_another_partner() -> None:
-    edges = links(("0-0", "1-0", "within"), ("0-0", "2-0", "within"))
-    partners = [
-        plan(batch([["One."]], asked_in), mix={"multi_hop": 1}, links=edges)["partner_ids"].to_list()
-        for asked_in in (1, 2, 3)
-    ]
-    assert partners == [[["1-0"]], [["2-0"]], [["1-0"]]]
+    assert planned.select("chunk_id", "partner_id").rows() == [("0-0", "1-0")]
 
 
 def test_two_slots_of_one_chunk_take_different_partners_while_there_are_others() -> None:
     edges = links(("0-0", "1-0", "within"), ("0-0", "2-0", "within"))
     planned = plan(batch([["One."]]), mix={"multi_hop": 1}, links=edges, questions_per_chunk=3)
-    assert sorted(planned["partner_ids"].to_list()) == [["1-0"], ["1-0"], ["2-0"]]
+    assert sorted(planned["partner_id"].to_list()) == ["1-0", "1-0", "2-0"]

@@ -6,13 +6,12 @@ import polars as pl
 import pytest
 
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guidance import Guidance
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import DraftPair, PairsReply, PairsWithFieldsReply, ReplyModel, SmallPairReply
+from qa_pipeline.records import DraftPair, PairsReply, ReplyModel, SmallPairReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks
-from qa_pipeline_tests.generation.test_questions import Urgency, write
+from qa_pipeline_tests.generation.test_questions import write
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 HOSTED = LLMSettings(provider="openai")
@@ -121,15 +120,6 @@ def test_answers_are_calls_of_their_own_by_setting_and_by_rules(
     assert "quotes" not in str(model.asked[0].reply_model.model_json_schema())
 
 
-def test_the_built_in_example_stands_in_the_part_that_all_chunks_share() -> None:
-    model = ScriptedModel(pairs_about_text)
-    write(chunks("a", "b"), model, llm=HOSTED, settings=GenerationSettings(examples="built_in"))
-    assert all("Lindvik" in request.system for request in model.asked)
-    assert len({request.system for request in model.asked}) == 1
-    with pytest.raises(ValueError, match="built_in, whose questions have answers"):
-        GenerationSettings(examples="built_in", answers="from_passages")
-
-
 def test_a_small_model_is_asked_for_one_quote_one_question_and_one_answer() -> None:
     frame = chunks("a", "b")
     replies = [
@@ -143,9 +133,3 @@ def test_a_small_model_is_asked_for_one_quote_one_question_and_one_answer() -> N
     usual = ScriptedModel(pairs_about_text)
     write(frame, usual, llm=HOSTED)
     assert len(model.asked[0].system) < len(usual.asked[0].system) / 2
-
-
-def test_a_small_model_that_is_asked_for_further_fields_is_asked_as_others_are() -> None:
-    model = ScriptedModel([PairsWithFieldsReply(questions=[])])
-    write(chunks("a"), model, llm=SMALL, guidance=Guidance(fields=Urgency))
-    assert '"fields"' in model.asked[0].system

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.backslashes import keep_backslashes
 from qa_pipeline.llm.replies import _words, mask_key, read_reply
-from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, QuestionsWithFieldsReply
+from qa_pipeline.records import AnswerReply, JudgeReply
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 from qa_pipeline_tests.verdict_replies import scored_reply
 
@@ -155,11 +155,6 @@ def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
 def test_a_whole_number_is_a_score() -> None:
     raw = scored_reply().model_dump_json().replace('"relevance":1.0', '"relevance":1')
     assert read_reply(raw, JudgeReply)[0].relevance == 1.0
-
-
-def test_the_schema_of_questions_has_fields_only_where_they_are_asked_for() -> None:
-    assert "fields" not in json.dumps(QuestionsReply.model_json_schema())
-    assert "fields" in json.dumps(QuestionsWithFieldsReply.model_json_schema())
 
 
 def test_a_key_is_masked_however_json_writes_it_and_words_are_not() -> None:

@@ -61,6 +61,6 @@ def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
     assert choose_precision("bfloat16", "cuda") == "cuda bfloat16"
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16", "onnx"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_processor_needs_no_gpu(precision: str) -> None:
     check_device(precision, "embedding.device")

@@ -232,14 +232,3 @@ def test_the_dimension_is_known_beforehand_only_where_one_pooling_sets_it(
 def test_a_model_without_a_fast_tokenizer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"no tokenizer\.json"):
         token_counter(ModelFiles("m", model_folder(tmp_path, {})))
-
-
-def test_a_folder_exported_for_a_backend_is_known_by_what_was_exported(tmp_path: Path) -> None:
-    folder = model_folder(tmp_path / "m", {})
-    torch, onnx = ModelFiles("m", folder), ModelFiles("m", folder, backend="onnx")
-    before = torch.revision
-    assert onnx.revision == before
-    (folder / "onnx").mkdir()
-    (folder / "onnx" / "model.onnx").write_bytes(b"graph")
-    assert ModelFiles("m", folder).revision == before
-    assert ModelFiles("m", folder, backend="onnx").revision != before

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.models.encoder import SentenceEncoder, load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline_tests.models.encoder_laws import TEXTS, check_vectors
@@ -93,62 +92,6 @@ def test_vectors_without_a_direction_are_refused(embedder: SentenceEncoder) -> N
             embedder._unit_length(broken)
 
 
-@pytest.mark.parametrize("backend", ["onnx", "openvino"])
-def test_a_backend_whose_packages_are_missing_is_refused_before_anything_is_read(
-    backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embedding_model, "PACKAGES", {backend: ("optimum_that_is_not_there",)})
-    wanted = rf"embedding\.backend is {backend}, which needs optimum_that_is_not_there; run: pip install"
-    with pytest.raises(SettingsError, match=wanted):
-        load_embedder(EmbeddingSettings.model_validate({"backend": backend, "model": "no/such"}))
-
-
-def test_a_backend_that_cannot_load_the_model_is_one_clear_sentence(
-    embedder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object, backend: str, **__: object) -> None:
-        raise Exception(f"Using the {backend} backend requires something\nelse")  # noqa: TRY002
-
-    monkeypatch.setattr("sentence_transformers.SentenceTransformer", broken)
-    foreign = replace(embedder, files=replace(embedder.files, backend="onnx"), precision="onnx")
-    with pytest.raises(SettingsError, match=r"onnx cannot load .*requires something\); set embedding"):
-        foreign.encode(["a"])
-
-
-class Unpadded:
-    """A model that is handed texts of one length at a time."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    def __call__(self, batch: dict[str, Any]) -> Any:
-        assert batch["attention_mask"].all()
-        return self.inner(batch)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-
-def test_another_backend_computes_batches_of_one_length_too_and_is_never_taken_for_torch(
-    exact: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    unpadded = Unpadded(exact._loaded)  # loaded before its loader is replaced
-
-    def load(*_: object, backend: str, **__: object) -> Any:
-        asked.append(backend)
-        return unpadded
-
-    monkeypatch.setattr("sentence_transformers.SentenceTransformer", load)
-    monkeypatch.setattr(embedding_model, "PACKAGES", {})
-    other = load_embedder(EmbeddingSettings(backend="onnx"))
-    together = other.encode(TEXTS)
-    alone = np.vstack([other.encode([text]) for text in TEXTS])
-    assert np.abs(together - alone).max() < 1e-6  # equal bits are promised of torch alone
-    assert (together * exact.encode(TEXTS)).sum(axis=1).min() > 0.999999
-    assert (asked, other.precision) == (["onnx"], "onnx")
-
-
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_short_texts_of_one_length_have_one_vector_alone_and_together(precision: str) -> None:
     encoder = load_embedder(EmbeddingSettings.model_validate({"precision": precision}))
@@ -162,13 +105,3 @@ def test_a_gpu_that_is_not_there_is_missed_at_the_first_text_and_not_before(tmp_
     assert (encoder.precision, encoder.dimension) == ("cuda float32", 384)
     with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch .* sees no CUDA device"):
         encoder.encode(["Is there a GPU?"])
-
-
-def test_a_device_of_torch_contradicts_another_backend() -> None:
-    with pytest.raises(ValueError, match=r"embedding\.device is cuda, which the backend onnx"):
-        EmbeddingSettings(backend="onnx", device="cuda")
-
-
-def test_a_precision_of_torch_contradicts_another_backend() -> None:
-    with pytest.raises(ValueError, match=r"embedding\.precision is float32, but the backend onnx"):
-        EmbeddingSettings(backend="onnx", precision="float32")

@@ -18,7 +18,6 @@ from qa_pipeline.prompts.loading import (
     ask_again,
     delimit,
     load_prompt,
-    part_text,
     refusal,
     render_passages,
     system_prompt,
@@ -33,7 +32,6 @@ from qa_pipeline.records import (
     GroundednessReply,
     GuardReply,
     JudgeReply,
-    PairsReply,
     Passage,
     QuestionsReply,
     QuestionType,
@@ -44,7 +42,6 @@ from qa_pipeline.records import (
     SmallPairReply,
     SplitReply,
     StandaloneReply,
-    TriplesReply,
     VerifyReply,
 )
 from qa_pipeline.settings.llm import LLMSettings
@@ -67,14 +64,10 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "back_questions": {"answer"},
     "conflict": {"passages", "question", "answer"},
     "groundedness": {"passages", "question", "answer"},
-    "triples": {"passages"},
 }
 PART_PLACEHOLDERS: dict[PartName, set[str]] = {
-    "persona": {"persona"},
-    "asked": {"asked"},
-    "examples": {"examples"},
+    "guidance": {"guidance"},
     "bridge": {"bridge"},
-    "fields": {"fields"},
     "reply_pairs": {"style"},
 }
 REPLIES: dict[PromptName, type[ReplyModel]] = {
@@ -93,7 +86,6 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "back_questions": BackQuestionsReply,
     "conflict": ConflictReply,
     "groundedness": GroundednessReply,
-    "triples": TriplesReply,
 }
 NASTY = [
     "{* if user *} Hej {name} {* end *}",
@@ -290,15 +282,6 @@ def test_the_prompt_for_small_models_is_less_than_half_as_long_and_needs_the_sam
     last_line = small.system.splitlines()[-1]
     places = [last_line.index(f'"{field}"') for field in reply_model.model_json_schema()["properties"]]
     assert places == sorted(places)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_built_in_example_is_a_reply_that_could_be_used_and_quotes_its_passage(language: str) -> None:
-    passage_lines, _, reply = part_text(language, "example_pairs").rpartition("\n\n")
-    pairs = PairsReply.model_validate_json(reply).questions
-    assert [pair.question_type for pair in pairs] == ["fact_single", "reasoning", "unanswerable"]
-    assert all(quote in passage_lines for pair in pairs for quote in pair.quotes)
-    assert all(bool(pair.quotes) == bool(pair.answer) == (pair.coverage == "full") for pair in pairs)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

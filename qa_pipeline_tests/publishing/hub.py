@@ -71,8 +71,8 @@ def _app(hub: Hub) -> Flask:
             return None
         if sent not in (f"Bearer {TOKEN}", f"Bearer {READ_ONLY}"):
             return Response("no", 401)
-        wants_to_write = "paths-info" not in request.path and request.method == "POST"
-        return Response("no", 403) if sent == f"Bearer {READ_ONLY}" and wants_to_write else None
+        is_write = request.method == "POST"
+        return Response("no", 403) if sent == f"Bearer {READ_ONLY}" and is_write else None
 
     _add_reads(app, hub)
     _add_writes(app, hub)
@@ -96,12 +96,6 @@ def _add_reads(app: Flask, hub: Hub) -> None:
         tags = [{"name": name, "ref": f"refs/tags/{name}", "targetCommit": hub.head} for name in hub.tags]
         branch = {"name": "main", "ref": "refs/heads/main", "targetCommit": hub.head}
         return jsonify(branches=[branch], converts=[], tags=tags)
-
-    @app.post(f"{_BASE}/paths-info/<revision>")
-    def paths(revision: str) -> Response:
-        asked = request.form.getlist("paths")
-        held = hub.at(revision)
-        return jsonify([_entry(path, held[path]) for path in asked if path in held])
 
     @app.get(f"{_BASE}/tree/<revision>")
     def tree(revision: str) -> Response:

@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, re
 from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import read_table, write_table
-from qa_pipeline.storage.tables import MESSAGE_COLUMNS, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
@@ -55,8 +54,8 @@ def test_the_library_that_trainers_use_loads_the_folder_and_its_files(
     for split, count in manifest.splits.items():
         if count:
             assert load_dataset(str(folder), split=split, cache_dir=cache).num_rows == count
-            chat = {"chat": str(folder / "chat" / f"{split}.jsonl")}
-            read = load_dataset("json", data_files=chat, split="chat", cache_dir=cache)
+            chat = {"messages": str(folder / "messages" / f"{split}.jsonl")}
+            read = load_dataset("json", data_files=chat, split="messages", cache_dir=cache)
             assert read.num_rows == count
             assert [one["role"] for one in read[0]["messages"]] == ["system", "user", "assistant"]
 
@@ -73,11 +72,11 @@ def test_splits_without_rows_load_as_such_and_keep_no_other_from_loading(
     assert (splits["train"] > 0, splits["validation"], splits["test"]) == (True, 0, 0)
     assert load_dataset(str(folder), cache_dir=cache).num_rows == {"train": splits["train"]}
     columns = load_release(folder, "train").collect_schema().names()
-    chat = str(folder / "chat" / "train.jsonl")
+    chat = str(folder / "messages" / "train.jsonl")
     features = load_dataset("json", data_files=chat, split="train", cache_dir=cache).features
     for name in ("validation", "test"):
         assert load_release(folder, name).collect().shape == (0, len(columns))
-        table, chat = str(folder / "data" / f"{name}.parquet"), str(folder / "chat" / f"{name}.jsonl")
+        table, chat = str(folder / "data" / f"{name}.parquet"), str(folder / "messages" / f"{name}.jsonl")
         options = {"split": "train", "streaming": True, "cache_dir": cache}
         streamed = load_dataset("parquet", data_files=table, **options)
         assert (list(streamed), streamed.column_names) == ([], columns)
@@ -98,9 +97,54 @@ def test_what_is_published_verifies(published: Workspace) -> None:
     said = json.loads(ran.stdout)
     assert said["holds"]
     assert [one["name"] for one in said["checks"]] == [
-        "signature", "files", "schema", "evidence", "proof", "messages", "origin", "order", "splits",
-        "passages", "counts", "left_out", "formats", "settings", "card", "audit",
+        "files", "schema", "evidence", "messages", "splits", "passages", "counts",
     ]  # fmt: skip
+
+
+def test_without_sources_nobody_can_check_the_quotes(republished: Workspace) -> None:
+    assert release(republished, "--without-sources").code == OK
+    folder = republished.out / "releases" / "2"
+    texts = pl.read_parquet(folder / "sources.parquet")
+    assert texts["text"].null_count() == texts.height > 0
+    assert "not part of the release" in (folder / "README.md").read_text()
+    ran = invoke("verify", folder, "--json")
+    checks = {one["name"]: one for one in json.loads(ran.stdout)["checks"]}
+    assert (ran.code, checks["evidence"]["checked"]) == (OK, None)
+
+
+def test_no_row_shows_a_passage_of_a_document_of_another_split(published: Workspace) -> None:
+    found = rows(published.out / "releases")
+    texts = pl.read_parquet(published.out / "releases" / "1" / "passages.parquet")
+    held = found.select("split", content_sha256="documents").explode("content_sha256").unique()
+    shown = found.select("split", chunk_id=pl.col("passages").struct.field("with_distractors"))
+    placed = shown.explode("chunk_id").drop_nulls().join(texts, on="chunk_id").join(held, on="content_sha256")
+    assert placed.height > found.height
+    assert (placed["split"] == placed["split_right"]).all()
+    fields = [pl.col(name).struct.field("with_distractors").alias(name) for name in ("passages", "tokens")]
+    assert len(set(found.select("messages_with_distractors", *fields).null_count().row(0))) == 1
+
+
+def test_a_release_that_was_deleted_gives_its_place_to_the_newest_that_is_left(
+    republished: Workspace,
+) -> None:
+    releases = republished.out / "releases"
+    assert release(republished, "--set", "release.min_grounding=0.5").code == OK
+    assert release_folder(releases) == releases / "2"
+    shutil.rmtree(releases / "2")
+    assert release_folder(releases) == releases / "1"
+    assert release(republished, "--set", "release.min_grounding=0.5").code == OK
+    assert invoke("verify", releases).code == OK
+
+
+def test_a_release_of_an_earlier_version_can_be_read_and_continued(republished: Workspace) -> None:
+    folder = republished.out / "releases" / "1"
+    said = json.loads((folder / MANIFEST).read_bytes())
+    more = {"certificate": None, "system_prompts": {"en": ["Be brief."]}, "contents": {}}
+    (folder / MANIFEST).write_text(json.dumps({**said, **more, "format": 3}))
+    before = rows(republished.out / "releases").select("pair_id", "split", "version").sort("pair_id")
+    assert release(republished).code == OK
+    after = rows(republished.out / "releases" / "2").select("pair_id", "split", "version").sort("pair_id")
+    assert after.equals(before)
 
 
 def test_growth_moves_no_row_and_equal_rows_of_two_batches_are_one(
@@ -134,21 +178,6 @@ def test_a_batch_whose_gates_fail_or_whose_tables_are_damaged_is_left_out_and_na
     assert said["batches_left_out"]["b1"].startswith("tables/claims/b1.parquet is not a readable")
     ran = invoke("release", "--out", copy, "--set", "quality.min_canary_recall=1.01", "--json")
     assert "canary_recall" in ran.stderr
-
-
-def test_without_sources_a_release_says_what_cannot_be_checked(published: Workspace, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
-    assert invoke("release", "--out", copy, "--without-sources").code == OK
-    texts = pl.read_parquet(copy / "releases" / "2" / "sources.parquet")
-    assert texts["text"].null_count() == texts.height > 0
-    assert "not part of the release" in (copy / "releases" / "2" / "README.md").read_text()
-    ran = invoke("verify", copy / "releases", "--json")
-    checks = {one["name"]: one for one in json.loads(ran.stdout)["checks"]}
-    assert (ran.code, checks["evidence"]["checked"]) == (OK, None)
-    assert checks["evidence"]["why"] == "it holds no texts: neither quotes nor near duplicates can be checked"
-    assert "neither quotes nor near duplicates" in " ".join(
-        invoke("verify", copy / "releases").stdout.split()
-    )
 
 
 def test_a_row_names_its_documents_and_the_release_that_first_held_it(
@@ -237,7 +266,7 @@ def test_a_release_that_would_not_verify_is_not_published(published: Workspace, 
     examples = read_table(path, TRAINING_EXAMPLES)
     write_table(path, examples.with_columns(answer=pl.lit("It takes nine bar.")), TRAINING_EXAMPLES)
     ran = invoke("release", "--out", copy)
-    assert (ran.code, "is not published: proof: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert (ran.code, "is not published: messages: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
     assert sorted(one.name for one in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
 
 
@@ -321,7 +350,6 @@ def test_a_release_that_was_killed_before_it_was_the_latest_is_so_after_the_next
         assert invoke(*told).code == BAD_INPUT
     before = {path: path.read_bytes() for path in releases.rglob("*.parquet")}
     ran = invoke("verify", releases)
-    assert "yanked" not in ran.stdout + ran.stderr
     assert (ran.code, "run release again" in ran.stderr) == ((BAD_INPUT, True) if is_first else (OK, False))
     assert invoke(*told).code == OK
     assert latest_release(releases) == releases / ("1" if is_first else "2")
@@ -406,27 +434,12 @@ def other_documents(folder: Path) -> None:
     train_with(folder, documents=pl.col("documents").shift(1).fill_null([]))
 
 
-def other_licences(folder: Path) -> None:
-    train_with(folder, licences=pl.concat_list(pl.lit("MIT")))
-
-
 def other_answer(folder: Path) -> None:
     train_with(folder, answer=pl.lit("It takes nine bar."))
 
 
 def other_question(folder: Path) -> None:
     train_with(folder, question=pl.col("question") + "?")
-
-
-def other_message(folder: Path) -> None:
-    said = pl.struct(
-        pl.element().struct.field("role"), pl.element().struct.field("content").str.to_uppercase()
-    )
-    train_with(folder, messages_with_context=pl.col("messages_with_context").list.eval(said))
-
-
-def later_version(folder: Path) -> None:
-    train_with(folder, version=pl.lit(7, pl.Int32()))
 
 
 def repeated_row(folder: Path) -> None:
@@ -451,15 +464,6 @@ def lost_keys(folder: Path) -> None:
     change(folder, "keys.parquet", pl.read_parquet(folder / "keys.parquet").head(0))
 
 
-def repeated_key(folder: Path) -> None:
-    keys = pl.read_parquet(folder / "keys.parquet")
-    change(folder, "keys.parquet", pl.concat([keys, keys.tail(1)]))
-
-
-def other_column(folder: Path) -> None:
-    train_with(folder, language=pl.lit(None, pl.String()))
-
-
 def further_column(folder: Path) -> None:
     train_with(folder, further=pl.lit(1))
 
@@ -470,57 +474,11 @@ def counted_wrongly(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(said))
 
 
-def left_out_and_released(folder: Path) -> None:
-    left_out = pl.read_parquet(folder / "left_out.parquet")
-    train = pl.read_parquet(folder / "data/train.parquet").head(1)
-    row = train.select("pair_id", "batch", reason=pl.lit("joins_splits"), instead=pl.lit(None, pl.String()))
-    change(folder, "left_out.parquet", pl.concat([left_out, row]))
-
-
-def foreign_line(folder: Path) -> None:
-    path = folder / "chat" / "test.jsonl"
-    path.write_text(path.read_text() + '{"messages": [], "pair_id": "another"}\n')
-    reseal(folder)
-
-
-def line_of_another_split(folder: Path) -> None:
-    line = (folder / "chat" / "train.jsonl").read_text().splitlines(keepends=True)[0]
-    path = folder / "chat" / "validation.jsonl"
-    path.write_text(path.read_text() + line)
-    reseal(folder)
-
-
-def other_line(folder: Path) -> None:
-    path = folder / "chat" / "train.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([lines[0].replace("takes", "takes not"), *lines[1:]]))
-    reseal(folder)
-
-
-def lost_line(folder: Path) -> None:
-    path = folder / "chat" / "train.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    reseal(folder)
-
-
-def unnamed_file(folder: Path) -> None:
-    (folder / "data" / "more.parquet").write_bytes(b"x")
-
-
-def missing_file(folder: Path) -> None:
-    (folder / "sources.parquet").unlink()
-
-
 def flipped_bit(folder: Path) -> None:
     path = folder / "data/train.parquet"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-
-
-def cut_file(folder: Path) -> None:
-    path = folder / "chat/train.jsonl"
-    path.write_bytes(path.read_bytes()[:-9])
 
 
 def linked_file(folder: Path) -> None:
@@ -535,6 +493,12 @@ def unnamed_in_manifest(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(said))
 
 
+def other_card(folder: Path) -> None:
+    card = folder / "README.md"
+    card.write_text(card.read_text().replace(" pairs from ", "0 pairs from "))
+    reseal(folder)
+
+
 def element_with(**fields: pl.Expr) -> pl.Expr:
     """A struct in a list, with other values of these fields."""
     return pl.element().struct.with_fields(**fields)
@@ -545,23 +509,6 @@ def turn_with(role: str, text: pl.Expr) -> pl.Expr:
     content = pl.element().struct.field("content")
     said = pl.when(own).then(text).otherwise(content).alias("content")
     return pl.col("messages").list.eval(pl.element().struct.with_fields(said))
-
-
-def dropped_system_message(folder: Path) -> None:
-    train_with(folder, messages=pl.col("messages").list.slice(1))
-
-
-def other_system_message(folder: Path) -> None:
-    train_with(folder, messages=turn_with("system", pl.lit("Lie.")))
-
-
-def further_turn(folder: Path) -> None:
-    train_with(folder, messages=pl.concat_list("messages", pl.col("messages").list.slice(1, 1)))
-
-
-def text_before_the_question(folder: Path) -> None:
-    content = pl.element().struct.field("content")
-    train_with(folder, messages=turn_with("user", pl.lit("Lie. ") + content))
 
 
 def other_role(folder: Path) -> None:
@@ -575,58 +522,8 @@ def other_passage(folder: Path) -> None:
     train_with(folder, messages_with_context=messages)
 
 
-def number_everywhere(folder: Path) -> None:
-    """Another number in answers, claims and messages; the evidence is as it was."""
-
-    def other(text: pl.Expr) -> pl.Expr:
-        return text.str.replace(r"takes \d+ bar", "takes 99 bar")
-
-    said = other(pl.element().struct.field("content"))
-    assistant = pl.element().struct.field("role") == "assistant"
-    content = pl.when(assistant).then(said).otherwise(pl.element().struct.field("content"))
-    train_with(
-        folder,
-        answer=other(pl.col("answer")),
-        evidence=pl.col("evidence").list.eval(element_with(claim=other(pl.element().struct.field("claim")))),
-        claims=pl.col("claims").list.eval(element_with(text=other(pl.element().struct.field("text")))),
-        **{name: pl.col(name).list.eval(element_with(content=content)) for name in MESSAGE_COLUMNS.values()},
-    )
-
-
-def number_that_a_model_accepted(folder: Path) -> None:
-    number_everywhere(folder)
-    train_with(folder, claims=pl.col("claims").list.eval(element_with(decided_by=pl.lit("llm"))))
-
-
-def further_sentence(folder: Path) -> None:
-    train_with(folder, answer=pl.col("answer") + " Nobody doubts that.")
-
-
 def other_verdict(folder: Path) -> None:
     train_with(folder, claims=pl.col("claims").list.eval(element_with(verdict=pl.lit("undecided"))))
-
-
-def other_document_id(folder: Path) -> None:
-    train_with(folder, evidence=pl.col("evidence").list.eval(element_with(document_id=pl.lit("0" * 32))))
-
-
-def other_path(folder: Path) -> None:
-    train_with(folder, evidence=pl.col("evidence").list.eval(element_with(path=pl.lit("../x.md"))))
-
-
-def other_licence_of_a_document(folder: Path) -> None:
-    texts = pl.read_parquet(folder / "sources.parquet")
-    change(folder, "sources.parquet", texts.with_columns(licence=pl.lit("CC0-1.0")))
-
-
-def other_order(folder: Path) -> None:
-    change(folder, "data/train.parquet", pl.read_parquet(folder / "data/train.parquet").reverse())
-
-
-def swapped_ids(folder: Path) -> None:
-    train = pl.read_parquet(folder / "data/train.parquet")
-    ids = [train["pair_id"][1], train["pair_id"][0], *train["pair_id"][2:]]
-    change(folder, "data/train.parquet", train.with_columns(pair_id=pl.Series(ids)))
 
 
 def other_passage_id(folder: Path) -> None:
@@ -648,49 +545,14 @@ def manifest_with(folder: Path, *place: str, value: object) -> None:
     (folder / MANIFEST).write_text(json.dumps(said))
 
 
-def lower_floor(folder: Path) -> None:
-    manifest_with(folder, "settings", "release", "min_faithfulness", value=0.1)
-
-
-def lower_threshold(folder: Path) -> None:
-    manifest_with(folder, "settings", "judging", "threshold", value=0.1)
-
-
-def impossible_setting(folder: Path) -> None:
-    manifest_with(folder, "settings", "near_duplicate_similarity", value=7)
-
-
-def unknown_setting(folder: Path) -> None:
-    manifest_with(folder, "settings", "release", "nothing", value=1)
-
-
-def other_thresholds(folder: Path) -> None:
-    manifest_with(folder, "settings", "thresholds", value="shipped-0/default-0")
-
-
 TAMPERED = {
-    "proof": (
-        number_everywhere,
-        number_that_a_model_accepted,
-        further_sentence,
-        other_verdict,
-        without_evidence,
-    ),
-    "order": (other_order, swapped_ids),
-    "passages": (other_passage_id, other_text_hash, swapped_ids),
-    "settings": (lower_floor, lower_threshold, impossible_setting, unknown_setting, other_thresholds),
-    "files": (unnamed_file, missing_file, flipped_bit, cut_file, linked_file, unnamed_in_manifest),
-    "schema": (other_column, further_column, repeated_row, later_version),
-    "origin": (other_licences, other_licence_of_a_document, other_document_id, other_path),
-    "counts": (lost_row, moved_row, other_batch),
-    "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents),
-    "messages": (
-        *(other_answer, other_question, other_message, dropped_system_message, other_system_message),
-        *(further_turn, text_before_the_question, other_role, other_passage),
-    ),
-    "splits": (other_keys, lost_keys, repeated_key, moved_row, copied_document),
-    "left_out": (counted_wrongly, left_out_and_released),
-    "formats": (foreign_line, line_of_another_split, other_line, lost_line),
+    "passages": (other_passage_id, other_text_hash),
+    "files": (flipped_bit, linked_file, unnamed_in_manifest),
+    "schema": (further_column, repeated_row),
+    "counts": (lost_row, moved_row, other_batch, counted_wrongly, other_card),
+    "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents, other_verdict),
+    "messages": (other_answer, other_question, other_role, other_passage),
+    "splits": (other_keys, lost_keys, moved_row, copied_document),
 }
 
 
@@ -704,14 +566,6 @@ def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: objec
     assert ran.code == FAILED
     broken = {one["name"] for one in json.loads(ran.stdout)["checks"] if one["problems"]}
     assert check in broken
-
-
-def test_a_link_to_a_folder_and_a_pipe_are_no_files_of_a_release(copied: Path) -> None:
-    (copied / "more").symlink_to(copied.parent)
-    os.mkfifo(copied / "pipe")
-    ran = invoke("verify", copied, "--json")
-    (problems,) = (one["problems"] for one in json.loads(ran.stdout)["checks"] if one["name"] == "files")
-    assert (ran.code, sorted(one.split()[0] for one in problems)) == (FAILED, ["more", "pipe"])
 
 
 @pytest.mark.parametrize(
@@ -730,9 +584,8 @@ def test_a_manifest_that_names_other_places_or_numbers_beyond_all_is_damaged(
     copied: Path, place: tuple[str, ...], value: object
 ) -> None:
     manifest_with(copied, *place, value=value)
-    for command in ("verify", "push"):
-        ran = invoke(command, copied, *([copied.parent / "target"] if command == "push" else []))
-        assert (ran.code, "is damaged" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    ran = invoke("verify", copied)
+    assert (ran.code, "is damaged" in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"format": ' + "9" * 5000 + "}", "null", "\0"])

@@ -1,6 +1,5 @@
 from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -139,49 +138,9 @@ def test_many_components_come_out_in_the_shares_and_one_of_share_0_gets_none() -
     assert [round(splits.count(n) / 4000, 1) for n in range(4)] == [0.8, 0.1, 0.1, 0.0]
 
 
-def strata_of(
-    seed: int, components: int, rows: int
-) -> tuple[pl.DataFrame, "np.ndarray[tuple[int], np.dtype[np.int32]]"]:
-    lots = np.random.default_rng(seed)
-    keys = lots.integers(1, components + 1, rows) * 104_729
-    held = {"row": np.arange(rows), "key": keys, "known": np.full(rows, UNKNOWN)}
-    return pl.DataFrame(held).cast(PART), (lots.random(rows) < 0.1).astype(np.int32)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_strata_have_nearly_the_shares_wanted_where_components_allow_it(seed: int) -> None:
-    part, strata = strata_of(seed, 300, 1500)
-    drawn = assign_splits(1500, [part], JOINS.to_frame(), SHARES)
-    balanced = assign_splits(1500, [part], JOINS.to_frame(), SHARES, strata)
-    assert (
-        part.with_columns(split=balanced).group_by("key").agg(pl.col("split").n_unique())["split"].max() == 1
-    )
-
-    def farthest(splits: "np.ndarray[tuple[int], np.dtype[np.int8]]") -> float:
-        shares = [np.mean(splits[strata == kind] == n) for kind in (0, 1) for n in range(3)]
-        return float(np.abs(np.array(shares) - np.array(SHARES * 2)).max())
-
-    assert farthest(balanced) < min(0.03, farthest(drawn))
-
-
-def test_strata_move_nothing_that_has_its_place() -> None:
-    part, strata = strata_of(0, 300, 1500)
-    first = assign_splits(1500, [part], JOINS.to_frame(), SHARES, strata)
-    again = part.with_columns(known=first).cast(PART)
-    assert (assign_splits(1500, [again], JOINS.to_frame(), SHARES, strata) == first).all()
-
-
 def test_what_the_splits_could_not_satisfy_is_said() -> None:
-    counts = pl.DataFrame(
-        {"split": ["train", "train", "test"], "language": ["en", "sv", "en"], "rows": [70, 10, 20]}
-    )
-    shares = {"train": 0.8, "test": 0.2}
-    assert unsatisfied(counts, shares, []) == []
-    assert unsatisfied(counts, shares, ["language"]) == [
-        "language sv: train has 10 of 10 rows, wanted was a share of 0.80",
-        "language sv: test has 0 of 10 rows, wanted was a share of 0.20",
-    ]
-    assert unsatisfied(counts, {"train": 0.5, "dev": 0.5}, []) == [
+    assert unsatisfied({"train": 80, "test": 20}, {"train": 0.8, "test": 0.2}) == []
+    assert unsatisfied({"train": 80, "test": 20}, {"train": 0.5, "dev": 0.5}) == [
         "train has 80 of 100 rows, wanted was a share of 0.50",
         "dev has 0 of 100 rows, wanted was a share of 0.50",
     ]

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -7,9 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.retrieval.ann import Choice
 from qa_pipeline.retrieval.shard import build_index
-from qa_pipeline.settings.generation import IndexSettings
 from qa_pipeline_tests.vectors import DIMENSION, clustered_vectors, embeddings, random_vectors
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
@@ -60,15 +56,12 @@ def test_a_query_finds_the_same_whatever_is_asked_beside_it() -> None:
     assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
 
 
-HNSW = IndexSettings(exact_below=1, min_recall=0.01)
-
-
 @given(count=st.integers(1, 40), k=st.integers(1, 50), seed=st.integers(0, 99))
 def test_hnsw_finds_as_many_as_asked_with_true_cosines_in_order(count: int, k: int, seed: int) -> None:
     directions = np.vstack([np.eye(DIMENSION, dtype=np.float32), random_vectors(2)])
     vectors = directions[np.random.default_rng(seed).integers(0, len(directions), count)]
     asked = random_vectors(20, seed)
-    shard = build_index(embeddings(vectors), HNSW)
+    shard = build_index(embeddings(vectors), 1)
     assert shard.kind == "hnsw"
     positions, scores = shard.search(asked, k)
     assert positions.shape == scores.shape == (20, min(k, count))
@@ -79,19 +72,9 @@ def test_hnsw_finds_as_many_as_asked_with_true_cosines_in_order(count: int, k: i
 
 
 def test_a_query_by_links_finds_the_same_whatever_is_asked_beside_it() -> None:
-    shard = build_index(embeddings(clustered_vectors(600)), HNSW)
+    shard = build_index(embeddings(clustered_vectors(600)), 1)
     asked = clustered_vectors(50, seed=9)
     positions, scores = shard.search(asked, 10)
     alone = [shard.search(asked[row : row + 1], 10) for row in range(len(asked))]
     assert positions.tolist() == [found[0][0].tolist() for found in alone]
     assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
-
-
-def test_where_links_end_too_soon_all_are_compared() -> None:
-    shard = build_index(embeddings(clustered_vectors(2000)), HNSW)
-    narrow = replace(shard, choice=replace(shard.choice, effort=1))
-    asked = clustered_vectors(5, seed=9)
-    exact = replace(shard, choice=Choice()).search(asked, 1999)
-    positions, scores = narrow.search(asked, 1999)
-    assert positions.min() >= 0
-    assert np.abs(scores[:, :10] - exact[1][:, :10]).max() < 0.2

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
-from qa_pipeline.review.sessions import Sessions
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
-from qa_pipeline_tests.publishing.plants import NAMES, guide, release
+from qa_pipeline_tests.end_to_end import Workspace, new_workspace
 
 GUIDE = """# Guide
 
@@ -49,36 +48,15 @@ def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return new_workspace(tmp_path, monkeypatch).fill_from(run_once)
 
 
-@pytest.fixture(scope="session")
-def released_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    with pytest.MonkeyPatch.context() as patch:
-        made = new_workspace(tmp_path_factory.mktemp("audited"), patch)
-        made.write({f"{name}/guide.md": guide(name) for name in NAMES[:2]})
-        assert made.run().code == 0
-        assert release(made).code == 0
-    return made
-
-
-@pytest.fixture
-def audited(released_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A release, and a sample of its rows that nobody has labelled."""
-    workspace = new_workspace(tmp_path, monkeypatch).fill_from(released_once)
-    drawn = invoke(
-        "audit", "sample", workspace.out / "releases", "10", "--to", workspace.out / "audits" / "first.jsonl"
-    )
-    assert drawn.code == 0, drawn
-    return workspace
-
-
 @pytest.fixture
 def sign_in() -> Iterator[Callable[[Path], TestClient]]:
     """Open the review app of an output folder as a person called Ada."""
     with ExitStack() as opened:
 
         def signed_in(out: Path) -> TestClient:
-            sessions = Sessions("Ada")
-            client = opened.enter_context(TestClient(build_app(Layout(out), sessions), base_url=ADDRESS))
-            assert client.get(f"/enter?token={sessions.token}").status_code == 200
+            access = Access("Ada")
+            client = opened.enter_context(TestClient(build_app(Layout(out), access), base_url=ADDRESS))
+            assert client.get(f"/enter?token={access.token}").status_code == 200
             return client
 
         yield signed_in

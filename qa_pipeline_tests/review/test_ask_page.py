@@ -1,6 +1,5 @@
 """People ask a batch or a document of their own, and see what of the answer is proved."""
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -15,8 +14,8 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import AnswerReply, DraftCitation, JudgeReply
 from qa_pipeline.review.asking import impatient
+from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
-from qa_pipeline.review.sessions import Sessions
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
@@ -62,11 +61,11 @@ def with_model(workspace: Workspace) -> Callable[[LanguageModel], TestClient]:
     """Open the app with a model that answers."""
 
     def opened(model: LanguageModel) -> TestClient:
-        sessions = Sessions("Ada")
+        access = Access("Ada")
         resources = Resources(load_settings(out=workspace.out), model=model)
-        app = build_app(Layout(workspace.out), sessions, resources=resources)
+        app = build_app(Layout(workspace.out), access, resources=resources)
         client = TestClient(app, base_url=ADDRESS)
-        client.get(f"/enter?token={sessions.token}")
+        client.get(f"/enter?token={access.token}")
         return client
 
     return opened
@@ -137,7 +136,7 @@ def test_a_batch_without_index_is_not_offered_and_an_empty_folder_says_the_next_
 
 
 def test_a_form_of_another_site_asks_nothing(client: TestClient) -> None:
-    for path in ("/ask", "/ask/document", "/ask/rows", "/ask/answer/x/pair"):
+    for path in ("/ask", "/ask/document", "/ask/answer/x/pair"):
         reply = client.post(path, data={"form_token": "forged"}, files={"file": ("a.md", b"a")})
         assert reply.status_code in (400, 403)
 
@@ -239,9 +238,7 @@ def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(
     ("suffix", "words"),
     [
         ("md", "## Sources"),
-        ("html", "<h2>Sources</h2>"),
         ("bib", "@misc{source1,"),
-        ("json", '"type": "document"'),
     ],
 )
 def test_an_answer_is_exported_with_its_sources(client: TestClient, suffix: str, words: str) -> None:
@@ -297,52 +294,6 @@ def test_an_empty_upload_and_one_that_is_too_large_are_refused(client: TestClien
         headers={"Content-Length": "300000000", "Content-Type": "multipart/form-data; boundary=x"},
     )
     assert large.status_code == 413
-
-
-def test_a_file_of_questions_is_answered(client: TestClient) -> None:
-    content = f"{QUESTION}\n\nWho won the football world cup of 1998?\n".encode()
-    address = post(client, "/ask/rows", ("questions.txt", content), place=BATCH)
-    page = last_page(client, address)
-    assert "The safety valve opens at 3 bar." in page
-    assert "<td>refusal</td>" in page
-    rows = client.get(f"/ask/download/{address.rpartition('/')[2]}.jsonl").text.splitlines()
-    assert [json.loads(row)["support_level"] for row in rows] == ["well_supported", "refusal"]
-
-
-def test_a_file_of_pairs_is_verified_apart_from_the_batch(client: TestClient, workspace: Workspace) -> None:
-    pairs = [
-        {"question": QUESTION, "answer": "The safety valve opens at 3 bar.", "citations": ["guide.md"]},
-        {"question": QUESTION, "answer": "The safety valve opens at 9 bar.", "citations": ["guide.md"]},
-    ]
-    before = workspace.contents("b")
-    content = "\n".join(map(json.dumps, pairs)).encode()
-    address = post(client, "/ask/rows", ("pairs.jsonl", content), place=BATCH)
-    page = last_page(client, address)
-    assert "<td>accepted" in page
-    assert "<td>rejected" in page or "<td>needs review" in page
-    lines = client.get(f"/ask/download/{address.rpartition('/')[2]}.jsonl").text.splitlines()
-    assert {json.loads(line)["answer"] for line in lines} == {pair["answer"] for pair in pairs}
-    asked = {name for name in workspace.contents() if name.startswith("asked")}
-    after = {name: value for name, value in workspace.contents("b").items() if name not in asked}
-    assert after == before
-
-
-@pytest.mark.parametrize(
-    ("upload", "words"),
-    [
-        (("a.docx", b"PK"), "no file of questions or pairs ends in .docx"),
-        (("a.txt", b"\n\n"), "the file holds no question"),
-        (("a.jsonl", b'{"question": ""}'), "the question is empty"),
-        (("a.csv", b"question\n" + b"why?\n" * 1001), "1,001 questions; at most 1,000"),
-    ],
-)
-def test_rows_that_cannot_be_used_are_refused(
-    client: TestClient, upload: tuple[str, bytes], words: str
-) -> None:
-    form = {"form_token": token(client), "place": BATCH}
-    reply = client.post("/ask/rows", data=form, files={"file": upload})
-    assert reply.status_code == 422
-    assert words in reply.text
 
 
 def test_an_answer_that_is_no_longer_in_memory_says_so(client: TestClient) -> None:

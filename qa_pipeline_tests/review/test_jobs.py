@@ -10,7 +10,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.review.jobs import Job, Jobs
 
 
-def wait_for(job: Job[int]) -> Job[int]:
+def wait_for(job: Job) -> Job:
     deadline = time.monotonic() + 10
     while not job.is_done and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -19,16 +19,16 @@ def wait_for(job: Job[int]) -> Job[int]:
 
 
 def test_a_long_job_lets_a_short_one_pass() -> None:
-    jobs: Jobs[int] = Jobs("test")
+    jobs = Jobs()
     started, order = threading.Event(), []
 
-    def long(job: Job[int]) -> Iterator[int]:
+    def long(job: Job) -> Iterator[int]:
         started.wait(10)
         for number in range(50):
             order.append("long")
             yield number
 
-    def short(job: Job[int]) -> Iterator[int]:
+    def short(job: Job) -> Iterator[int]:
         order.append("short")
         yield 1
 
@@ -41,13 +41,13 @@ def test_a_long_job_lets_a_short_one_pass() -> None:
 
 
 def test_what_stops_a_job_is_said_and_the_next_job_runs(caplog: pytest.LogCaptureFixture) -> None:
-    jobs: Jobs[int] = Jobs("test")
+    jobs = Jobs()
 
-    def refused(job: Job[int]) -> Iterator[int]:
+    def refused(job: Job) -> Iterator[int]:
         yield 7
         raise InputError("the batch is gone")
 
-    def faulty(job: Job[int]) -> Iterator[int]:
+    def faulty(job: Job) -> Iterator[int]:
         yield 1 // 0
 
     first, second = jobs.start("a", refused), jobs.start("b", faulty)
@@ -58,9 +58,9 @@ def test_what_stops_a_job_is_said_and_the_next_job_runs(caplog: pytest.LogCaptur
 
 
 def test_progress_and_values_are_steps() -> None:
-    jobs: Jobs[int] = Jobs("test")
+    jobs = Jobs()
 
-    def work(job: Job[int]) -> Iterator[int]:
+    def work(job: Job) -> Iterator[int]:
         job.report("half")
         yield 1
 
@@ -69,10 +69,10 @@ def test_progress_and_values_are_steps() -> None:
 
 
 def test_too_many_jobs_are_refused() -> None:
-    jobs: Jobs[int] = Jobs("test")
+    jobs = Jobs()
     end = threading.Event()
 
-    def work(job: Job[int]) -> Iterator[int]:
+    def work(job: Job) -> Iterator[int]:
         end.wait(10)
         yield 1
 
@@ -86,4 +86,4 @@ def test_too_many_jobs_are_refused() -> None:
 
 def test_a_job_that_is_not_there_says_why() -> None:
     with pytest.raises(InputError, match="no longer in memory"):
-        Jobs[int]("test").get("gone")
+        Jobs().get("gone")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from qa_pipeline.review import pair_view
+from qa_pipeline.review import pair as pair_module
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.review.tables import QUOTES, decide, write_pair
@@ -160,7 +160,7 @@ def test_markup_of_documents_and_answers_stays_text(tmp_path: Path, sign_in: Sig
     script = "<img src=x onerror=alert(1)>"
     write_pair(
         Layout(tmp_path),
-        pair={"generator": script, "persona": script},
+        pair={"generator": script},
         claims=[{"evidence_quote": script, "unproved": [script], "text": script}, {"denied": [script]}],
         documents=[rows.document("d", path=script)],
         chunks=[rows.chunk("c", section_path=[script])],
@@ -180,7 +180,7 @@ def test_a_number_that_is_none_is_passed_over(client: TestClient) -> None:
 def test_of_many_claims_those_that_are_not_supported_are_shown_and_the_others_counted(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_view, "_MOST_CLAIMS", 1)
+    monkeypatch.setattr(pair_module, "_MOST_CLAIMS", 1)
     page = client.get(ADDRESS).text
     assert "Partly supported: 1 of 2 claims" in page
     assert 'id="claim-2"' in page

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.languages import ENGLISH, environment
-from qa_pipeline.review.pair_view import (
+from qa_pipeline.review.pair import (
     ClaimView,
     PairView,
     Support,
@@ -18,6 +17,7 @@ from qa_pipeline.review.pair_view import (
 )
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.layout import Layout
+from qa_pipeline.text.rendering import HTML
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.review.tables import ANSWER, CLAIMS, write_pair, write_tables
 
@@ -34,7 +34,7 @@ def view(tmp_path: Path) -> PairView:
 
 def badge(support: Support) -> str:
     """Return the words of a badge in English."""
-    marks = environment(ENGLISH).get_template("review/templates/marks.html.j2").module
+    marks = HTML.get_template("review/templates/marks.html.j2").module
     return str(marks.support_words(support)).strip()  # type: ignore[attr-defined]
 
 

@@ -1,6 +1,7 @@
 """The order of the queue, its lists and filters, and the place of a pair in it."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
@@ -9,8 +10,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.pipeline.report import finished_batches, report
 from qa_pipeline.review import queue as queue_module
-from qa_pipeline.review.queue import COLUMNS, LISTS, Filters, Queue
-from qa_pipeline.review.queue_view import QueueView, queue_view
+from qa_pipeline.review.queue import COLUMNS, LISTS, Filters, Queue, queue_page
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation.rows import verdict
 from qa_pipeline_tests.review.tables import decide, write_verdicts
@@ -33,8 +33,8 @@ def layout(tmp_path: Path) -> Layout:
     return layout
 
 
-def view(layout: Layout, **filters: str) -> QueueView:
-    return queue_view(Queue(layout), Filters.from_query(filters), int(filters.get("page", "1")))
+def view(layout: Layout, **filters: str) -> dict[str, Any]:
+    return queue_page(Queue(layout), Filters.from_query(filters), int(filters.get("page", "1")))
 
 
 def listed(queue: Queue, **filters: str) -> list[str]:
@@ -46,18 +46,18 @@ def test_counts_agree_with_those_of_status(layout: Layout) -> None:
     counted = report(layout, finished_batches(layout)).batches
     every = view(layout, list="all")
     verdicts = {
-        choice.value: choice.pairs
-        for facet in every.facets
-        if facet.name == "verdict"
-        for choice in facet.choices
+        value: pairs
+        for facet in every["facets"]
+        if facet["name"] == "verdict"
+        for value, _, pairs in facet["choices"]
     }
     assert verdicts == {word: counted[word].sum() for word in WORDS}
-    assert every.total == counted["pairs"].sum()
-    lists = {choice.value: choice.pairs for choice in every.lists}
+    assert every["total"] == counted["pairs"].sum()
+    lists = {name: pairs for name, _, pairs in every["lists"]}
     assert lists["waiting"] == counted["needs_review"].sum()
     assert lists["known"] == 2 * len(WORDS)
     for row in counted.iter_rows(named=True):
-        assert view(layout, list="all", batch=row["batch"]).total == row["pairs"]
+        assert view(layout, list="all", batch=row["batch"])["total"] == row["pairs"]
 
 
 def test_pairs_that_wait_come_first_and_in_the_order_of_their_tables(layout: Layout) -> None:
@@ -169,30 +169,31 @@ def test_a_damaged_file_of_decisions_is_named_until_it_is_mended(layout: Layout)
     ],
 )
 def test_filters_narrow_the_list_down(layout: Layout, filters: dict[str, str], count: int) -> None:
-    assert view(layout, list="all", **filters).total == count
+    assert view(layout, list="all", **filters)["total"] == count
 
 
 def test_a_filter_counts_what_the_other_filters_leave(layout: Layout) -> None:
-    facets = {facet.name: facet for facet in view(layout, list="all", batch="a", verdict="failed").facets}
-    assert {choice.value: choice.pairs for choice in facets["batch"].choices} == {"a": 1, "b": 2}
-    counts = {choice.value: choice.pairs for choice in facets["verdict"].choices}
+    page = view(layout, list="all", batch="a", verdict="failed")
+    facets = {facet["name"]: facet["choices"] for facet in page["facets"]}
+    assert {value: pairs for value, _, pairs in facets["batch"]} == {"a": 1, "b": 2}
+    counts = {value: pairs for value, _, pairs in facets["verdict"]}
     assert counts == {"accepted": 4, "rejected": 2, "needs_review": 3, "failed": 1}
-    assert [choice.label for choice in facets["document"].choices] == ["library.md"]
+    assert [label for _, label, _ in facets["document"]] == ["library.md"]
 
 
 def test_of_many_values_those_with_the_most_pairs_are_offered(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qa_pipeline.review.queue_view.MOST_CHOICES", 2)
-    facet = next(facet for facet in view(layout, list="all").facets if facet.name == "verdict")
-    assert [choice.value for choice in facet.choices] == ["accepted", "rejected"]
-    assert facet.more == 2
+    monkeypatch.setattr(queue_module, "MOST_CHOICES", 2)
+    facet = next(facet for facet in view(layout, list="all")["facets"] if facet["name"] == "verdict")
+    assert [value for value, _, _ in facet["choices"]] == ["accepted", "rejected"]
+    assert facet["more"] == 2
 
 
 def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qa_pipeline.review.queue_view.PAGE", 8)
+    monkeypatch.setattr(queue_module, "PAGE", 8)
     last = view(layout, page="99", list="all")
-    assert (last.number, last.pages, last.first, len(last.rows)) == (3, 3, 17, 4)
+    assert (last["number"], last["pages"], last["first"], len(last["rows"])) == (3, 3, 17, 4)
 
 
 @given(

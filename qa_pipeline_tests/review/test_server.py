@@ -7,13 +7,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.errors import InputError
 from qa_pipeline.review.queue import Queue
-from qa_pipeline.review.server import build_app, listen
-from qa_pipeline.review.sessions import Sessions, User
+from qa_pipeline.review.responses import Access
+from qa_pipeline.review.server import build_app
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.review.conftest import ADDRESS
@@ -47,17 +45,6 @@ def test_a_pair_is_accepted_on_its_page_and_leaves_the_queue(
     assert "Nothing waits" in client.get("/").text
 
 
-def test_what_decide_refuses_the_page_refuses_in_its_words(client: TestClient) -> None:
-    rows = client.get("/?list=all&search=How+long").text
-    link = re.search(r'href="(/pair/[^"?]+)', rows)
-    assert link
-    page = client.get(link[1]).text
-    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
-    reply = client.post(f"{link[1]}/decision", data={**form, "decision": "accepted"})
-    assert reply.status_code == 409
-    assert "the pair failed (not_standalone): there is no answer to accept" in reply.text
-
-
 @pytest.mark.parametrize("token", ["", "forged"])
 def test_a_form_of_another_site_is_refused(client: TestClient, workspace: Workspace, token: str) -> None:
     link = first_pair(client)
@@ -66,17 +53,47 @@ def test_a_form_of_another_site_is_refused(client: TestClient, workspace: Worksp
     assert read_decisions(Layout(workspace.out).decisions("b")).is_empty()
 
 
-def test_a_token_signs_in_once_and_a_wrong_one_never(workspace: Workspace) -> None:
-    sessions = Sessions("Ada")
-    app = build_app(Layout(workspace.out), sessions)
-    with TestClient(app, base_url=ADDRESS) as first, TestClient(app, base_url=ADDRESS) as second:
-        assert first.get("/enter?token=wrong").status_code == 403
-        assert first.get("/").status_code == 401
-        reply = first.get(f"/enter?token={sessions.token}", follow_redirects=False)
+def test_the_token_signs_in_and_a_wrong_one_never(workspace: Workspace) -> None:
+    access = Access("Ada")
+    app = build_app(Layout(workspace.out), access)
+    with TestClient(app, base_url=ADDRESS) as browser:
+        assert browser.get("/enter?token=wrong").status_code == 403
+        assert browser.get("/").status_code == 401
+        browser.cookies.set(f"qa_pipeline_review_{80}", access.token)
+        assert browser.get("/").status_code == 401
+        browser.cookies.clear()
+        reply = browser.get(f"/enter?token={access.token}", follow_redirects=False)
         assert {"HttpOnly", "SameSite=strict"} <= set(reply.headers["set-cookie"].split("; "))
-        assert first.get("/").status_code == 200
-        assert second.get(f"/enter?token={sessions.token}").status_code == 403
-        assert second.get("/").status_code == 401
+        assert "Signed in as <bdi>Ada</bdi>" in browser.get("/").text
+
+
+def test_behind_a_proxy_its_header_names_the_person_and_no_token_helps(workspace: Workspace) -> None:
+    url = "https://review.example.org"
+    settings = Settings(review=ReviewSettings(url=url, user_header="X-Forwarded-User"))
+    access = Access("nobody", "X-Forwarded-User")
+    with TestClient(build_app(Layout(workspace.out), access, settings), base_url=url) as browser:
+        assert browser.get(f"/enter?token={access.token}").status_code == 403
+        assert browser.get("/").status_code == 401
+        ada, bo = {"x-forwarded-user": "Ada"}, {"x-forwarded-user": "Bo"}
+        assert "Signed in as <bdi>Ada</bdi>" in browser.get("/", headers=ada).text
+        link = re.search(r'href="(/pair/[^"?]+)', browser.get("/?list=all", headers=ada).text)
+        assert link
+        page = browser.get(link[1], headers=ada).text
+        form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
+        form |= {"decision": "rejected"}
+        sent = {"origin": url}
+        assert browser.post(f"{link[1]}/decision", data=form, headers=bo | sent).status_code == 403
+        assert browser.post(f"{link[1]}/decision", data=form, headers=ada).status_code == 200
+    assert read_decisions(Layout(workspace.out).decisions("b"))["who"].to_list() == ["Ada"]
+
+
+def test_with_https_the_cookie_is_sent_over_tls_only(workspace: Workspace) -> None:
+    url = "https://review.example.org"
+    access = Access("Ada")
+    app = build_app(Layout(workspace.out), access, Settings(review=ReviewSettings(url=url)))
+    with TestClient(app, base_url=url) as browser:
+        reply = browser.get(f"/enter?token={access.token}", follow_redirects=False)
+        assert "Secure" in reply.headers["set-cookie"].split("; ")
 
 
 @pytest.mark.parametrize("host", ["evil.example:80", "127.0.0.1.evil.example", "", "[::1", "a@b"])
@@ -144,41 +161,8 @@ def test_what_is_too_large_is_refused_before_it_is_read(
 
 
 def test_an_upload_that_does_not_say_how_large_it_is_is_refused(client: TestClient) -> None:
-    reply = client.post("/leave", content=iter([b"form_token="]))
+    reply = client.post("/ask", content=iter([b"form_token="]))
     assert (reply.status_code, "does not say how large" in reply.text) == (411, True)
-
-
-def test_people_of_a_file_sign_in_by_a_form_at_the_address_of_their_proxy(workspace: Workspace) -> None:
-    sessions = Sessions("", [User(name="Ada", token_sha256=hash_text("a token"))])
-    settings = Settings(review=ReviewSettings(url="https://review.example.org"))
-    app = build_app(Layout(workspace.out), sessions, settings)
-    origin = {"origin": "https://review.example.org"}
-    with TestClient(app, base_url="https://review.example.org") as browser:
-        signed_out = browser.get("/")
-        assert signed_out.status_code == 401
-        assert 'name="token"' in signed_out.text
-        assert browser.get("/enter?token=a+token").status_code == 200  # addresses end up in logs: not taken
-        assert browser.get("/").status_code == 401
-        wrong = browser.post("/enter", data={"token": "another"}, headers=origin)
-        assert (wrong.status_code, "That token is wrong" in wrong.text) == (403, True)
-        reply = browser.post("/enter", data={"token": " a token "}, headers=origin, follow_redirects=False)
-        flags = {"HttpOnly", "SameSite=strict", "Secure", "Max-Age=43200"}
-        assert flags <= set(reply.headers["set-cookie"].split("; "))
-        assert "Signed in as <bdi>Ada</bdi>" in browser.get("/").text
-
-
-def test_too_many_wrong_tokens_make_everybody_wait(workspace: Workspace) -> None:
-    sessions = Sessions("", [User(name="Ada", token_sha256=hash_text("a token"))])
-    with TestClient(build_app(Layout(workspace.out), sessions), base_url=ADDRESS) as browser:
-        replies = [browser.post("/enter", data={"token": "guess"}).status_code for _ in range(11)]
-        assert replies == [*[403] * 10, 429]
-
-
-def test_who_signs_out_is_signed_out(client: TestClient) -> None:
-    page = client.get("/").text
-    reply = client.post("/leave", data={"form_token": hidden(page, "form_token")}, follow_redirects=False)
-    assert (reply.status_code, reply.headers["location"]) == (303, "/enter")
-    assert client.get("/").status_code == 401
 
 
 def test_a_link_on_another_site_is_loaded_again_with_the_cookie(client: TestClient) -> None:
@@ -194,11 +178,11 @@ def test_a_fault_is_a_page_too_and_is_not_swallowed(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/tmp/upload")
 
-    sessions = Sessions("Ada")
-    app = build_app(Layout(workspace.out), sessions)
+    access = Access("Ada")
+    app = build_app(Layout(workspace.out), access)
     monkeypatch.setattr(Queue, "rows", fail)
     with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as browser:
-        reply = browser.get(f"/enter?token={sessions.token}")
+        reply = browser.get(f"/enter?token={access.token}")
         assert (reply.status_code, "could not go on: No space left" in reply.text) == (500, True)
         assert "default-src 'none'" in reply.headers["content-security-policy"]
     with (
@@ -206,13 +190,6 @@ def test_a_fault_is_a_page_too_and_is_not_swallowed(
         pytest.raises(OSError, match="No space"),
     ):
         strict.get("/")
-
-
-def test_a_port_in_use_is_named() -> None:
-    with listen("127.0.0.1", 0) as first:
-        port = first.getsockname()[1]
-        with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1:{port}: Address already in use;"):
-            listen("127.0.0.1", port)
 
 
 def test_every_answer_forbids_inline_script_and_frames(client: TestClient) -> None:

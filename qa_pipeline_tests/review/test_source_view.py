@@ -10,7 +10,7 @@ from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.page_files import PageFiles
-from qa_pipeline.review.source_view import LONGEST_PART, SourceView, source_view
+from qa_pipeline.review.source import LONGEST_PART, SourceView, source_view
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout

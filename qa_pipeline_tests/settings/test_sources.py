@@ -11,7 +11,6 @@ def test_every_setting_is_listed_once_with_its_meaning() -> None:
 def test_keys_and_passwords_are_masked() -> None:
     chosen = {
         "documents": {"masking": {"key": "correct horse battery staple"}},
-        "release": {"signing_password": "hunter2"},
         "llm": {"base_url": "http://gateway:hunter2@127.0.0.1:8000/v1"},
     }
     rows = settings_in_force(chosen)

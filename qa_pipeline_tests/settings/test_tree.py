@@ -9,8 +9,7 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 from qa_pipeline.settings.generation import SWEDISH_EMBEDDING_MODEL
 from qa_pipeline.settings.llm import LLMSettings, same_model_warning
-from qa_pipeline.settings.tree import load_settings, notes
-from qa_pipeline.settings.verification import TWIN_SIMILARITIES
+from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
@@ -174,16 +173,6 @@ def test_only_offline_are_pairs_accepted_that_nobody_judged_unless_the_settings_
 ) -> None:
     llm = {"budget": {"max_calls": 1}, **settings.get("llm", {})}
     assert load_settings(**{**settings, "llm": llm}).judging.accept_unjudged is accepts
-
-
-def test_a_threshold_of_twins_goes_to_no_other_embedding_model_unless_it_is_set() -> None:
-    usual, other = load_settings(), load_settings(embedding={"model": "other/model"})
-    own = load_settings(embedding={"model": "other/model"}, judging={"twin_similarity": 0.8})
-    assert usual.judging.twin_similarity == TWIN_SIMILARITIES[usual.embedding.model]
-    assert (other.judging.twin_similarity, own.judging.twin_similarity) == (None, 0.8)
-    told = [[note for note in notes(one) if "twin_similarity" in note] for one in (usual, other, own)]
-    assert [len(one) for one in told] == [0, 1, 0]
-    assert "other/model" in told[1][0]
 
 
 @pytest.mark.parametrize(("private", "modes"), [(True, (0o600, 0o700)), (False, (0o644, 0o755))])

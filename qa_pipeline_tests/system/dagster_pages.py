@@ -23,14 +23,6 @@ def opened(page: Page, address: str) -> Iterator[None]:
     page.goto("about:blank")
 
 
-def build_many(page: Page, servers: Servers) -> None:
-    """Launch the job that builds all batches with the configuration that its launchpad shows."""
-    with opened(page, f"{servers.address}/{JOBS}/build_batches/playground"):
-        expect(page.get_by_text("force").first).to_be_visible()
-        page.get_by_role("button", name="Launch Run").click()
-        page.wait_for_url("**/runs/*")
-
-
 def materialize(page: Page, servers: Servers, batch: str) -> None:
     """Launch the job that builds a batch, from the page of the job."""
     with opened(page, f"{servers.address}/{JOBS}/build_batch"):
@@ -56,11 +48,3 @@ def expect_stale(page: Page, servers: Servers, batch: str) -> None:
     """Expect the page of a batch to say that what its documents were made from has changed."""
     with opened(page, f"{servers.address}/assets/documents?view=partitions&partition={batch}"):
         expect(page.get_by_text("Unsynced").first).to_be_visible()
-
-
-def expect_rates_run_by_run(page: Page, servers: Servers, batch: str) -> None:
-    """Expect the page of a batch to list its runs, this one and the one before."""
-    with opened(page, f"{servers.address}/assets/verdicts?view=partitions&partition={batch}"):
-        row = page.get_by_role("row").filter(has=page.get_by_text("over its runs", exact=True))
-        expect(row.first).to_contain_text("this run")
-        expect(row.first).to_contain_text("-")

@@ -32,13 +32,13 @@ class Deployment(Servers):
         self,
         folder: Path,
         postgres: Server,
-        launcher: str = "code-server",
+        launcher: str = "",
         location: str = "qa_pipeline.definitions",
     ) -> None:
         super().__init__(folder)
         self.database = postgres.new_database()
         (folder / "logs").mkdir()
-        parts = ("dagster-production", f"run-launcher-{launcher}")
+        parts = filter(None, ("dagster-production", launcher))
         instance = "".join((DEPLOY / f"{part}.yaml").read_text(encoding="utf-8") for part in parts)
         (self.home / "dagster.yaml").write_text(instance, encoding="utf-8")
         self.review_port = free_port()

@@ -34,7 +34,9 @@ FULL = 2000
 """Bytes of a file, above which the disk of a run counts as full."""
 LONGEST_OUTAGE = 5.0
 """Seconds until what was killed is started again."""
-LONGEST_END = 120.0
+LONGEST_RUN = 150
+"""Seconds after which a run counts as lost."""
+LONGEST_END = 200.0
 """Seconds in which what was killed alone, and left its runs behind, has them end."""
 LATENCY = 0.5
 LOOKS_APART = 5.0
@@ -203,7 +205,10 @@ class Target(Deployment):
         instance = self.home / "dagster.yaml"
         shipped = instance.read_text(encoding="utf-8")
         quicker = shipped.replace("poll_interval_seconds: 30", "poll_interval_seconds: 2")
-        assert quicker != shipped
+        # a run that its code server took along is found by its time alone
+        quicker = quicker.replace("max_runtime_seconds: 21600", f"max_runtime_seconds: {LONGEST_RUN}")
+        assert "poll_interval_seconds: 2" in quicker
+        assert str(LONGEST_RUN) in quicker
         instance.write_text(quicker, encoding="utf-8")
         self.changes = hosted(models)
         self.services: dict[str, Popen[bytes]] = {}

@@ -1,15 +1,11 @@
-"""A Dagster webserver and daemon on loopback, and what a browser would ask of them."""
+"""An instance of Dagster whose webserver is asked what a browser would ask of it."""
 
 import json
-import os
 import shutil
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +13,6 @@ from qa_pipeline_tests.defs.project import DAGSTER_YAML
 
 LIMIT = 900.0
 """Seconds after which a wait is given up; a busy machine never comes near."""
-
-LOCATION = "qa_pipeline_tests.system.location"
 
 Json = dict[str, Any]
 
@@ -62,7 +56,7 @@ def accepts(port: int) -> bool:
 
 
 class Servers:
-    """One instance, its webserver with a code server, and a daemon that can be stopped and started."""
+    """One instance and the ports of its webserver and code server."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,49 +64,11 @@ class Servers:
         self.home.mkdir()
         shutil.copy(DAGSTER_YAML, self.home / "dagster.yaml")
         self.port, self.code_port = free_port(), free_port()
-        self._workspace = folder / "workspace.yaml"
 
     @property
     def address(self) -> str:
         """The address of the webserver."""
         return f"http://127.0.0.1:{self.port}"
-
-    @contextmanager
-    def running(self, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A process of Dagster's, stopped at the end; what it printed is in a file of the folder."""
-        environment = os.environ | {
-            "DAGSTER_HOME": str(self.home),
-            "SYSTEM_TEST_FOLDER": str(self.folder),
-        }
-        with (
-            (self.folder / f"{module}.log").open("ab") as log,
-            subprocess.Popen(
-                [sys.executable, "-m", module, *arguments], stdout=log, stderr=log, env=environment
-            ) as process,
-        ):
-            try:
-                yield process
-            finally:
-                process.terminate()
-
-    @contextmanager
-    def webserver(self) -> Iterator[None]:
-        """The webserver, once it answers, with a code server that the daemon shares."""
-        location = {"host": "127.0.0.1", "port": self.code_port, "location_name": LOCATION}
-        self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": location}]}), encoding="utf-8")
-        code = ("api", "grpc", "-h", "127.0.0.1", "-p", str(self.code_port), "-m", LOCATION)
-        web = ("-h", "127.0.0.1", "-p", str(self.port), "-w", str(self._workspace))
-        with self.running("dagster", *code):
-            self.wait(lambda: accepts(self.code_port), "the code server listens")
-            with self.running("dagster_webserver", *web):
-                self.wait(self._answers, "the webserver answers")
-                yield
-
-    def _answers(self) -> bool:
-        try:
-            return bool(self.ask("{ version }"))
-        except OSError:
-            return False
 
     def ask(self, query: str, **variables: Any) -> Json:
         """The answer to a GraphQL query."""

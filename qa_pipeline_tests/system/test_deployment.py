@@ -19,19 +19,17 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser
 
+from qa_pipeline.publishing.differences import compare_releases
 from qa_pipeline.publishing.release import publish_release
 from qa_pipeline_tests.defs.project import GUIDE, Project
-from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.dagster_pages import (
-    build_many,
     expect_passed_checks,
-    expect_rates_run_by_run,
     expect_stale,
     materialize,
 )
-from qa_pipeline_tests.system.deployment import COMPOSE, DEPLOY, HASHED, NAMES, Deployment
+from qa_pipeline_tests.system.deployment import DEPLOY, HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.servers import ENDED, accepts, free_port
 
 pytestmark = pytest.mark.slow
@@ -68,7 +66,7 @@ def project(deployment: Deployment) -> Project:
 
 @pytest.mark.timeout(3600)
 def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pairs_that_rest_on_it(
-    browser: Browser, deployment: Deployment, project: Project, tmp_path: Path
+    browser: Browser, deployment: Deployment, project: Project
 ) -> None:
     project.write("u1")
     project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
@@ -77,7 +75,8 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         "ticks register the folders, and report their content once it has settled",
     )
     with person(browser, deployment.address) as page:
-        build_many(page, deployment)
+        for batch in ("u1", "u2"):
+            materialize(page, deployment, batch)
         deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "both runs end")
         assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["SUCCESS"]}
         expect_passed_checks(page, deployment)
@@ -95,13 +94,10 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         )
         assert deployment.runs()["u2"] == ["SUCCESS"]
         assert deployment.stale("u1") == {}
-        expect_rates_run_by_run(page, deployment, "u1")
 
-    after, table = publish_release(project.resources).folder, tmp_path / "differences.parquet"
-    assert invoke("diff", before, after, "--table", table, "--out", tmp_path / "out").code == 0
-    changed = pl.read_parquet(table)
+    changed = compare_releases(before, publish_release(project.resources).folder)
     dependent = resting_on(pairs, "10 minutes") | resting_on(project.table("pairs", "u1"), "20 minutes")
-    assert set(changed["change"]) == {"added", "retired"}
+    assert set(changed["change"]) == {"came", "went"}
     assert set(changed["pair_id"]) <= dependent
     assert set(pairs["pair_id"]) - dependent <= set(project.table("pairs", "u1")["pair_id"])
 
@@ -153,9 +149,7 @@ def test_the_proxy_asks_for_a_name_and_a_password(deployment: Deployment) -> Non
 
 
 @pytest.mark.timeout(600)
-def test_the_review_app_serves_people_with_a_token(deployment: Deployment) -> None:
-    command = deployment.words(COMPOSE["review"]["command"])
-    assert "anna signs in" in deployment.run(*command, "--new-user", "anna").stdout
+def test_the_review_app_is_served(deployment: Deployment) -> None:
     with deployment.service("review"):
         assert deployment.is_healthy("review")
     assert not deployment.is_healthy("review")

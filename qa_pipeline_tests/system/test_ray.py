@@ -41,7 +41,7 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
         shared["QA_PIPELINE_OUT"] = f"s3://{BUCKET}/out"
         caches = [{"QA_PIPELINE_CACHE": str(tmp_path / place)} for place in ("here", "first", "second")]
 
-        deployment = Deployment(tmp_path, postgres, "ray", HASHED)
+        deployment = Deployment(tmp_path, postgres, "run-launcher-ray", HASHED)
         for batch in ("b1", "b2"):
             deployment.write(batch)
         one = tmp_path / "one"

@@ -14,7 +14,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.review.sessions import add_user
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import Workspace, new_workspace
@@ -153,96 +152,6 @@ def test_twenty_pairs_are_reviewed_by_keys_alone(ada: Page, workspace: Workspace
     assert decisions(workspace).height == REVIEWED + 1
 
 
-def test_the_second_of_two_people_sees_that_a_pair_changed_under_them(
-    browser: Browser, workspace: Workspace, tmp_path: Path
-) -> None:
-    users = tmp_path / "users.json"
-    tokens = {name: add_user(users, name) for name in ("Ada", "Bo")}
-    with (
-        review_server(workspace.out, "--users", users) as server,
-        person(browser, server.address) as ada,
-        person(browser, server.address) as bo,
-    ):
-        for page, name in ((ada, "Ada"), (bo, "Bo")):
-            page.get_by_label("Your token").fill(tokens[name])
-            page.keyboard.press("Enter")
-            expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
-            open_pair(page, "How much does the pump weigh?")
-        with ada.expect_navigation():
-            ada.keyboard.press("a")
-        assert decisions(workspace)["who"].to_list() == ["Ada"]
-        with bo.expect_navigation():
-            bo.keyboard.press("1")
-        expect(bo.get_by_role("alert")).to_contain_text("Ada")
-        assert decisions(workspace)["who"].to_list() == ["Ada"]
-        with bo.expect_navigation():
-            bo.keyboard.press("1")
-        assert decisions(workspace).select("who", "decision").rows() == [
-            ("Ada", "accepted"),
-            ("Bo", "rejected"),
-        ]
-
-
-def test_two_people_disagree_without_seeing_each_other_and_a_third_decides(
-    browser: Browser, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    users = tmp_path / "users.json"
-    tokens = {name: add_user(users, name) for name in ("Ada", "Bo", "Cy")}
-    monkeypatch.setenv("QA_PIPELINE_REVIEW__OVERLAP", "1")
-    question = "How much does the pump weigh?"
-    with (
-        review_server(workspace.out, "--users", users) as server,
-        person(browser, server.address) as ada,
-        person(browser, server.address) as bo,
-        person(browser, server.address) as cy,
-    ):
-        pages = {"Ada": ada, "Bo": bo, "Cy": cy}
-        for name, page in pages.items():
-            page.get_by_label("Your token").fill(tokens[name])
-            page.keyboard.press("Enter")
-            expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
-            page.get_by_role("searchbox").first.fill(question)
-            page.keyboard.press("Enter")
-        raters = [name for name, page in pages.items() if page.get_by_role("link", name=question).count()]
-        assert len(raters) == 2
-        first, second = (pages[name] for name in raters)
-        (third_name,) = pages.keys() - set(raters)
-        third = pages[third_name]
-        for page, key, (own, other) in ((first, "a", raters), (second, "1", raters[::-1])):
-            expect(page.locator("nav.tabs")).to_contain_text("Waiting 1")
-            page.get_by_role("link", name=question).click()
-            expect(page.get_by_role("heading", level=1)).to_have_text(question)
-            page.wait_for_load_state()
-            address = page.url
-            expect(page.get_by_role("main")).not_to_contain_text(other)
-            expect(page.get_by_role("main")).to_contain_text("Nobody has decided about it yet.")
-            expect(page.get_by_text("Edit question or answer")).to_have_count(0)
-            with page.expect_navigation():
-                page.keyboard.press(key)
-            expect(page.locator("#decide [role=status]")).to_contain_text("Your verdict is on the disk")
-            assert decisions(workspace).is_empty()
-            if page is first:
-                page.goto(address)
-                expect(page.locator("#decide")).to_contain_text(f"Accepted by {own}")
-                third.goto(f"{server.base}/?list=disagreements")
-                expect(third.get_by_role("link", name=question)).to_have_count(0)
-                third.goto(address)
-                expect(third.get_by_role("main")).not_to_contain_text(own)
-                expect(third.get_by_role("button", name="Accept")).to_have_count(0)
-        third.goto(f"{server.base}/?list=disagreements")
-        third.get_by_role("link", name=question).click()
-        expect(third.locator("#decide")).to_contain_text("Two people differ about this pair.")
-        expect(third.locator("#decide")).to_contain_text(f"Accepted by {raters[0]}")
-        expect(third.locator("#decide")).to_contain_text(f"Rejected by {raters[1]}")
-        third.wait_for_load_state()
-        with third.expect_navigation():
-            third.keyboard.press("a")
-        assert decisions(workspace).select("who", "decision").rows() == [(third_name, "accepted")]
-        third.goto(f"{server.base}/agreement")
-        expect(third.get_by_role("status")).to_contain_text("unknown, too few ratings")
-        assert serious_problems(third) == []
-
-
 def test_an_edit_shows_its_new_badge_and_is_saved_after_it(ada: Page, workspace: Workspace) -> None:
     open_pair(ada, "How much does the pump weigh?")
     ada.keyboard.press("e")
@@ -317,28 +226,6 @@ def test_pages_of_a_document_alone_are_swapped_without_loading_the_whole_page(
     reader.get_by_role("link", name="Skip to the content").press("Enter")
     expect(reader.get_by_role("group", name="Page 2")).to_be_visible()
     assert reader.evaluate("window.isSamePage")
-
-
-def test_an_empty_output_folder_says_what_to_run(browser: Browser, tmp_path: Path) -> None:
-    with review_server(tmp_path / "new") as server, person(browser, server.address) as ada:
-        expect(ada.get_by_role("main")).to_contain_text("qa-pipeline run")
-        assert not serious_problems(ada)
-
-
-def test_a_link_from_another_site_leads_a_signed_in_person_to_the_page(
-    reader: Page, read_only: ReviewServer
-) -> None:
-    reader.context.route(
-        "http://other.example/",
-        lambda route: route.fulfill(
-            content_type="text/html", body=f"<a href='{read_only.base}/?list=all'>All pairs</a>"
-        ),
-    )
-    other = reader.context.new_page()
-    other.goto("http://other.example/")
-    other.get_by_role("link").click()
-    expect(other.get_by_text("Signed in as")).to_be_visible()
-    assert parse_qs(urlsplit(other.url).query) == {"list": ["all"]}
 
 
 def pages_of(page: Page, origin: str) -> list[str]:

@@ -10,7 +10,6 @@ from jinja2 import Environment, UndefinedError
 from jinja2.exceptions import SecurityError
 from markdown_it import MarkdownIt
 
-from qa_pipeline.review import languages
 from qa_pipeline.text.rendering import (
     HTML,
     MARKDOWN,
@@ -77,10 +76,9 @@ def test_a_template_cannot_reach_behind_values_change_them_or_show_missing_ones(
 
 def test_every_template_of_the_package_compiles() -> None:
     names = [file.relative_to(PACKAGE).as_posix() for file in PACKAGE.rglob("*.j2")]
-    assert len(names) >= 9
-    translated = languages.environment(languages.ENGLISH)
+    assert names
     for name in names:
-        assert (translated if name.endswith(".html.j2") else MARKDOWN).get_template(name).name == name
+        assert (HTML if name.endswith(".html.j2") else MARKDOWN).get_template(name).name == name
 
 
 def test_every_file_of_the_package_that_is_no_module_is_in_the_wheel() -> None:

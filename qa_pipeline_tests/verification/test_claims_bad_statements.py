@@ -9,14 +9,13 @@ from qa_pipeline.evaluation.signals.statement_tables import Statement, statement
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment import fill_entailment, fill_spans
+from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.models.entailment.models import word_encoder
-from qa_pipeline_tests.models.entailment.test_spans import detector
 
 PASSAGE = "The pump runs at 40 bar. It was built in 2019."
 HONEST = Statement("The pump runs at 40 bar.", (PASSAGE,))
-SCORES = ("entailment", "contradiction", "span_support")
+SCORES = ("entailment", "contradiction")
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 statements = st.builds(
     Statement,
@@ -33,7 +32,6 @@ def scored(*given_statements: Statement) -> pl.DataFrame:
     alone = VerificationSettings()
     claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder())
     claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder(), alone.entailment)
-    claims = fill_spans(claims, tables.pairs, tables.chunks, detector())
     order = {pair_id: place for place, pair_id in enumerate(tables.pair_ids)}
     return claims.sort(pl.col("pair_id").replace_strict(order, return_dtype=pl.Int64()), "position")
 
@@ -43,7 +41,6 @@ def hold(claims: pl.DataFrame) -> None:
     for row in claims.iter_rows(named=True):
         assert all(row[name] is None or 0.0 <= row[name] <= 1.0 for name in SCORES)
         assert (row["entailment"] is None) == (row["entailment_reason"] is not None)
-        assert (row["span_support"] is None) == (row["span_reason"] is not None)
 
 
 @given(given_statements=st.lists(statements, max_size=3))
@@ -74,7 +71,7 @@ def test_bad_input_gets_rows_like_any_other_and_hurts_none_beside_it(what: str) 
 
 def test_look_alike_letters_are_supported_less_than_the_letters_they_look_like() -> None:
     found = scored(BAD["look-alike letters"], HONEST)
-    for name in ("similarity", "entailment", "span_support"):
+    for name in ("similarity", "entailment"):
         fake, real = found[name]
         assert fake < real
 

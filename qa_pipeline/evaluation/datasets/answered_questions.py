@@ -233,8 +233,7 @@ def rag_blocks(
 ) -> Iterator[pl.DataFrame]:
     """Yield answered questions (`RAG_ROWS`), a block at a time.
 
-    Of a release the files of the format `evaluation` are read where it has them, else its rows, whose
-    contexts are then the quotes of the proof.
+    The contexts of the rows of a release are the quotes of their proof.
 
     Args:
         places: files, folders of files, or folders of releases.
@@ -272,8 +271,7 @@ def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
 def _parts(place: Path) -> list[Path]:
     if not (place / "manifest.json").is_file():
         return [place]
-    inner = next((folder for folder in (place / "evaluation", place / "data") if folder.is_dir()), place)
-    files = sorted(inner.iterdir())
+    files = sorted((place / "data" if (place / "data").is_dir() else place).iterdir())
     return [path for path in files if _holds_rows(path)] or files
 
 

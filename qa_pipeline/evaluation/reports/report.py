@@ -136,7 +136,6 @@ def what_to_know(document: Document) -> list[str]:
     return [
         *_few(document),
         *_left_out(document),
-        *_unanswered(document),
         *_unsplit(document),
         *_half_unknown(document),
         *_by_likeness(document),
@@ -156,11 +155,6 @@ def _left_out(document: Document) -> Iterator[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
-
-
-def _unanswered(document: Document) -> Iterator[str]:
-    if reasons := document["settings"].get("unanswered"):
-        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({_by_reason(reasons)})."
 
 
 def _unsplit(document: Document) -> Iterator[str]:

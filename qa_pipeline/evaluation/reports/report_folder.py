@@ -119,7 +119,6 @@ def _is_report(place: Path) -> bool:
 
 def write_report(
     folder: Path,
-    data: pl.LazyFrame,
     metrics: Sequence[Metric],
     counts: Counts,
     about: About,
@@ -129,7 +128,6 @@ def write_report(
 
     Args:
         folder: that `evaluate_into` wrote to.
-        data: the rows that were evaluated, `RAG_ROWS`.
         metrics: those it evaluated.
         counts: what it counted.
         about: what is told beside.
@@ -153,5 +151,5 @@ def write_report(
     written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     write_bytes(folder / REPORT, f"{written}\n".encode())
     write_bytes(folder / MARKDOWN, markdown_report(document, ranked.head(WORST), name).encode())
-    write_bytes(folder / PAGE, report_page(document, rows, ranked, statements, data, name).encode())
+    write_bytes(folder / PAGE, report_page(document, ranked.head(WORST), statements, name).encode())
     return document

@@ -127,15 +127,12 @@ def _balanced(text: str) -> bool:
 def _questions(request: Request[Any]) -> dict[str, Any]:
     """Return questions of the wanted types first, then the best others in place of missing ones."""
     candidates = find_candidates(request.passages[0]) if request.passages else ()
-    new = [candidate for candidate in candidates if candidate.question not in request.earlier_questions]
     chosen: list[Candidate] = []
     for kind in request.types:
-        fitting = next(
-            (candidate for candidate in new if candidate.question_type == kind and candidate not in chosen),
-            None,
-        )
+        of_type = (candidate for candidate in candidates if candidate.question_type == kind)
+        fitting = next((candidate for candidate in of_type if candidate not in chosen), None)
         chosen += [fitting] if fitting else []
-    chosen += [candidate for candidate in new if candidate not in chosen]
+    chosen += [candidate for candidate in candidates if candidate not in chosen]
     questions = [
         {"question": candidate.question, "question_type": candidate.question_type}
         for candidate in chosen[: request.limit]

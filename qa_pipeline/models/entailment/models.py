@@ -1,7 +1,6 @@
 """Models that read a passage and a claim together: token ids to logits with torch, each input once, ever.
 
-One logit for each class of a text, or of each of its tokens. Which texts are read for a claim is decided in
-`claims.py`.
+Which texts are read for a claim is decided in `verification/entailment.py`.
 """
 
 import hashlib
@@ -14,19 +13,15 @@ from typing import Any
 import numpy as np
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.classifier import ClassifierKind, Input, compute_logits, load_classifier
+from qa_pipeline.models.classifier import Input, compute_logits, load_classifier
 from qa_pipeline.models.devices import TorchPrecision, check_device, choose_precision, device_of, workers_on
 from qa_pipeline.models.entailment.files import (
-    CROSS_ENCODERS,
     Labels,
     Logits,
     PairModelFiles,
-    PairSettingsT,
-    Presets,
     Scores,
     find_pair_model,
     read_labels,
-    with_preset,
 )
 from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
@@ -43,17 +38,13 @@ class Network:
 
     Args:
         files: the model.
-        kind: what it classifies.
         precision: arithmetic of the weights, with its device.
-        setting: the name of its group of settings.
         store: logits computed before; equal inputs have equal logits in all processes.
     """
 
     files: PairModelFiles
-    kind: ClassifierKind
     precision: TorchPrecision
     store: VectorCache
-    setting: str = SETTING
 
     @property
     def name(self) -> str:
@@ -61,7 +52,7 @@ class Network:
         return f"{self.files.name}@{self.files.revision} {self.precision}"
 
     def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
-        """Return logits of each input in order: classes, or tokens (of its tail, if any) x classes.
+        """Return the logits of each input, in order.
 
         Raises:
             SettingsError: the weights cannot be used.
@@ -73,7 +64,7 @@ class Network:
             space,
             dict(zip(keys, inputs, strict=True)),
             lambda pair: len(pair.ids),
-            lambda part: [logits.ravel() for logits in self.compute(part)],
+            self.compute,
             self.store,
             notify,
         )
@@ -81,19 +72,15 @@ class Network:
 
     def compute(self, inputs: Sequence[Input]) -> list[Logits]:
         """Return the logits of each input, by the model."""
-        outputs = compute_logits(self.model, inputs, self._workers)
-        return [
-            logits[-pair.tail :] if pair.tail else logits
-            for pair, logits in zip(inputs, outputs, strict=True)
-        ]
+        return compute_logits(self.model, inputs, self._workers)
 
     @cached_property
     def model(self) -> Any:
         """Return the model itself, ready to run."""
         import torch
 
-        check_device(self.precision, f"{self.setting}.device")
-        model = load_classifier(self.files.folder, self.kind, self.files.refused)
+        check_device(self.precision, f"{SETTING}.device")
+        model = load_classifier(self.files.folder, self.files.refused)
         return model.to(
             device_of(self.precision),
             torch.bfloat16 if self.precision.endswith("bfloat16") else torch.float32,
@@ -105,7 +92,7 @@ class Network:
 
 
 def _key(pair: Input) -> str:
-    content = np.array([*pair.ids, *pair.types, pair.tail], dtype="<i4").tobytes()
+    content = np.array([*pair.ids, *pair.types], dtype="<i4").tobytes()
     return hashlib.sha256(content).hexdigest()
 
 
@@ -139,28 +126,9 @@ def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> Cros
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.
     """
-    settings, network, reader = load_network(settings, "texts", SETTING, CROSS_ENCODERS, store)
-    files = network.files
-    labels = read_labels(files.labels, settings.labels, model=files.name, setting=f"{SETTING}.labels")
-    return CrossEncoder(network, labels, reader)
-
-
-def load_network(
-    settings: PairSettingsT, kind: ClassifierKind, setting: str, presets: Presets, store: VectorCache
-) -> tuple[PairSettingsT, Network, PairReader]:
-    """Find and check the model of a group of settings.
-
-    Returns:
-        The settings with their preset, the model, and what composes its inputs.
-
-    Raises:
-        SettingsError: there is no model, or it cannot be used; the message tells what to do.
-    """
     if settings.model is None:
-        raise SettingsError(f"{setting}.model names no model; set it to a folder or a name of the hub")
-    settings = with_preset(settings, presets)
-    files = find_pair_model(settings.model or "", settings.revision, setting)
-    template = settings.template if kind == "texts" else None
-    reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), template, setting)
-    precision = choose_precision(settings.precision, settings.device)
-    return settings, Network(files, kind, precision, store, setting), reader
+        raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
+    files = find_pair_model(settings.model, settings.revision, SETTING)
+    reader = PairReader(files.tokenizer(), files.most_tokens(), SETTING)
+    network = Network(files, choose_precision(settings.precision, settings.device), store)
+    return CrossEncoder(network, read_labels(files), reader)

@@ -4,9 +4,7 @@ Each distinct text is tokenised once; inputs are put together from token ids, so
 look like a border between the two.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tokenizers import Encoding, Tokenizer
 
@@ -14,12 +12,11 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.classifier import Input
 
 _CLAIM_SHARE = 0.5
-"""A claim or answer that takes a larger share of an input leaves too little room for what should prove it."""
+"""A claim that takes a larger share of an input leaves too little room for what should prove it."""
 LEAST_ROOM = 8
 """Tokens of a passage below which it is not worth reading."""
 _OVERLAP = 64
 """Most tokens that neighbouring windows share, so that a statement at a border is whole in one."""
-_PLACES = re.compile(r"\{(passage|claim|sep)\}")
 
 Span = tuple[int, int]
 
@@ -30,31 +27,20 @@ class PairReader:
     Args:
         tokenizer: without truncation and padding.
         most_tokens: of an input, special tokens included.
-        template: how one text holds {passage} and {claim}, {sep} being the separator; None gives a pair.
         setting: the group of settings that names the model.
 
     Raises:
-        SettingsError: the template lacks a place, or the tokenizer gives pairs no shape.
+        SettingsError: the tokenizer gives pairs no shape.
     """
 
-    def __init__(self, tokenizer: Tokenizer, most_tokens: int, template: str | None, setting: str) -> None:
+    def __init__(self, tokenizer: Tokenizer, most_tokens: int, setting: str) -> None:
         self.most_tokens = most_tokens
         self._tokenizer = tokenizer
         self._encodings: dict[str, Encoding] = {}
-        names = ["passage", "claim"] if template is None else _PLACES.findall(template)
-        if names.count("passage") != 1 or names.count("claim") != 1:
-            raise SettingsError(f"{setting}.template must hold {{passage}} and {{claim}} once each")
-        self._template = template
-        both, alone = self._pair("a", "b"), tokenizer.post_process(self._encoding("a"))
-        size, marks, marks_alone = self.count("a"), both.special_tokens_mask, alone.special_tokens_mask
-        border = marks.index(0) + size
+        marks = self._pair("a", "b").special_tokens_mask
+        border = marks.index(0) + self.count("a")
         if marks[border : border + 1] != [1] or 0 not in marks[border:]:
             raise SettingsError(f"the tokenizer of {setting}.model sets no border between two texts")
-        self.behind = marks[::-1].index(0)
-        """Special tokens that end a pair."""
-        self._border, self._first_type = both.ids[border], both.type_ids[0]
-        start = marks_alone.index(0)
-        self._alone = alone.ids[:start], alone.ids[start + size :]
         self.overhead = len(self.join("", "").ids)
         """Tokens of an input that are neither passage nor claim."""
 
@@ -66,10 +52,6 @@ class PairReader:
         """Return the token ids of a text, without special tokens."""
         return list(self._encoding(text).ids)
 
-    def offsets(self, text: str) -> list[Span]:
-        """Return the characters of each token."""
-        return list(self._encoding(text).offsets)
-
     def learn(self, texts: Iterable[str]) -> None:
         """Tokenise many texts at once; without it each is tokenised when it is needed."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._encodings]
@@ -80,13 +62,10 @@ class PairReader:
         """Drop what was tokenised; texts of the next call are others."""
         self._encodings.clear()
 
-    def room_beside(self, text: str, frame: str = "") -> int | None:
-        """Return the tokens of a passage that fit beside a claim or answer; None where none do.
-
-        `frame` is what else is in the input.
-        """
+    def room_beside(self, text: str) -> int | None:
+        """Return the tokens of a passage that fit beside a claim; None where none do."""
         tokens = self.count(text)
-        room = self.most_tokens - self.overhead - tokens - self.count(frame)
+        room = self.most_tokens - self.overhead - tokens
         return None if tokens > _CLAIM_SHARE * self.most_tokens or room < LEAST_ROOM else room
 
     def windows(self, text: str, most: int, overlap: int | None = None) -> list[Span]:
@@ -112,22 +91,8 @@ class PairReader:
 
     def join(self, passage: str, claim: str) -> Input:
         """Return the tokens of an input; nothing is cut."""
-        if self._template is None:
-            both = self._pair(passage, claim)
-            return Input(tuple(both.ids), tuple(both.type_ids))
-        texts = {"{passage}": passage, "{claim}": claim}
-        before, after = self._alone
-        ids = list(before)
-        for place, part in enumerate(self._template.split("{sep}")):
-            filled = self._encoding(_PLACES.sub(lambda name: texts[name[0]], part))
-            ids += [self._border, *filled.ids] if place else filled.ids
-        ids += after
-        return Input(tuple(ids), (self._first_type,) * len(ids))
-
-    def join_for_tokens(self, first: str, second: str) -> Input:
-        """Return a pair in which the tokens of the second text and those behind it are asked for."""
-        joined = self.join(first, second)
-        return replace(joined, tail=self.count(second) + self.behind)
+        both = self._pair(passage, claim)
+        return Input(tuple(both.ids), tuple(both.type_ids))
 
     def _pair(self, first: str, second: str) -> Encoding:
         return self._tokenizer.post_process(self._encoding(first), self._encoding(second))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from qa_pipeline.evaluation.reports.marked_answers import marked
-from qa_pipeline.evaluation.reports.report_page import MOST_ROWS
+from qa_pipeline.evaluation.reports.report_page import marked
 from qa_pipeline_tests.evaluation.reported import Row, asked, said, stored
 
 HOSTILE = (
@@ -50,21 +49,19 @@ def test_texts_of_the_data_are_letters_wherever_they_stand(tmp_path: Path) -> No
     html = hostile_page(tmp_path)
     tree = LexborHTMLParser(html)
     assert tree.css("img") == []
-    assert len(tree.css("script")) == 1
+    assert tree.css("script") == []
     scripted = [name for node in tree.css("*") for name in node.attributes if name.startswith("on")]
     assert scripted == []
-    assert html.count("{{ 7*7 }}") == html.count("{% raw %}") > 10
+    assert html.count("{{ 7*7 }}") == html.count("{% raw %}") > 8
     assert "49" not in first(tree, "h1").text()
 
 
-def test_the_page_may_run_its_own_script_and_style_and_fetch_nothing(tmp_path: Path) -> None:
+def test_the_page_has_its_own_style_runs_no_script_and_fetches_nothing(tmp_path: Path) -> None:
     tree = LexborHTMLParser(hostile_page(tmp_path))
     policy = first(tree, "meta[http-equiv=Content-Security-Policy]").attributes["content"] or ""
-    for name in ("script", "style"):
-        held = tree.css(name)
-        assert len(held) == 1
-        digest = base64.b64encode(hashlib.sha256(held[0].text().encode()).digest()).decode()
-        assert f"{name}-src 'sha256-{digest}'" in policy
+    (held,) = tree.css("style")
+    digest = base64.b64encode(hashlib.sha256(held.text().encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
     own = [node for node in tree.css("*") if {"src", "style", "action", "srcset"} & set(node.attributes)]
@@ -94,38 +91,6 @@ def test_the_parts_of_the_page_are_named(tmp_path: Path) -> None:
     assert first(tree, "html").attributes["lang"] == "en"
 
 
-def choices(tree: LexborHTMLParser) -> dict[str | None, list[str]]:
-    return {
-        one.attributes["name"]: [option.text() for option in one.css("option")] for one in tree.css("select")
-    }
-
-
-def test_a_reader_chooses_by_category_language_and_verdict(tmp_path: Path) -> None:
-    rows = [asked(0, category="a"), asked(1, category=None, language="sv"), asked(2, category="a")]
-    tree = LexborHTMLParser(page(tmp_path, rows, [said(0), said(0, "supported", start=5, end=9)]))
-    assert choices(tree) == {
-        "category": ["all", "(none)", "a"],
-        "language": ["all", "en", "sv"],
-        "verdict": ["all", "supported", "unsupported"],
-    }
-    assert first(tree, "article.row").attributes["data-verdict"] == "0 1"
-
-
-def test_every_choice_has_its_worst_rows_and_the_page_stays_small(tmp_path: Path) -> None:
-    rows = [
-        asked(number, category="bad", faithfulness=0.0, answer="Ann. " * 2000, query="Who? " * 1000)
-        for number in range(1000)
-    ]
-    rows += [asked(number, category="good", faithfulness=1.0) for number in range(1000, 1030)]
-    html = page(tmp_path, rows)
-    tree = LexborHTMLParser(html)
-    cards = tree.css("article.row")
-    assert len(cards) == MOST_ROWS
-    assert len({card.attributes["data-category"] for card in cards}) == 2
-    assert ["hidden" in card.attributes for card in cards] == [False] * 20 + [True] * (MOST_ROWS - 20)
-    assert len(html) < 3_000_000
-
-
 def test_statements_are_marked_where_they_stand(tmp_path: Path) -> None:
     told = [said(0, start=5, end=9, quote="Bob it was.", document="a.md", score=0.25, reason="negation")]
     tree = LexborHTMLParser(page(tmp_path, [asked(0), asked(1)], told))
@@ -151,7 +116,7 @@ def test_marks_never_change_an_answer(answer: str, spans: list[tuple[int, int]])
 @pytest.mark.parametrize("answer", [None, ""])
 def test_a_row_without_an_answer_has_a_card(tmp_path: Path, answer: str | None) -> None:
     html = page(tmp_path, [asked(0, answer=answer), asked(1)])
-    assert "There is none." in html
+    assert "There is no answer." in html
 
 
 def test_an_evaluation_without_any_value_has_a_page(tmp_path: Path) -> None:

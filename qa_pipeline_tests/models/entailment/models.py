@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from qa_pipeline.models.classifier import ClassifierKind, Input
+from qa_pipeline.models.classifier import Input
 from qa_pipeline.models.embedding_files import find_model
 from qa_pipeline.models.entailment.files import Labels, Logits, PairModelFiles
 from qa_pipeline.models.entailment.models import CrossEncoder, Network
@@ -27,7 +27,6 @@ def write_classifier(
     folder: Path,
     labels: Sequence[str] = THREE,
     *,
-    kind: ClassifierKind = "texts",
     architecture: str = "bert",
     bias: Sequence[float] | None = None,
     config: dict[str, Any] | None = None,
@@ -37,7 +36,7 @@ def write_classifier(
     With `bias` its head ignores what it reads: these are its logits for every input.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoModelForTokenClassification
+    from transformers import AutoConfig, AutoModelForSequenceClassification
 
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(folder)
@@ -47,8 +46,7 @@ def write_classifier(
     sizes |= {"pad_token_id": 0, "initializer_range": 0.5} | (config or {})
     names = dict(enumerate(labels))
     made = AutoConfig.for_model(architecture, **sizes, id2label=names)
-    loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
-    model = loader.from_config(made)
+    model = AutoModelForSequenceClassification.from_config(made)
     if bias is not None:
         head = model.classifier
         head.weight.data.zero_()
@@ -93,7 +91,7 @@ class CountingNetwork(Network):
     """Computes without a model; `seen` lists every input that was computed."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(PairModelFiles(name, Path(), "0" * 40), "texts", "float32", memory_cache())
+        super().__init__(PairModelFiles(name, Path(), "0" * 40), "float32", memory_cache())
         self.seen: list[Input] = []
 
     def compute(self, inputs: Sequence[Input]) -> list[Logits]:
@@ -122,7 +120,7 @@ class WordNetwork(CountingNetwork):
 
 
 def word_encoder(network: WordNetwork | None = None) -> CrossEncoder:
-    reader = PairReader(tokenizer(), WINDOW, None, SETTING)
+    reader = PairReader(tokenizer(), WINDOW, SETTING)
     return CrossEncoder(network or WordNetwork(), Labels((0,), (1,), (2,)), reader)
 
 

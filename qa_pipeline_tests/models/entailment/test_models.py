@@ -148,27 +148,6 @@ def test_no_number_from_a_model_is_an_unknown_score(tmp_path: Path) -> None:
     assert found == [ClaimEntailment(reason="model_nan")]
 
 
-def test_one_logit_is_read_as_support(tmp_path: Path) -> None:
-    folder = write_classifier(tmp_path / "m", ("LABEL_0",), bias=(0.0,))
-    found = search([ClaimPassages("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
-    assert found == [ClaimEntailment(0.5, None, (0,))]
-
-
-def test_more_tokens_than_positions_are_refused(tmp_path: Path) -> None:
-    folder = write_classifier(tmp_path / "m")
-    assert load(folder).reader.most_tokens == WINDOW
-    assert load(folder, input_tokens=64).reader.most_tokens == 64
-    with pytest.raises(SettingsError, match=f"input_tokens is 256, but m reads {WINDOW} tokens at most"):
-        load(folder, input_tokens=256)
-
-
-def test_a_model_of_relative_positions_reads_more_than_it_declares(tmp_path: Path) -> None:
-    config = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
-    folder = write_classifier(tmp_path / "m", architecture="deberta-v2", config=config)
-    encoder = load(folder, input_tokens=4 * WINDOW)
-    assert np.isfinite(encoder.probabilities([("The pump runs. " * 100, "It runs.")])).all()
-
-
 def test_positions_behind_the_padding_token_are_not_counted(tmp_path: Path) -> None:
     folder = write_classifier(
         tmp_path / "m", architecture="roberta", config={"type_vocab_size": 1, "pad_token_id": 1}

@@ -19,12 +19,7 @@ TEXT = "# Pump\nThe pump runs at forty bar.\n# Valve\nThe valve is closed at nig
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     folder = tmp_path_factory.mktemp("models")
-    return {
-        "entailment": {"model": str(write_classifier(folder / "nli"))},
-        "spans": {
-            "model": str(write_classifier(folder / "spans", ("supported", "hallucinated"), kind="tokens"))
-        },
-    }
+    return {"entailment": {"model": str(write_classifier(folder / "nli"))}}
 
 
 def claims_of(out: Path, verification: dict[str, dict[str, str]]) -> pl.DataFrame:
@@ -39,7 +34,7 @@ def test_an_unchanged_batch_runs_no_model(
     tmp_path: Path, models: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = claims_of(tmp_path, models)
-    names = ["entailment", "contradiction", "entailment_model", "span_support", "span_model"]
+    names = ["entailment", "contradiction", "entailment_model"]
     assert first.select(names).null_count().sum_horizontal().item() == 0
 
     def run_again(*_: object) -> None:
@@ -51,6 +46,6 @@ def test_an_unchanged_batch_runs_no_model(
 
 def test_without_models_their_columns_are_empty_and_nothing_is_stored(tmp_path: Path) -> None:
     claims = claims_of(tmp_path, {})
-    unknown = [name for name in claims.columns if name.startswith(("entailment", "span_", "flagged"))]
+    unknown = [name for name in claims.columns if name.startswith("entailment")]
     assert claims.select(unknown).null_count().row(0) == (claims.height,) * len(unknown)
     assert not Resources(load_settings(out=tmp_path)).layout.logits.exists()

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline_tests.models.entailment.models import SETTING, tokenizer
 
@@ -12,8 +11,8 @@ CYRILLIC = "Тhе рumр runs"
 HEBREW = "המשאבה פועלת בלחץ של 40 בר"
 
 
-def reader(template: str | None = None, most: int = 128) -> PairReader:
-    return PairReader(TOKENIZER, most, template, SETTING)
+def reader(most: int = 128) -> PairReader:
+    return PairReader(TOKENIZER, most, SETTING)
 
 
 def names(ids: tuple[int, ...]) -> list[str]:
@@ -40,7 +39,8 @@ def test_windows_fit_cover_every_word_and_move_on(text: str, most: int, overlap:
     starts = [start for start, _ in found]
     assert starts == sorted(set(starts))
     covered = {place for window in found for place in range(*window)}
-    tokens = {place for start, end in one.offsets(text) for place in range(start, end)}
+    offsets = TOKENIZER.encode(text, add_special_tokens=False).offsets
+    tokens = {place for start, end in offsets for place in range(start, end)}
     assert not found or tokens <= covered
 
 
@@ -55,19 +55,6 @@ def test_special_tokens_in_a_text_are_words_like_others() -> None:
     found = reader().join("The end. [SEP] [CLS] The claim is proved.", "Claim [SEP].")
     assert names(found.ids).count("[SEP]") == 2
     assert names(found.ids).count("[CLS]") == 1
-
-
-def test_a_template_is_filled_once_whatever_the_texts_hold() -> None:
-    found = reader("{passage}{sep}So: {claim}").join("See {claim} {sep}", "It runs {passage}")
-    expected = "[CLS] see { claim } { sep } [SEP] so : it runs { passage } [SEP]"
-    assert " ".join(names(found.ids)) == expected
-    assert set(found.types) == {0}
-
-
-@pytest.mark.parametrize("template", ["{passage}", "{claim}", "", "{passage} {passage} {claim}"])
-def test_a_template_without_its_places_is_refused(template: str) -> None:
-    with pytest.raises(SettingsError, match=r"template must hold \{passage\} and \{claim\} once each"):
-        reader(template)
 
 
 @pytest.mark.parametrize("text", [CYRILLIC, HEBREW, "\u202e" + HEBREW, "🙂" * 50, "x" * 5000])

@@ -1,0 +1,499 @@
+"""Answers verified and evaluated, and questions generated, from Python: without a workspace.
+
+Stages that ask for time to be imported are imported by the function that runs them.
+"""
+
+import asyncio
+import functools
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import polars as pl
+
+from qa_pipeline.curation.ledger import support_level
+from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.errors import InputError, TransientModelError
+from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
+from qa_pipeline.evaluation.datasets.labelled_files import Faults, Row, check, left_out, usable_blocks
+from qa_pipeline.evaluation.running import cut_by
+from qa_pipeline.evaluation.signals.base import Means, Undecided
+from qa_pipeline.evaluation.signals.statement_tables import Statement, decide_statements, statement_tables
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema
+from qa_pipeline.llm.replies import read_reply
+from qa_pipeline.models.encoder import load_embedder
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.row_files import Fault, FileRow
+from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, REFUSALS, VERDICTS
+from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.verification.outcomes import evidence_pieces, ground_pairs
+from qa_pipeline.verification.refusals import judge_refusals
+
+Function = Callable[[str], str]
+AnyModel = str | Function | LanguageModel
+"""A name, `gemini/NAME` or `openai/NAME`; a function from prompt to reply; or a model of the package."""
+PATIENCE = 120.0
+"""Seconds that a function has for a reply: as long as a slow model takes on a CPU."""
+BATCH = "documents"
+_VERDICTS = {
+    "grounded": "accepted",
+    "rejected": "rejected",
+    "undecided": "needs_review",
+    "failed": "failed",
+    "no_claims": "failed",
+    "correct_refusal": "accepted",
+    "refused_answerable": "rejected",
+    "unproved_refusal": "needs_review",
+}
+"""Verdict by how source verification ended: that of the ledger, for a pair that nobody judges."""
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A function from a prompt, with the JSON schema of the reply, to the text of a reply."""
+
+    function: Function
+
+    @property
+    def name(self) -> str:
+        """Return the name of the function."""
+        return f"function/{getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Ask the function in a thread of its own, which is left behind where it hangs.
+
+        Raises:
+            TransientModelError: it raises, hangs, or returns no text.
+            UnreadableReplyError: its reply cannot be read.
+        """
+        schema = json.dumps(json_schema(request.reply_model))
+        prompt = f"{request.system}\n\n{request.prompt}\n\nReply with JSON of this schema:\n{schema}"
+        loop = asyncio.get_running_loop()
+        replied: asyncio.Future[object] = loop.create_future()
+
+        def settle(value: object) -> None:
+            if not replied.done():
+                replied.set_result(value)
+
+        def ask() -> None:
+            try:
+                value: object = self.function(prompt)
+            except Exception as error:  # noqa: BLE001 what a caller's function raises is anything
+                value = error
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, value)
+
+        # a thread of a pool would be waited for at the end of the program, however long it hangs
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            raw = await asyncio.wait_for(replied, PATIENCE)
+        except TimeoutError:
+            raw = TimeoutError(f"no reply in {PATIENCE:g} s")
+        if not isinstance(raw, str):
+            what = (
+                f"raised {type(raw).__name__}: {raw}"
+                if isinstance(raw, Exception)
+                else f"returned {raw!r:.80}"
+            )
+            raise TransientModelError(f"{self.name} {what}; it should return a str", is_final=True)
+        value, repair = read_reply(raw, request.reply_model)
+        return Reply(value, raw, self.name, repair=repair)
+
+
+def language_model(model: AnyModel | None) -> LanguageModel | None:
+    """Return the language model that a caller means; None for None.
+
+    Raises:
+        InputError: it is neither a name, a function nor a model.
+        SettingsError: its settings cannot be used.
+        KeyRejectedError: its key is missing.
+    """
+    if model is None or hasattr(model, "complete"):
+        return model  # type: ignore[return-value]
+    if callable(model):
+        return FunctionModel(model)
+    from qa_pipeline.settings.llm import HOSTED
+
+    provider, _, name = model.partition("/") if isinstance(model, str) else ("", "", "")
+    if provider not in HOSTED or not name:
+        raise InputError(
+            f"model is {model!r}; give PROVIDER/NAME with one of {', '.join(HOSTED)}, a function from prompt "
+            "to reply, or None"
+        )
+    reviewer = Resources(load_settings(llm={"provider": provider, "model": name})).reviewer("verifier")
+    if reviewer is None:
+        raise InputError(f"model {model!r}: the settings switch the verifier off; set llm.verifier.provider")
+    return reviewer
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The words of a context that a claim was compared with: `context` counts from 0, places are in it."""
+
+    context: int
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A checkable statement of an answer.
+
+    Attributes:
+        text: its words; `answer[start:end]`.
+        start: first character in the answer.
+        end: one past the last.
+        verdict: supported, contradicted, unsupported, undecided or failed.
+        decided_by: the step that decided, such as alignment (word by word), citation or llm.
+        reason: a code where it is not supported; else None.
+        detail: what the step found, in words.
+        differences: from the evidence, that no allowed kind covers.
+        evidence: None where no context was near.
+    """
+
+    text: str
+    start: int
+    end: int
+    verdict: str
+    decided_by: str
+    reason: str | None
+    detail: str | None
+    differences: tuple[str, ...]
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Hold what source verification finds of an answer.
+
+    Attributes:
+        question: as it was given.
+        answer: as it was given; claims have their places in it.
+        contexts: the texts of the passages.
+        language: by whose rules the texts were read.
+        verdict: accepted (every claim is supported, or a refusal is right), rejected, needs_review (something
+            is neither proved nor denied) or failed (it could not be verified). Nothing judges how good the
+            answer is.
+        reason: the reason code of the verdict.
+        detail: what stands behind it, in words.
+        grounding: share of claims supported; None for a refusal, or without claims.
+        grounding_interval: 95 % interval of that share (Wilson), None where it is.
+        support_level: well_supported, partial or weak; None where grounding is.
+        claims: in the order of the answer.
+    """
+
+    question: str
+    answer: str
+    contexts: tuple[str, ...]
+    language: str
+    verdict: str
+    reason: str
+    detail: str | None
+    grounding: float | None
+    grounding_interval: tuple[float, float] | None
+    support_level: str | None
+    claims: tuple[Claim, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Return whether every claim is supported, or a refusal is right."""
+        return self.verdict == "accepted"
+
+    @property
+    def explanation(self) -> str:
+        """Return the verdict and its reason as a sentence."""
+        return f"{self.verdict.replace('_', ' ')}: {in_words(self.reason, self.detail)}"
+
+    def to_dict(self) -> Row:
+        """Return all of it as values of JSON."""
+        return asdict(self)
+
+
+def verify(
+    question: str,
+    answer: str,
+    contexts: Sequence[str | Mapping[str, Any]],
+    *,
+    language: str | None = None,
+    model: AnyModel | None = None,
+) -> Verification:
+    """Verify an answer against the passages that it should rest on.
+
+    Rules prove what the passages state and deny what they contradict; the rest is undecided, and a model is
+    asked about it where there is one. No claim is accepted because it is similar to a passage.
+
+    Args:
+        question: what the answer is to; a sentence that answers something else is not accepted.
+        answer: one or more sentences; marks of sources such as [1] are taken off.
+        contexts: texts, or mappings with `text`, and `headings` above it (the title first).
+        language: en, sv or de; None has it recognised.
+        model: decides what the rules leave open: a name such as "gemini/gemini-3-flash-preview" or
+            "openai/NAME", a function from prompt to reply, or a language model of the package.
+
+    Raises:
+        InputError: question, answer or contexts are missing, empty or of another type.
+        SettingsError: the model's name cannot be used.
+        ModelError: the model can answer no request.
+    """
+    row = check({"query": question, "answer": answer, "contexts": contexts, "language": language}, RagRow)
+    if isinstance(row, Fault):
+        raise InputError(row.detail)
+    if not (row["answer"] or "").strip():
+        raise InputError("answer is missing or empty; it should hold the text to verify")
+    if row["contexts"] is None:
+        raise InputError("contexts is missing; it should hold a list of texts")
+    texts = tuple(context["text"] or "" for context in row["contexts"])
+    if not any(text.strip() for text in texts):
+        raise InputError("no context has text; give the passages that the answer should rest on")
+    headings = tuple(tuple(context["headings"] or ()) for context in row["contexts"])
+    return _verified(
+        Statement(row["answer"], texts, row["language"], row["query"], headings if any(headings) else ()),
+        language_model(model),
+    )
+
+
+@functools.cache
+def _resources() -> Resources:
+    """Return the default settings with what is built from them; nothing is stored."""
+    return Resources(cut_by(Settings()))
+
+
+def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
+    tables, resources = statement_tables([statement]), _resources()
+    settings, refused = resources.settings.verification, is_refusal(statement.claim, statement.language)
+    pairs = tables.pairs.with_columns(coverage=pl.lit("none" if refused else "coverage"))
+    tables = type(tables)(tables.documents, tables.chunks, pairs, tables.pair_ids)
+    claims, decided = decide_statements(tables, resources, model, similarity=False)
+    refusals = REFUSALS.empty()
+    if refused:
+        refusals = judge_refusals(pairs, tables.chunks, load_embedder(resources.settings.embedding), settings)
+    outcome, proved = pl.coalesce("refusal", "outcome"), pl.col("outcome") == "grounded"
+    result = (
+        ground_pairs(pairs, claims, decided, accept_grounding=settings.accept_grounding)
+        .join(refusals.select("pair_id", refusal="outcome"), on="pair_id", how="left")
+        .with_columns(
+            support_level(),
+            verdict=outcome.replace_strict(_VERDICTS),
+            reason=pl.when(proved)
+            .then(pl.lit("passed"))
+            .otherwise(pl.coalesce("refusal", "reason", outcome)),
+            detail=pl.when(~proved).then("detail"),
+        )
+        .row(0, named=True)
+    )
+    rows = claims.join(
+        decided.select("claim_id", "verdict", "decided_by", "reason", "detail"), on="claim_id"
+    ).sort("position")
+    starts = dict(tables.chunks.select("chunk_id", "char_start").iter_rows())
+    places = [place for place, text in enumerate(statement.passages) if text.strip()]
+    names = ("verdict", "reason", "detail", "grounding", "support_level")
+    interval = (result["grounding_low"], result["grounding_high"])
+    return Verification(
+        question=statement.question or "",
+        answer=statement.claim,
+        contexts=statement.passages,
+        language=statement.language,
+        **{name: result[name] for name in names},
+        grounding_interval=None if result["grounding"] is None else interval,
+        claims=tuple(_claim(row, places, starts) for row in rows.iter_rows(named=True)),
+    )
+
+
+def _claim(row: Row, places: Sequence[int], starts: Mapping[str, int]) -> Claim:
+    evidence, chunk_id = None, row["evidence_chunk_id"]
+    if chunk_id is not None:
+        context, start = places[int(chunk_id.rpartition("-")[2])], starts[chunk_id]
+        first, last = row["evidence_start"] - start, row["evidence_end"] - start
+        evidence = Evidence(context, first, last, row["evidence_quote"])
+    names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
+    return Claim(
+        **{name: row[name] for name in names}, differences=tuple(row["unproved"] or ()), evidence=evidence
+    )
+
+
+@dataclass(frozen=True)
+class Report:
+    """An evaluation: `document` is what `eval run` writes as report.json.
+
+    Attributes:
+        document: of all figures, as values of JSON.
+        scores: a row for each answered question with a column for each metric; null is unknown.
+        statements: a row for each statement of each answer, with its verdict, who decided, and the quote.
+        left_out: file, reason, rows, first_row and detail of rows that could not be read.
+        page: the report as HTML.
+    """
+
+    document: dict[str, Any]
+    scores: pl.DataFrame
+    statements: pl.DataFrame
+    left_out: pl.DataFrame
+    page: str
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """Return metric, mean, low and high (95 % interval), known, unknown and what is better."""
+        names = ("mean", "low", "high", "known", "unknown", "direction")
+        return pl.DataFrame(
+            [
+                {"metric": name, **{column: metric[column] for column in names}}
+                for name, metric in self.document["metrics"].items()
+            ],
+            schema_overrides=dict.fromkeys(("mean", "low", "high"), pl.Float64()),
+        )
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+
+def evaluate(
+    data: str | Path | Sequence[str | Path] | pl.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    metrics: Sequence[str] | Literal["all"] | None = None,
+    model: AnyModel | None = None,
+    undecided: Undecided = "similarity",
+    statements: Literal["rules", "model"] = "rules",
+    name: str | None = None,
+    worst_by: str | None = None,
+) -> Report:
+    """Evaluate answered questions.
+
+    Args:
+        data: the path of a file, a folder or a release, a pattern such as "runs/*.jsonl", a list of these, or
+            rows: a frame of Polars or mappings. Fields have the names of docs/evaluation.md.
+        metrics: names of metrics; None measures the eight of the summary.
+        model: decides and judges what no local step does; see `verify`.
+        undecided: verdict on a statement that nothing decides: by its likeness to the contexts, or unknown.
+        statements: who cuts answers into statements, rules or the model; an answer whose reply cannot be read
+            has none, and no value of the metrics that need them.
+        name: of the data set in the report; None names the files, or "data".
+        worst_by: the metric whose worst rows the page shows.
+
+    Raises:
+        InputError: the data holds no row that can be used, there is no such metric, or no model that cuts.
+        ModelError: the model can answer no further request.
+    """
+    from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
+    from qa_pipeline.evaluation.reports.report import About, dataset_name
+    from qa_pipeline.evaluation.reports.report_folder import PAGE, dataset_sha256, write_report
+    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+
+    chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
+    decider = language_model(model)
+    if statements == "model" and decider is None:
+        raise InputError("statements='model' needs the model that is to cut answers; give it as model=…")
+    faults: Faults = {}
+    with TemporaryDirectory() as work:
+        folder = Path(work)
+        splitter = None if statements == "rules" else decider
+        resources = Resources(cut_by(load_settings(out=folder), statements))
+        means = Means(resources, decider, decider, undecided, splitter)
+        rows = store_rag_rows(folder / "data.parquet", _blocks(data, faults))
+        counts = evaluate_into(folder, rows, chosen, means)
+        settings = {
+            "model": None if decider is None else decider.name,
+            "undecided": undecided,
+            "split_claims": statements,
+            "unsplit": count_unsplit(rows, means) or None,
+        }
+        about = About(dataset_name(rows, name), dataset_sha256(rows), left_out(faults), settings)
+        document = write_report(folder, chosen, counts, about, worst_by)
+        scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
+        page = (folder / PAGE).read_text("utf-8")
+    return Report(document, scores, verified, about.left_out, page)
+
+
+def _blocks(data: Any, faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield the rows of files or of a frame.
+
+    Raises:
+        InputError: there is no such file, or no row that can be used.
+    """
+    if isinstance(data, str | Path):
+        data = [data]
+    rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
+    if isinstance(rows, list | tuple) and rows and all(isinstance(place, str | Path) for place in rows):
+        return rag_blocks([Path(place) for place in rows], faults)
+    reads = (FileRow(place, row) for place, row in enumerate(rows, start=1))
+    return usable_blocks(reads, RagRow, faults, Path("data"))
+
+
+def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = None) -> pl.DataFrame:
+    """Write questions and answers about documents, and verify and judge them as a run does.
+
+    Args:
+        documents: the path of a file or folder, or a list of texts (Markdown or plain).
+        model: asks, answers, verifies and judges; None has the offline rules ask, which judge nothing. What a
+            function replies is not stored; replies of named models are, as by `qa-pipeline run`.
+
+    Returns:
+        A row for each pair, the accepted ones first: question, answer, language, question_type, verdict,
+        reason, detail, and evidence: claim, path, start, end, page and quote of each piece.
+
+    Raises:
+        InputError: there is no such document, or none can be read.
+        ModelError: the model can answer no further request.
+    """
+    from qa_pipeline.pipeline.running import run_batches
+
+    with TemporaryDirectory() as work:
+        corpus, out = Path(work) / "corpus", Path(work) / "out"
+        _gather(documents, corpus / BATCH)
+        resources = Resources(load_settings(corpus=str(corpus), out=out), model=language_model(model))
+        (outcome,) = run_batches(resources, [BATCH])
+        tables = [
+            read_earlier(resources.layout.table(table.name, BATCH), table)
+            for table in (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS)
+        ]
+    read = [frame for frame in tables if frame is not None]
+    if len(read) < len(tables) or "parsed" not in read[0]["status"]:
+        problem = outcome.error or "; ".join(read[0]["detail"].drop_nulls()) if read else outcome.error
+        raise InputError(f"nothing could be generated: {problem or ', '.join(outcome.failed_gates)}")
+    document_rows, pairs, claims, claim_verdicts, verdicts = read
+    place = (pl.col(f"evidence_{name}").alias(name) for name in ("start", "end", "page", "quote"))
+    pieces = (
+        evidence_pieces(claims, claim_verdicts)
+        .drop_nulls("evidence_quote")
+        .join(claims.select("claim_id", "pair_id", claim="text"), on="claim_id", maintain_order="left")
+        .join(document_rows.select("path", evidence_document_id="document_id"), on="evidence_document_id")
+        .select("pair_id", evidence=pl.struct("claim", "path", *place))
+        .group_by("pair_id", maintain_order=True)
+        .agg("evidence")
+    )
+    return (
+        pairs.filter(origin="generated")
+        .select("pair_id", "question", "answer", "language", "question_type")
+        .join(verdicts.select("pair_id", "verdict", "reason", "detail"), on="pair_id", maintain_order="left")
+        .join(pieces, on="pair_id", how="left", maintain_order="left")
+        .sort(pl.col("verdict") != "accepted", maintain_order=True)
+    )
+
+
+def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
+    """Copy documents, or write texts, into the folder of a batch.
+
+    Raises:
+        InputError: there is no such document, or a text is none.
+    """
+    if isinstance(documents, str | Path):
+        place = Path(documents)
+        if place.is_dir():
+            shutil.copytree(place, folder)
+        elif place.is_file():
+            folder.mkdir(parents=True)
+            shutil.copyfile(place, folder / place.name)
+        else:
+            raise InputError(f"{place} does not exist; name a file or folder, or give a list of texts")
+        return
+    folder.mkdir(parents=True)
+    if not documents or not all(isinstance(text, str) for text in documents):
+        raise InputError("documents should be a path or a list of texts, and is neither")
+    for number, text in enumerate(documents, start=1):
+        (folder / f"text-{number:06}.md").write_text(text, "utf-8")

@@ -1,0 +1,61 @@
+"""`qa-pipeline eval raters`: how far people agree, and what the majority says."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from qa_pipeline.cli.arguments import Json, Resampled
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
+
+
+def raters(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files or folders of ratings, .parquet, .jsonl, .json or .csv: id, annotator, rating."
+        ),
+    ],
+    criterion: Annotated[
+        str | None, typer.Option(help="What is rated; needed where the ratings are of several criteria.")
+    ] = None,
+    categories: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="All ratings there may be; others are left out and counted."),
+    ] = None,
+    min_kappa: Annotated[
+        float,
+        typer.Option(
+            min=-1,
+            max=1,
+            help="Fleiss' kappa that must be exceeded before the consensus is used; else no "
+            "item gets a label. -1 uses any that is known.",
+        ),
+    ] = 0.6,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the label of each item, .jsonl; null without consensus.")
+    ] = None,
+    resamples: Resampled = 1000,
+    as_json: Json = False,
+) -> None:
+    """Measure how far people agree, and label each item by the majority of its ratings.
+
+    A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
+    criterion and group are optional. Agreement is Fleiss' kappa, its interval of 95 % resampled by group.
+    """
+    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.cli.evaluation_tables import show_raters
+    from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
+    from qa_pipeline.evaluation.reports.summaries import rounded
+    from qa_pipeline.storage.files import write_bytes
+
+    with errors_as_exit_codes():
+        listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
+        read = read_ratings(files, listed)
+        figures, agreed = rating_figures(of_criterion(read.items, criterion), resamples, min_kappa)
+        if out is not None:
+            write_bytes(out, agreed.write_ndjson().encode())
+        if as_json:
+            print_document({"left_out": read.left_out, **rounded(figures)})
+        else:
+            show_raters(figures, read.left_out)

@@ -1,0 +1,288 @@
+"""The four abilities of Chen et al. 2023 (RGB, arXiv:2309.01431), from the proved pairs of a release.
+
+A row of the suite is a question with the contexts that a model may use; answered, it is a row of a data set.
+Its category is the ability and its difficulty the kind of row, by which every report has its figures apart.
+Noise is looked through word by word: no context that could answer is noise. Everything is drawn by hashes.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
+from qa_pipeline.evaluation.datasets.labelled_files import Row
+from qa_pipeline.storage.files import local_copy
+from qa_pipeline.storage.hashes import draw_number, hash_parts
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import content_stems, recall
+from qa_pipeline.verification.canaries.material import numerals
+
+NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = ABILITIES = (
+    "noise_robustness",
+    "negative_rejection",
+    "information_integration",
+    "counterfactual_robustness",
+)
+CONTEXTS = 5
+NOISE_COUNTS = (0, 1, 2, 4)
+"""Contexts of noise beside the passage of the proof."""
+ENOUGH_WORDS = 0.6
+"""Share of what a claim adds to its question that noise may not hold."""
+_MOST_ASKED = 0.8
+"""Share of a question's words that no sentence of noise has."""
+
+
+def fold_text(text: str) -> str:
+    """Return the text with single spaces and without case."""
+    return " ".join(text.split()).casefold()
+
+
+@lru_cache(maxsize=20_000)
+def _stems(text: str, language: str) -> frozenset[str]:
+    return frozenset(content_stems(text, language))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A passage of a document."""
+
+    document: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A claim of an answer, the words that prove it, and the passage that has them."""
+
+    claim: str
+    quote: str
+    passage: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An accepted pair; one without proofs is a refusal that was accepted."""
+
+    pair_id: str
+    question: str
+    answer: str
+    language: str
+    proofs: tuple[Proof, ...]
+
+    @property
+    def passages(self) -> list[Text]:
+        """Return the passages of the proofs, each once."""
+        return list(dict.fromkeys(proof.passage for proof in self.proofs))
+
+    def may_be_answered_by(self, text: Text) -> bool:
+        """Return if a text has a proof, says the same, or has most of the question in a sentence."""
+        plain, question = fold_text(text.text), _stems(self.question, self.language)
+        for start, end in split_sentences(text.text, self.language):
+            if (recall(question, _stems(text.text[start:end], self.language)) or 0.0) >= _MOST_ASKED:
+                return True
+        for proof in self.proofs:
+            stated = _stems(proof.claim, self.language)
+            held = recall(stated - question or stated, _stems(text.text, self.language))
+            said = fold_text(proof.quote) in plain or fold_text(proof.claim) in plain
+            if said or held is None or held >= ENOUGH_WORDS:
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class Source:
+    """The pairs of a release, and its passages by language."""
+
+    name: str
+    pairs: Sequence[Proved]
+    texts: dict[str, list[Text]]
+
+    def noise(self, pairs: Sequence[Proved], count: int, false: str = "") -> list[Text]:
+        """Return the nearest `count` passages that answer no question and do not say `false`."""
+        language = pairs[0].language
+        asked = frozenset().union(*(_stems(f"{pair.question} {pair.answer}", language) for pair in pairs))
+        near = sorted(
+            self.texts.get(language, ()),
+            key=lambda text: -(recall(asked, _stems(text.text, language)) or 0.0),
+        )
+        distinct = {fold_text(text.text): text for text in reversed(near)}
+        return list(
+            islice(
+                (
+                    text
+                    for plain, text in reversed(distinct.items())
+                    if not (false and fold_text(false) in plain)
+                    and not any(pair.may_be_answered_by(text) for pair in pairs)
+                ),
+                count,
+            )
+        )
+
+
+def release_source(folder: Path) -> Source:
+    """Return the pairs of a release; passages are the contexts of its format `evaluation`, else quotes.
+
+    Raises:
+        InputError: the release cannot be read.
+    """
+    with local_copy(folder) as copy:
+        try:
+            files = sorted((copy / "data").glob("*.parquet"))
+            examples = pl.concat([pl.read_parquet(path) for path in files if path.stat().st_size])
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{folder} is no release that can be read: {error}") from error
+        shown = read_rag_rows([copy]).items.select("id", "language", "contexts").rows()
+    texts: dict[str, dict[Text, None]] = {}
+    by_pair: dict[str, list[Text]] = {}
+    for name, language, contexts in shown:
+        by_pair[name] = [Text(context["document"] or "", context["text"] or "") for context in contexts or ()]
+        texts.setdefault(language, {}).update(dict.fromkeys(by_pair[name]))
+    pairs = []
+    for row in examples.sort("pair_id").iter_rows(named=True):
+        proofs = []
+        for evidence in row["evidence"]:
+            path, quote = evidence["path"], evidence["quote"]
+            holding = (
+                text
+                for text in by_pair.get(row["pair_id"], ())
+                if quote in text.text and text.document == path
+            )
+            proofs.append(Proof(evidence["claim"], quote, next(holding, None) or Text(path, quote)))
+        pairs.append(Proved(row["pair_id"], row["question"], row["answer"], row["language"], tuple(proofs)))
+    return Source(folder.name, pairs, {language: list(of) for language, of in texts.items()})
+
+
+def build_suite(source: Source, most: int) -> list[Row]:
+    """Return the rows of each ability, from at most `most` pairs with different questions."""
+    builders = {
+        NOISE: _noise_rows,
+        REJECTION: _rejection_rows,
+        INTEGRATION: _integration_rows,
+        COUNTERFACTUAL: _counterfactual_rows,
+    }
+    rows: list[Row] = []
+    for ability, build in builders.items():
+        drawn = sorted(source.pairs, key=lambda pair: draw_number(0, ability, pair.pair_id))
+        built = (build(source, pair) for pair in {pair.question: pair for pair in drawn}.values())
+        rows += chain.from_iterable(islice(filter(None, built), most))
+    return rows
+
+
+def write_suite(release: Path, most: int) -> bytes:
+    """Return the suite of a release as JSON lines.
+
+    Raises:
+        InputError: the release cannot be read, or gives no row.
+    """
+    rows = build_suite(release_source(release), most)
+    if not rows:
+        raise InputError(f"{release} gives no row of a suite: add the format evaluation to release.formats")
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+
+
+def _noise_rows(source: Source, pair: Proved) -> list[Row]:
+    noise = source.noise([pair], max(NOISE_COUNTS))
+    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
+        return []
+    return [
+        _row(source, NOISE, f"noise_{count}_of_{count + 1}", [pair], [*pair.passages, *noise[:count]])
+        for count in NOISE_COUNTS
+    ]
+
+
+def _rejection_rows(source: Source, pair: Proved) -> list[Row]:
+    noise = source.noise([pair], CONTEXTS)
+    difficulty = "converted" if pair.proofs else "unanswerable"
+    return [_row(source, REJECTION, difficulty, [pair], noise)] if len(noise) == CONTEXTS else []
+
+
+def _integration_rows(source: Source, pair: Proved) -> list[Row]:
+    """Return a question about two passages as it is; any other joined with one about another document."""
+    pairs, difficulty = [pair], "several_passages"
+    if len(pair.passages) < 2:
+        documents = {text.document for text in pair.passages}
+        others = [
+            other
+            for other in source.pairs
+            if other.language == pair.language
+            and len(other.passages) == 1
+            and other.passages[0].document not in documents
+        ]
+        if not pair.proofs or not others:
+            return []
+        drawn = min(others, key=lambda other: draw_number(0, pair.pair_id, other.pair_id))
+        pairs, difficulty = [pair, drawn], "joined"
+    passages = [text for member in pairs for text in member.passages]
+    contexts = [*passages, *source.noise(pairs, max(0, CONTEXTS - len(passages)))]
+    return [_row(source, INTEGRATION, difficulty, pairs, contexts)] if len(contexts) >= CONTEXTS else []
+
+
+def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
+    """Return rows in which a denial of the proof ranks first, without the true passage and beside it."""
+    planted = next(_denials(pair), None) if len(pair.passages) == 1 else None
+    noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, planted["false"])
+    if planted is None or len(noise) < CONTEXTS - 1:
+        return []
+    passage = pair.passages[0]
+    name = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
+    false = Text(name, passage.text.replace(planted["true"], planted["false"]))
+    return [
+        _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], planted),
+        _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], [false, passage, *noise[:-1]], planted),
+    ]
+
+
+def _denials(pair: Proved) -> Iterator[Row]:
+    """Yield sentences of the proof with a number changed that is in the answer and not in the question."""
+    for proof in pair.proofs:
+        for start, end in split_sentences(proof.quote, pair.language):
+            line = proof.quote[start:end]
+            for match in re.finditer(r"(?<![\d.,])\d{1,4}(?![\d.,]\d)", line):
+                if match[0] in numerals(pair.answer) - numerals(pair.question):
+                    changed = str(int(match[0]) + 3)
+                    yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
+
+
+def _row(
+    source: Source,
+    ability: str,
+    difficulty: str,
+    pairs: Sequence[Proved],
+    texts: Sequence[Text],
+    planted: Row | None = None,
+) -> Row:
+    """Return a row as `eval run` reads it; contexts are shuffled but for a planted one, which ranks first."""
+    if planted is None:
+        texts = sorted(texts, key=lambda text: draw_number(0, pairs[0].pair_id, text.document, text.text))
+    query = " ".join(pair.question for pair in pairs)
+    documents = list(dict.fromkeys(text.document for pair in pairs for text in pair.passages))
+    truth: Row = {"must_refuse": ability == REJECTION}
+    if ability != REJECTION:
+        proofs = [proof for pair in pairs for proof in pair.proofs]
+        truth |= {
+            "answer": "\n".join(pair.answer for pair in pairs),
+            "relevant_documents": documents,
+            "claims": [{"claim": proof.claim, "source": proof.passage.document} for proof in proofs],
+        }
+    return {
+        "id": hash_parts(ability, difficulty, query, *(text.text for text in texts))[:32],
+        "query": query,
+        "contexts": [
+            {"text": text.text, "document": text.document, "rank": rank}
+            for rank, text in enumerate(texts, start=1)
+        ],
+        "ground_truth": truth,
+        "category": ability,
+        "difficulty": difficulty,
+        "language": pairs[0].language,
+        "dataset": source.name,
+        "group": (documents or [pairs[0].pair_id])[0],
+        **({} if planted is None else {"planted": planted}),
+    }

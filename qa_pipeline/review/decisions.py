@@ -1,0 +1,340 @@
+"""Decisions made in the app: recorded as those of files, an edit verified before, and put into the tables."""
+
+import logging
+import re
+import shlex
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from qa_pipeline.curation.decisions import (
+    APPLIED,
+    EDITED,
+    REOPENED,
+    content_hashes,
+    decision_states,
+)
+from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError, TableError
+from qa_pipeline.pipeline.applying import VerifiedEdit, apply_decisions, recorded_resources, verify_edit
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.review.decision_files import (
+    DecisionLine,
+    ReadFile,
+    coded_reason,
+    fitting_decisions,
+    take_decisions,
+    why_in_words,
+)
+from qa_pipeline.review.pair import answer_pieces, claim_views, support_of
+from qa_pipeline.review.stored import StoredTables
+from qa_pipeline.storage.files import locked, version_of
+from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.rows import ChunkRow, DecisionColumns, DecisionRow
+from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS, STORED, VERDICTS
+from qa_pipeline.verification.outcomes import SUPPORTED
+
+FIELDS = (
+    *("why", "edited_question", "edited_answer", "evidence_quote"),
+    *("evidence_document_id", "evidence_start", "evidence_end"),
+)
+"""Fields of the form that a person fills."""
+_EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
+_EVIDENCE = ("evidence_quote", "evidence_document_id")
+_PATIENCE_SECONDS = 5.0
+"""The time that an edit waits for decisions that are being applied, which seldom takes longer."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a decision.
+
+    Args:
+        problem: why it was not taken; None where it was recorded, or is an edit to be looked at first.
+        edit: an edit that fits and is not recorded yet, a row of decisions.
+        checked: what the form of that edit carries once its verification was shown.
+        status: of the page that shows it, by HTTP.
+    """
+
+    problem: str | None = None
+    edit: DecisionColumns | None = None
+    checked: str = ""
+    status: int = 409
+
+
+def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
+    """Record the decision of a form, on the disk when this returns.
+
+    An edit is recorded once its form says that it was shown verified.
+
+    Args:
+        tables: of the output folder.
+        batch: the pair's batch.
+        pair_id: the pair.
+        form: its fields; `seen` is the number of the last decision about the pair that its page showed.
+        who: the person.
+    """
+    try:
+        line = _line(tables, batch, pair_id, form, who)
+        file = ReadFile({1: line}, [], 0, "decision")
+        checked = hash_json([getattr(line, name) for name in (*_EDITED_TEXTS, *_EVIDENCE)])
+        if line.decision == EDITED and form.get("checked") != checked:
+            fitting = fitting_decisions(tables.layout, file)
+            if fitting.problems:
+                return Outcome(fitting.problems[0].text)
+            return Outcome(edit=fitting.rows[batch][0], checked=checked, status=200)
+        seen = form.get("seen", "")
+        taken = take_decisions(tables.layout, file, int(seen) if seen.isdecimal() else -1)
+    except DecidedMeanwhileError as error:
+        return Outcome(str(error))
+    except InputError as error:
+        return Outcome(str(error), status=400)
+    except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
+        return Outcome(str(error), status=500)
+    return Outcome(taken.problems[0].text if taken.problems else None)
+
+
+def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
+    """Return the decision of a form; texts that stand in it unchanged are no part of it.
+
+    Raises:
+        InputError: a field cannot be used.
+    """
+    fields = {name: value.replace("\r\n", "\n").strip() for name, value in form.items()}
+    pair = tables.frame(PAIRS, batch).filter(pl.col("pair_id") == pair_id)
+    values = {name: fields[name] for name in ("content_sha256", "decision", "why") if fields.get(name)}
+    for name, column in _EDITED_TEXTS.items():
+        if fields.get(name) and fields[name] not in pair[column].str.strip_chars():
+            values[name] = fields[name]
+    values |= _evidence(tables, batch, fields, is_edit=values.get("decision") == EDITED)
+    if code := fields.get("code"):
+        values |= {"decision": "rejected", "why": coded_reason(code, fields.get("why", ""))}
+    if fields.get("of_claim"):
+        values["decision"], _, values["claim_id"] = fields["of_claim"].partition(" ")
+    signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
+    try:
+        return DecisionLine.model_validate(values | signature)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise InputError(f"{problem['loc'][0]}: {problem['msg']}") from error
+
+
+def _evidence(
+    tables: StoredTables, batch: str, fields: Mapping[str, str], *, is_edit: bool
+) -> dict[str, str]:
+    """Return the words named as evidence, those of the document where they were selected in it.
+
+    Who only decides may have selected words to read or copy them; words that were written are refused there.
+
+    Raises:
+        InputError: the selection is not in the document.
+    """
+    quote, document_id = fields.get("evidence_quote", ""), fields.get("evidence_document_id", "")
+    start, end = (fields.get(name, "") for name in ("evidence_start", "evidence_end"))
+    if document_id and start.isdecimal() and end.isdecimal():
+        texts = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)["text"]
+        selected = (texts[0] or "")[int(start) : int(end)].strip() if texts.len() else ""
+        if not selected and is_edit:
+            raise InputError("the document has changed: select the words that are evidence again")
+        if not quote or _letters(quote) == _letters(selected):
+            return {"evidence_quote": selected, "evidence_document_id": document_id} if is_edit else {}
+    return {"evidence_quote": quote} if quote else {}
+
+
+def _letters(text: str) -> str:
+    """Return letters and digits alone: a page shows words without their markup and line ends."""
+    return re.sub(r"[\W_]", "", text)
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedPair:
+    """The decisions about a pair that stand, and what a form carries that takes one of them back.
+
+    Args:
+        batch: the batch.
+        pair_id: the pair.
+        question: of it.
+        content_sha256: of its present content.
+        seen: number of the last decision about it; -1 without one.
+        last: the last decision, standing or not; None without one.
+        standing: decisions that apply, the latest last.
+    """
+
+    batch: str
+    pair_id: str
+    question: str
+    content_sha256: str
+    seen: int
+    last: DecisionRow | None
+    standing: list[DecisionRow]
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Return whether the last thing that happened was to take a decision back."""
+        return self.last is not None and self.last["decision"] == REOPENED
+
+
+def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
+    """Return what was decided about a pair; None where the batch has no such pair.
+
+    Raises:
+        TableError: tables or decisions cannot be read.
+    """
+    own = pl.col("pair_id") == pair_id
+    pairs, claims = (tables.frame(table, batch).filter(own) for table in (PAIRS, CLAIMS))
+    if not pairs.height:
+        return None
+    decisions = decision_states(tables.decisions(batch).filter(own), pairs, claims)
+    rows = list(typed_rows(decisions, DecisionRow))
+    return DecidedPair(
+        batch=batch,
+        pair_id=pair_id,
+        question=pairs["question"][0] or "(no question)",
+        content_sha256=content_hashes(pairs, claims)[pair_id],
+        seen=rows[-1]["sequence"] if rows else -1,
+        last=rows[-1] if rows else None,
+        standing=[{**row, "why": why_in_words(row["why"])} for row in rows if row["state"] == APPLIED],
+    )
+
+
+def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str, Any]:
+    """Return a verified edit as its page shows it: marked answer, claims, and the verdict it will have."""
+    pair, verdict = edit.pair.row(0, named=True), edit.verdict.row(0, named=True)
+    evidence = pl.concat([edit.claims["evidence_chunk_id"], edit.claims["second_evidence_chunk_id"]])
+    near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(evidence.drop_nulls().implode()))
+    chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
+    paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
+    claims = list(claim_views(edit.claims.sort("position"), edit.claim_verdicts, chunks, paths))
+    return {
+        "question": pair["question"],
+        "answer": list(answer_pieces(pair["answer"], claims)),
+        "claims": claims,
+        "support": support_of(sum(claim.verdict == SUPPORTED for claim in claims), len(claims)),
+        "verdict": verdict["verdict"],
+        "reason": in_words(verdict["reason"], verdict["detail"]),
+    }
+
+
+def pending_decisions(tables: StoredTables, batch: str) -> int:
+    """Return how many decisions about a batch no run has taken into its tables.
+
+    Raises:
+        TableError: tables or decisions cannot be read.
+    """
+    recorded = tables.decisions(batch)
+    return recorded.join(tables.optional(DECISIONS, batch), on="decision_id", how="anti").height
+
+
+def pending_batches(tables: StoredTables, layout: Layout) -> dict[str, dict[str, Any]]:
+    """Return the batches with decisions that are not in their tables, or whose decisions cannot be read."""
+    batches = {}
+    for path in sorted((layout.out / "decisions").glob("*.jsonl")):
+        try:
+            pending, problem = pending_decisions(tables, path.stem), None
+        except TableError as error:
+            pending, problem = 0, str(error)
+        if pending or problem:
+            command = _run_command(layout, path.stem)
+            batches[path.stem] = {"pending": pending, "command": command, "problem": problem}
+    return batches
+
+
+def _run_command(layout: Layout, batch: str) -> str:
+    """Return the command that takes decisions in; words in capitals stand for what nobody recorded."""
+    origin = layout.origin(batch)
+    if origin.is_file():
+        corpus = origin.read_text(encoding="utf-8")
+        return shlex.join(["qa-pipeline", "run", corpus, "--batch", batch, "--out", str(layout.out)])
+    return shlex.join(["qa-pipeline", "validate", "PAIRS", "--corpus", "CORPUS", "--out", str(layout.out)])
+
+
+@dataclass
+class Applying:
+    """Decisions that are put into the tables of a batch: the stage at work, and what came of it."""
+
+    batch: str
+    stage: str = "reading tables"
+    is_done: bool = False
+    problem: str | None = None
+
+
+class LocalSteps:
+    """Models and settings of the batch that was last worked on, and one thread that applies decisions.
+
+    Args:
+        tables: of the output folder.
+    """
+
+    def __init__(self, tables: StoredTables) -> None:
+        self._tables = tables
+        self._resources: Resources | None = None
+        self._made_for: object = None
+        self._models = threading.Lock()
+        """Held while models work: they are not made for several threads."""
+        self._beginning = threading.Lock()
+        self.applying: Applying | None = None
+        """The last batch whose decisions were applied, or are being applied."""
+
+    def verify(self, batch: str, decision: DecisionColumns) -> VerifiedEdit:
+        """Verify the pair that an edit would become; nothing is written.
+
+        Raises:
+            InputError: decisions are being applied, which takes long.
+            QAPipelineError: tables or models cannot be used.
+        """
+
+        def frame(name: str) -> pl.DataFrame:
+            return self._tables.frame(STORED[name], batch)
+
+        if not self._models.acquire(timeout=_PATIENCE_SECONDS):
+            raise InputError(
+                "decisions are being put into the tables; verify the edit again when that is done"
+            )
+        try:
+            return verify_edit(self._resources_of(batch), frame, {"sequence": 0, **decision})
+        finally:
+            self._models.release()
+
+    def apply(self, batch: str) -> Applying:
+        """Begin to apply the decisions about a batch, unless a batch is at work already."""
+        with self._beginning:
+            if self.applying is None or self.applying.is_done:
+                self.applying = Applying(batch)
+                # a daemon: Ctrl-C ends the server, and every table is written whole or not at all
+                threading.Thread(target=self._apply, args=(self.applying,), daemon=True).start()
+            return self.applying
+
+    def _apply(self, applying: Applying) -> None:
+        def watch(_: str, stage: str) -> ProgressCallback:
+            applying.stage = stage
+            return no_progress
+
+        try:
+            with self._models, locked(self._tables.layout.out, shared=True):
+                outcome = apply_decisions(self._resources_of(applying.batch), applying.batch, watch)
+            if not outcome.passed:
+                applying.problem = "; ".join(filter(None, [outcome.error, *outcome.failed_gates]))
+        except QAPipelineError as error:
+            applying.problem = str(error)
+        except Exception:  # noqa: BLE001 - nobody waits for this thread: the page has to say that it ended
+            _log.exception("decisions about %s could not be applied", applying.batch)
+            applying.problem = "the program has a fault here; the terminal of the server says more"
+        applying.is_done = True
+
+    def _resources_of(self, batch: str) -> Resources:
+        """Return settings and models of a batch; the embedding model is loaded once."""
+        layout = self._tables.layout
+        made_for = batch, version_of(layout.table(VERDICTS.name, batch))
+        if self._resources is None or self._made_for != made_for:
+            self._resources = recorded_resources(layout, batch, self._resources)
+            self._made_for = made_for
+        return self._resources

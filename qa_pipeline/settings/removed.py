@@ -1,0 +1,26 @@
+"""Settings, commands and options that an earlier version had, each with what to do instead."""
+
+import functools
+import tomllib
+from pathlib import Path
+
+SINCE = "0.2"
+
+
+@functools.cache
+def _replacements() -> dict[str, str]:
+    content: dict[str, str] = tomllib.loads(
+        Path(__file__).with_name("removed.toml").read_text(encoding="utf-8")
+    )
+    return content
+
+
+def removal_of(name: str) -> str | None:
+    """Return a sentence on a setting, command or option that was removed; None for any other name.
+
+    A setting counts as removed if its group is, so that `a.b` covers `a.b.c`.
+    """
+    parts = name.split(".")
+    groups = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    found = next((group for group in groups if group in _replacements()), None)
+    return None if found is None else f"{name} was removed in version {SINCE}: {_replacements()[found]}"

@@ -1,0 +1,216 @@
+"""Decisions made on the page of a pair: recorded before the page says so, refused, undone, applied."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+from starlette.testclient import TestClient
+
+from qa_pipeline.curation.decisions import read_decisions, standing
+from qa_pipeline.review.decision_files import OF_SOURCES, REJECTIONS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.review.test_server import hidden
+from qa_pipeline_tests.review.test_server_bad_input import paragraphs
+
+OPENS, WRONG = "When does the safety valve open?", "What is to be done?"
+RIGHT = "The safety valve opens at 3 bar."
+SignIn = Callable[[Path], TestClient]
+
+
+def link(workspace: Workspace, question: str) -> str:
+    pairs = workspace.table("pairs", "b").filter(pl.col("question") == question)
+    return f"/pair/b/{quote(pairs['pair_id'][0])}"
+
+
+def form_of(page: str) -> dict[str, str]:
+    form = page[page.index('class="decide"') :]
+    return {name: hidden(form, name) for name in ("form_token", "content_sha256", "seen", "checked")}
+
+
+def post(client: TestClient, address: str, page: str | None = None, **fields: str) -> Any:
+    form = form_of(client.get(address).text if page is None else page)
+    return client.post(f"{address}/decision", data=form | fields, follow_redirects=False)
+
+
+def recorded(workspace: Workspace) -> pl.DataFrame:
+    return read_decisions(Layout(workspace.out).decisions("b"))
+
+
+def test_nine_reasons_have_keys_and_are_stored_as_code_and_note(
+    workspace: Workspace, client: TestClient
+) -> None:
+    address = link(workspace, WRONG)
+    page = client.get(address).text
+    assert len(REJECTIONS) == 9
+    for number, code in enumerate(REJECTIONS, start=1):
+        assert f'name="code" value="{code}" data-key="{number}"' in page
+    for code in REJECTIONS:
+        assert post(client, address, code=code, why="see 4.2").status_code == 303
+    quality = ["" if code in OF_SOURCES else "quality: " for code in REJECTIONS]
+    expected = [f"{mark}{code}: see 4.2" for mark, code in zip(quality, REJECTIONS, strict=True)]
+    assert recorded(workspace)["why"].to_list() == expected
+
+
+def test_a_decision_leads_to_the_next_pair_which_offers_to_undo_it(
+    workspace: Workspace, client: TestClient
+) -> None:
+    address = link(workspace, WRONG)
+    reply = post(client, address, decision="accepted")
+    following = client.get(reply.headers["location"]).text
+    assert "Accepted, and on the disk: What is to be done?" in paragraphs(following)
+    undo = following[following.index('class="undo"') :]
+    form = {name: hidden(undo, name) for name in ("form_token", "content_sha256", "seen")}
+
+    reply = client.post(f"{address}/decision", data=form | {"decision": "reopened"})
+
+    assert "Taken back. It stands as it was before: What is to be done?" in paragraphs(reply.text)
+    assert recorded(workspace)["decision"].to_list() == ["accepted", "reopened"]
+    assert not standing(recorded(workspace)).height
+    assert "2 taken_back" in paragraphs(invoke_status(workspace))
+
+
+def invoke_status(workspace: Workspace) -> str:
+    assert workspace.run("--provider", "none").code == 0
+    return invoke("status", "--out", workspace.out).stdout
+
+
+def test_undo_restores_the_decision_before(workspace: Workspace, client: TestClient) -> None:
+    address = link(workspace, WRONG)
+    for decision in ("accepted", "rejected", "reopened"):
+        assert post(client, address, decision=decision).status_code == 303
+    assert standing(recorded(workspace))["decision"].to_list() == ["accepted"]
+    post(client, address, decision="reopened")
+    refused = post(client, address, decision="reopened", why="an umlaut: ä")
+    assert refused.status_code == 409
+    assert "there is none to take back" in paragraphs(refused.text)
+    assert "an umlaut: ä" in refused.text
+
+
+def test_an_edit_is_shown_verified_before_it_is_saved(workspace: Workspace, client: TestClient) -> None:
+    address = link(workspace, WRONG)
+    texts = {"edited_question": OPENS, "edited_answer": RIGHT, "decision": "edited"}
+
+    shown = post(client, address, **texts)
+
+    assert shown.status_code == 200
+    assert "The edited pair, not saved yet" in shown.text
+    assert "1 of 1 claim" in paragraphs(shown.text)
+    assert not recorded(workspace).height
+    # another text than the one that was shown is shown first, too
+    other = post(
+        client, address, shown.text, **{**texts, "edited_answer": "The safety valve opens at 4 bar."}
+    )
+    assert "0 of 1 claim" in paragraphs(other.text)
+    assert not recorded(workspace).height
+    assert post(client, address, shown.text, **texts).status_code == 303
+    assert recorded(workspace).select("decision", "question", "answer").rows() == [("edited", OPENS, RIGHT)]
+
+
+def test_words_selected_in_a_document_become_evidence_of_an_edit_and_of_nothing_else(
+    workspace: Workspace, client: TestClient
+) -> None:
+    address = link(workspace, WRONG)
+    document = workspace.table("documents", "b").filter(pl.col("path") == "guide.md").row(0, named=True)
+    start = document["text"].index(RIGHT)
+    selection = {
+        "evidence_document_id": document["document_id"],
+        "evidence_start": str(start),
+        "evidence_end": str(start + len(RIGHT)),
+        "evidence_quote": RIGHT.replace(" ", "\r\n", 1),
+    }
+    edit = {"edited_answer": RIGHT, "decision": "edited", **selection}
+    shown = post(client, address, **edit)
+    assert post(client, address, shown.text, **edit).status_code == 303
+    row = recorded(workspace).row(0, named=True)
+    assert (row["evidence_quote"], row["evidence_document_id"]) == (RIGHT, document["document_id"])
+
+    assert post(client, address, decision="rejected", **selection).status_code == 303
+    assert recorded(workspace)["evidence_quote"].to_list() == [RIGHT, None]
+    gone = post(client, address, **{**edit, "evidence_start": "99998", "evidence_end": "99999"})
+    assert (gone.status_code, "the document has changed" in gone.text) == (400, True)
+
+
+def test_a_claim_is_decided_alone_and_the_page_stays(workspace: Workspace, client: TestClient) -> None:
+    address = link(workspace, WRONG)
+    claim_id = re.search(r'value="rejected (\w+)" aria-label="Claim 1', client.get(address).text)
+    assert claim_id is not None
+    reply = post(client, address, of_claim=f"rejected {claim_id[1]}")
+    assert reply.headers["location"].startswith(address)
+    assert recorded(workspace).select("claim_id", "decision").rows() == [(claim_id[1], "rejected")]
+    assert "c1: Rejected by Ada" in paragraphs(client.get(address).text)
+
+
+def test_the_second_of_two_people_is_told_and_keeps_what_they_wrote(
+    workspace: Workspace, sign_in: SignIn
+) -> None:
+    first, second = sign_in(workspace.out), sign_in(workspace.out)
+    address = link(workspace, WRONG)
+    page = second.get(address).text
+    assert post(first, address, decision="rejected", why="not in the norm").status_code == 303
+
+    told = post(second, address, page, decision="accepted", why="it is in the annex")
+
+    assert told.status_code == 409
+    assert "Ada decided about this pair meanwhile (rejected)" in paragraphs(told.text)
+    assert "it is in the annex" in told.text
+    assert "not in the norm" in told.text
+    assert recorded(workspace)["decision"].to_list() == ["rejected"]
+    assert post(second, address, told.text, decision="accepted", why="it is in the annex").status_code == 303
+
+
+def test_a_pair_that_changed_or_went_keeps_what_was_written(workspace: Workspace, client: TestClient) -> None:
+    address = link(workspace, WRONG)
+    page = client.get(address).text
+    form = form_of(page)
+    stale = client.post(
+        f"{address}/decision",
+        data={**form, "content_sha256": "0" * 64, "decision": "edited", "edited_answer": "My new words."},
+    )
+    assert stale.status_code == 409
+    assert "decide on the pair as it is now" in stale.text
+    assert "My new words." in stale.text
+    gone = client.post(
+        "/pair/b/gone/decision", data={**form, "decision": "edited", "edited_answer": "My new words."}
+    )
+    assert gone.status_code == 409
+    assert "My new words." in gone.text
+    assert not recorded(workspace).height
+
+
+def test_what_decide_refuses_is_refused_in_the_same_words(workspace: Workspace, client: TestClient) -> None:
+    address = link(workspace, "How long does it take?")
+    refused = paragraphs(post(client, address, decision="accepted").text)
+    assert "there is no answer to accept" in refused
+    mixed = post(client, link(workspace, WRONG), decision="accepted", edited_answer=RIGHT)
+    assert "it has an edited answer and the decision accepted" in mixed.text
+    assert RIGHT in mixed.text
+    assert post(client, address, decision="maybe").status_code == 400
+    assert post(client, address, code="no_code").status_code == 400
+
+
+def test_applied_decisions_are_in_tables_and_exports_as_after_a_run(
+    workspace: Workspace, client: TestClient
+) -> None:
+    address = link(workspace, WRONG)
+    post(client, address, code="low_correctness")
+    page = client.get("/decisions").text
+    assert "1 decision is not yet in the tables" in paragraphs(page)
+    assert f"qa-pipeline run {workspace.corpus} --batch b --out {workspace.out}" in page
+
+    client.post("/decisions/b/apply", data={"form_token": hidden(page, "form_token")})
+    deadline = time.monotonic() + 60
+    while "Applying to" in (page := paragraphs(client.get("/decisions").text)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    assert "Applied to b" in page
+    assert "Everything that was decided is in the tables" in page
+    applied = workspace.contents("b")
+    assert workspace.table("decisions", "b").height == 1
+    assert workspace.run("--provider", "none").code == 0
+    assert workspace.contents("b") == applied

@@ -1,0 +1,254 @@
+"""Answers verified and evaluated, and questions generated, through the Python API."""
+
+import asyncio
+import doctest
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.api import FunctionModel, evaluate, generate, language_model, verify
+from qa_pipeline.errors import InputError, TransientModelError
+from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY
+from qa_pipeline.llm.base import Request
+from qa_pipeline.records import JudgeReply
+
+ROOT = Path(__file__).parents[1]
+TOWER = ["The Eiffel Tower was completed in 1889. It is 330 metres tall.", "Paris is the capital of France."]
+QUESTION = "When was the Eiffel Tower completed?"
+VAGUE = "Eiffel's tower got finished that year."
+
+
+def test_every_example_of_the_page_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
+    assert results.attempted > 10
+    assert results.failed == 0
+
+
+def test_a_stated_sentence_is_accepted_with_its_evidence() -> None:
+    verification = verify(QUESTION, "The Eiffel Tower was completed in 1889.", TOWER)
+    (claim,) = verification.claims
+    assert (verification.verdict, verification.grounding) == ("accepted", 1.0)
+    assert claim.evidence is not None
+    evidence = claim.evidence
+    assert TOWER[evidence.context][evidence.start : evidence.end] == evidence.quote
+    assert evidence.quote == "The Eiffel Tower was completed in 1889."
+    assert json.loads(json.dumps(verification.to_dict()))["claims"][0]["evidence"]["context"] == 0
+
+
+def test_a_wrong_year_is_rejected_with_its_reason() -> None:
+    verification = verify(QUESTION, "The Eiffel Tower was completed in 1899.", TOWER)
+    assert (verification.verdict, verification.claims[0].reason) == ("rejected", "date_mismatch")
+
+
+def test_a_stated_sentence_that_answers_something_else_is_not_accepted() -> None:
+    verification = verify("What is the capital of France?", "The Eiffel Tower was completed in 1889.", TOWER)
+    assert verification.verdict == "needs_review"
+
+
+def test_a_refusal_is_accepted_where_the_contexts_do_not_answer() -> None:
+    answer = "This information is not available in the knowledge base."
+    verification = verify("How many chickens live on the moon?", answer, TOWER)
+    assert (verification.verdict, verification.reason) == ("accepted", "correct_refusal")
+    assert verification.grounding is None
+
+
+def test_claims_have_their_places_in_the_answer_as_it_was_given() -> None:
+    answer = "The Eiffel Tower was completed in 1889 [1]. It was painted red [2]."
+    verification = verify(QUESTION, answer, TOWER)
+    assert [answer[claim.start : claim.end] for claim in verification.claims] == [
+        "The Eiffel Tower was completed in 1889 [1].",
+        "It was painted red [2].",
+    ]
+
+
+def test_headings_above_a_context_are_evidence_too() -> None:
+    question, text = "What is the refrigerant of the Fjell 8?", "The refrigerant is R290."
+    context: dict[str, Any] = {"text": text, "headings": ["Fjell 8 data sheet", "Heating"]}
+    assert verify(question, text, [text]).verdict == "needs_review"
+    assert verify(question, text, [context]).verdict == "accepted"
+
+
+def test_the_language_is_recognised() -> None:
+    answer = "Die Brücke wurde im Jahr 2000 fertig."
+    verification = verify("Wann wurde die Brücke fertig?", answer, [answer])
+    assert (verification.language, verification.verdict) == ("de", "accepted")
+
+
+@pytest.mark.parametrize(
+    ("answer", "contexts"),
+    [
+        ("", TOWER),
+        (b"bytes", TOWER),
+        ("half a character: \ud800", TOWER),
+        ("It stands.", []),
+        ("It stands.", None),
+        ("It stands.", [" "]),
+        ("It stands.", ["a", 3]),
+        ("It stands.", ["a" * 1_000_001]),
+    ],
+)
+def test_input_that_cannot_be_verified_is_refused(answer: Any, contexts: Any) -> None:
+    with pytest.raises(InputError):
+        verify(QUESTION, answer, contexts)
+
+
+def test_one_sentence_is_verified_without_torch() -> None:
+    code = (
+        "import sys, qa_pipeline\n"
+        "assert 'polars' not in sys.modules\n"
+        "answer = 'The Eiffel Tower was completed in 1889.'\n"
+        f"print(qa_pipeline.verify({QUESTION!r}, answer, {TOWER!r}).verdict)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("accepted", 0), done.stderr
+
+
+def test_a_function_is_asked_where_an_event_loop_runs_as_in_a_notebook() -> None:
+    prompts: list[str] = []
+
+    def reply(prompt: str) -> str:
+        prompts.append(prompt)
+        return "no JSON"
+
+    async def cell() -> tuple[str, str]:
+        verification = verify(QUESTION, VAGUE, TOWER, model=reply)
+        return verification.verdict, verification.reason
+
+    assert asyncio.run(cell()) == ("failed", "not_json")
+    assert any(VAGUE in prompt for prompt in prompts)
+
+
+def test_a_function_that_raises_or_hangs_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(prompt: str) -> str:
+        raise RuntimeError("no connection")
+
+    def hangs(prompt: str) -> str:
+        time.sleep(120)
+        return "{}"
+
+    monkeypatch.setattr("qa_pipeline.api.PATIENCE", 0.05)
+    started = time.monotonic()
+    for function in (raises, hangs):
+        verification = verify(QUESTION, VAGUE, TOWER, model=function)
+        assert verification.verdict in ("needs_review", "failed")
+        assert verification.reason != "undecided_without_model"
+    assert time.monotonic() - started < 60
+
+
+def test_a_function_gets_system_prompt_prompt_and_schema_and_must_return_a_text() -> None:
+    prompts: list[str] = []
+
+    def reply(prompt: str) -> str:
+        prompts.append(prompt)
+        scores = dict.fromkeys(("relevance", "correctness", "completeness", "question_quality"), 1.0)
+        reasons = {name: "fine" for name in JudgeReply.model_fields if name not in scores}
+        return json.dumps({**reasons, **scores})
+
+    request = Request("judge", "Be fair.", "Judge this.", JudgeReply, 0.0)
+    assert asyncio.run(FunctionModel(reply).complete(request)).value.relevance == 1.0
+    assert prompts[0].startswith("Be fair.\n\nJudge this.\n\nReply with JSON of this schema:\n{")
+    with pytest.raises(TransientModelError):
+        asyncio.run(FunctionModel(lambda _: 3).complete(request))  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "nobody/gpt-5", "openai/", 3])
+def test_what_names_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(InputError):
+        language_model(model)
+
+
+ROWS = [
+    {
+        "question": "When was the Eiffel Tower completed?",
+        "answer": "The Eiffel Tower was completed in 1889.",
+        "contexts": ["The Eiffel Tower was completed in 1889."],
+        "ground_truth": "In 1889.",
+    },
+    {
+        "question": "How tall is it?",
+        "answer": "It is 340 metres tall.",
+        "contexts": ["The Eiffel Tower is 330 metres tall."],
+        "ground_truth": "330 metres",
+    },
+]
+OFFLINE = ["faithfulness", "exact_match", "token_f1"]
+
+
+def test_a_frame_and_its_file_have_equal_figures(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
+    of_frame, of_file = evaluate(pl.DataFrame(ROWS), metrics=OFFLINE), evaluate(path, metrics=OFFLINE)
+    of_pattern = evaluate(str(tmp_path / "*.jsonl"), metrics=OFFLINE)
+    assert of_frame.document == of_file.document == of_pattern.document
+    assert of_frame.scores.equals(of_file.scores)
+    assert of_frame.scores["faithfulness"].to_list() == [1.0, 0.0]
+    assert of_frame.statements["verdict"].to_list() == ["supported", "unsupported"]
+    assert "<h1" in of_frame.page
+
+
+def test_the_summary_has_the_eight_metrics_and_all_are_had_on_request() -> None:
+    assert evaluate(ROWS).summary["metric"].to_list() == [name for name in METRICS if name in SUMMARY]
+    assert len(SUMMARY) == 8
+    assert set(evaluate(ROWS[:1], metrics="all").summary["metric"]) == set(METRICS)
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_named() -> None:
+    report = evaluate([*ROWS, {"question": "", "answer": "x"}, {"question": 3}], metrics=OFFLINE)
+    assert report.scores.height == 2
+    assert report.left_out.select("reason", "first_row").rows() == [("empty_field", 3), ("wrong_type", 4)]
+
+
+@pytest.mark.parametrize("data", [[], [{"qestion": "Why?"}], "nowhere/*.jsonl", "nowhere.jsonl"])
+def test_data_without_rows_is_refused(data: Any) -> None:
+    with pytest.raises(InputError):
+        evaluate(data, metrics=OFFLINE)
+
+
+def test_an_unknown_metric_and_a_cut_without_a_model_are_refused() -> None:
+    with pytest.raises(InputError):
+        evaluate(ROWS, metrics=["faithfulnes"])
+    with pytest.raises(InputError):
+        evaluate(ROWS, metrics=OFFLINE, statements="model")
+
+
+def test_answers_whose_cut_cannot_be_read_are_counted_and_the_report_says_so() -> None:
+    report = evaluate(ROWS, metrics=OFFLINE, statements="model", model=lambda _: "no JSON at all")
+    assert report.document["settings"]["unsplit"] == {"not_json": 2}
+    assert report.scores["faithfulness"].to_list() == [None, None]
+    assert report.scores["exact_match"].null_count() == 0
+    assert "failed: 2 answers (not json 2)" in report.page
+
+
+TEXT = """# Fees of the library of Auental
+
+| Reader | Late fee |
+|---|---|
+| Adult | 20 euros |
+| Child | 5 euros |
+
+The library is a public house of books in the middle of the town.
+"""
+
+
+def test_texts_and_a_folder_give_proved_answers(tmp_path: Path) -> None:
+    (tmp_path / "text-000001.md").write_text(TEXT, "utf-8")
+    of_text = generate([TEXT])
+    accepted = of_text.filter(verdict="accepted")
+    assert accepted.height
+    for evidence in accepted["evidence"].to_list():
+        assert all(piece["quote"] in TEXT or "|" in piece["quote"] for piece in evidence)
+    assert generate(tmp_path).equals(of_text)
+
+
+@pytest.mark.parametrize("documents", [[], [3], "nowhere", [" "]])
+def test_what_holds_no_text_is_refused(documents: Any) -> None:
+    with pytest.raises(InputError):
+        generate(documents)
