@@ -63,7 +63,7 @@ from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks, nearest_chunks
+from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
@@ -82,7 +82,7 @@ from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.contradictions import NEIGHBOURS, find_contradictions
+from qa_pipeline.verification.contradictions import find_contradictions
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_splitting import split_by_model
@@ -431,10 +431,8 @@ def _refusals(run: StageRun) -> pl.DataFrame:
 
 
 def _contradictions(run: StageRun) -> pl.DataFrame:
-    settings, chunks = run.resources.settings.verification, run["chunks"]
-    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = nearest_chunks(_index(run), owners, NEIGHBOURS)
-    contradictions = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
+    settings = run.resources.settings.verification
+    contradictions = find_contradictions(run["documents"], run["chunks"], settings)
     run.figures.update(contradictions.counts)
     return contradictions.table
 
@@ -694,9 +692,8 @@ STAGES: Mapping[str, Stage] = {
             _contradictions,
             "validation",
             "What one document says and another denies: an answer that gives only one side needs review.",
-            inputs=("documents", "chunks", "embeddings"),
-            settings=("verification", "embedding"),
-            computed_with="faiss",
+            inputs=("documents", "chunks"),
+            settings=("verification",),
         ),
         Stage(
             "claim_verdicts",
