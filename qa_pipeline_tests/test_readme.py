@@ -92,7 +92,7 @@ def test_every_command_of_readme_and_docs_is_one(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["run"], ["run", "x", "--no-such-option"], ["replies", "prune", "--old"]]
+    "arguments", [["run"], ["run", "x", "--no-such-option"], ["show", "x", "--old"]]
 )
 def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
     with pytest.raises(Exception, match=r"Missing|No such option"):
