@@ -48,12 +48,6 @@ def test_pass_rates_and_averages_are_given_as_we_and_as_the_specification_divide
     assert report(layout, ["a"]).batches.select(names).row(0) == (1.0, 0.5, 0.8, 0.8)
 
 
-def test_a_batch_of_a_few_questions_has_no_diversity(tmp_path: Path) -> None:
-    layout = lay_down(tmp_path, "a")
-    found = report(layout, ["a"]).batches.select("cluster_entropy", "self_similarity")
-    assert found.rows() == [(None, None)]
-
-
 def test_canaries_are_added_up_over_batches_and_missing_ones_are_none(tmp_path: Path) -> None:
     layout = lay_down(tmp_path, "a")
     lay_down(tmp_path, "b")
@@ -95,8 +89,3 @@ def test_a_foreign_file_among_the_tables_is_named_and_does_no_harm(tmp_path: Pat
     found = report(layout, finished_batches(layout))
     assert [row[0] for row in counted(found)] == ["a"]
     assert list(found.incomplete) == ["x, y"]
-
-
-def test_nothing_to_count_is_a_report_of_nothing(tmp_path: Path) -> None:
-    found = report(Layout(tmp_path), [])
-    assert (found.batches.height, found.unread.height, set(found.tables.values())) == (0, 0, {0})
