@@ -49,7 +49,6 @@ from qa_pipeline.generation.pairs_file import (
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import (
-    ReferenceDecision,
     accepted_places,
     reference_requests,
     validate_references,
@@ -260,40 +259,26 @@ def relevance_guard(resources: Resources) -> Guard:
 
 def passage_selection(resources: Resources) -> Select:
     """Return a function that selects the passages to draft from; all, unless they are validated."""
-    generation = resources.settings.generation
+    settings, generation = resources.settings, resources.settings.generation
     if not generation.enable_reference_validation:
         return keep_all
 
     def select(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
-        decided = decide_references(resources, rows, passages)
+        by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
+        model = resources.reviewer("verifier", generation.validation_model)
+        flat = [request for requests in by_question for request in requests]
+        decisions = iter(validate_references(flat, generation, resources.embedder, model, settings.llm))
+        decided = [[next(decisions) for _ in requests] for requests in by_question]
         return [
             Selection(
-                accepted_places(decisions, generation),
+                accepted_places(of_question, generation),
                 validated=True,
-                error=next((decision.error for decision in decisions if decision.error), None),
+                error=next((decision.error for decision in of_question if decision.error), None),
             )
-            for decisions in decided
+            for of_question in decided
         ]
 
     return select
-
-
-def decide_references(
-    resources: Resources, rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]
-) -> list[list[ReferenceDecision]]:
-    """Return the decisions on each passage of each question by the settings.
-
-    Args:
-        resources: settings and models.
-        rows: rows of the questions table.
-        passages: by id.
-    """
-    settings = resources.settings
-    by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
-    model = resources.reviewer("verifier", settings.generation.validation_model)
-    flat = [request for requests in by_question for request in requests]
-    decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
-    return [[next(decisions) for _ in requests] for requests in by_question]
 
 
 def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
