@@ -155,9 +155,7 @@ def release_source(folder: Path) -> Source:
                 if quote in text.text and text.document == path
             )
             proofs.append(Proof(evidence["claim"], quote, next(holding, None) or Text(path, quote)))
-        pairs.append(
-            Proved(row["pair_id"], row["question"], row["answer"], row["language"], tuple(proofs))
-        )
+        pairs.append(Proved(row["pair_id"], row["question"], row["answer"], row["language"], tuple(proofs)))
     return Source(folder.name, pairs, {language: list(of) for language, of in texts.items()})
 
 

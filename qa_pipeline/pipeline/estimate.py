@@ -132,9 +132,7 @@ def _calls(
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
     kept = still_valid(earlier, chunks, generation, settings.llm, makers)
-    planned = plan_requests(
-        chunks, kept, generation, settings.llm, batch=batch, links=link_chunks(chunks)
-    )
+    planned = plan_requests(chunks, kept, generation, settings.llm, batch=batch, links=link_chunks(chunks))
     requests = [plan.request for plan in planned.values()]
     asked, drafts = sum(request.limit for request in requests), generation.drafts_per_question
     verdicts = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS)
