@@ -323,7 +323,8 @@ def _place(
     number: int, prefix: str, claim: ClaimRow, paths: dict[str, str], chunks: dict[str, ChunkRow]
 ) -> Place:
     names = ("document_id", "chunk_id", "page", "start", "end", "quote")
-    document_id, chunk_id, page, start, end, quote = (dict(claim)[f"{prefix}_{name}"] for name in names)
+    columns: dict[str, Any] = dict(claim)
+    document_id, chunk_id, page, start, end, quote = (columns[f"{prefix}_{name}"] for name in names)
     section = " › ".join(chunks[chunk_id]["section_path"]) if chunk_id in chunks else ""
     similarity = claim["similarity"] if prefix == "evidence" else None
     path = paths.get(document_id, document_id)

@@ -109,7 +109,7 @@ def open_pair(page: Page, question: str) -> None:
 
 
 def pair_of(page: Page) -> str:
-    return urlsplit(page.url).path.rpartition("/")[2]
+    return str(urlsplit(page.url).path.rpartition("/")[2])
 
 
 BOXED_WORDS = """() => {
@@ -264,7 +264,7 @@ def test_an_uploaded_document_answers_with_its_page(browser: Browser, tmp_path: 
         expect(page.get_by_role("main")).to_contain_text("qa-pipeline run")
         page.goto(f"{server.base}/ask")
         manual = {"name": "manual.pdf", "mimeType": "application/pdf", "buffer": pdf_bytes(*PAGES)}
-        page.get_by_label("Document", exact=True).set_input_files(manual)  # type: ignore[arg-type]
+        page.get_by_label("Document", exact=True).set_input_files(manual)
         page.get_by_role("button", name="Read it").click()
         page.get_by_role("link", name="Ask it").click()
         page.get_by_label("Question").fill(question)
