@@ -31,16 +31,17 @@ class Earlier:
     Args:
         folder: its place; None before the first.
         manifest: what it says of itself.
-        keys: file of the keys and where they stand.
-        splits: names that this file uses.
         rows: code of each of its rows, and the version of the release that first held it.
     """
 
     folder: Path | None
     manifest: Manifest | None
-    keys: Path | None
-    splits: tuple[str, ...]
     rows: pl.DataFrame
+
+    @property
+    def keys(self) -> Path | None:
+        """Return the file of the keys and where they stand."""
+        return self.folder and self.folder / PLACES
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def read_earlier_release(releases: Path) -> Earlier:
     """
     last = latest_release(releases)
     if last is None:
-        return Earlier(None, None, None, (), _HELD.to_frame())
+        return Earlier(None, None, _HELD.to_frame())
     manifest = read_manifest(last)
     for name, file in manifest.files.items():
         path = last / name
@@ -79,7 +80,7 @@ def read_earlier_release(releases: Path) -> Earlier:
         for part in row_groups_of(last, manifest.splits, ["pair_id", "version"])
     ]
     rows = pl.concat([_HELD.to_frame(), *parts]).unique("code", maintain_order=True)
-    return Earlier(last, manifest, last / PLACES, tuple(manifest.splits), rows)
+    return Earlier(last, manifest, rows)
 
 
 def select_rows(
@@ -101,7 +102,7 @@ def select_rows(
     rows = rows.join(_repeats(notes, rows), on="row", how="left", maintain_order="left")
     is_repeat = pl.col("instead").is_not_null()
     rows = rows.with_columns(reason=pl.when(is_repeat).then(pl.lit(DUPLICATE, REASONS)).otherwise("reason"))
-    names = (*settings.splits, *(name for name in before.splits if name not in settings.splits))
+    names = tuple(dict.fromkeys((*settings.splits, *(before.manifest.splits if before.manifest else ()))))
     is_open = rows["reason"].is_null().to_numpy()
     split = assign_splits(
         candidates.count,
