@@ -120,7 +120,7 @@ def run(
             TemporaryDirectory(dir=folder) as work,
             watching(quiet=as_json) as watch,
         ):
-            read = rag_blocks(datasets, faults, settings.pairs_file)
+            read = rag_blocks(datasets, faults)
             stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
             rows = _drawn(stored_rows, limit)
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))

@@ -110,7 +110,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     folder = logs or settings.monitoring.logs
     if folder is None:
         raise InputError("name a folder of logs, or set monitoring.logs")
-    read, layout = Logs(folder, settings.pairs_file), Layout(settings.out).monitoring
+    read, layout = Logs(folder), Layout(settings.out).monitoring
     score = metric_scores(settings)
     files = {day: day_file(layout, day) for day in read.days()}
     new = [day for day, file in files.items() if read.has_news(day, file)]

@@ -20,9 +20,8 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
     labelled_files,
     read_file,
 )
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.statistics import Estimate, Floats, number
-from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.row_files import Fault, Limits
 
 RATINGS = pl.Schema(
     {
@@ -93,9 +92,7 @@ class RatedItem(LabelledRow):
         return {"item": self.id, "ratings": rating_list, **self.model_dump(exclude={"id", "ratings"})}
 
 
-def read_ratings(
-    places: Sequence[Path], categories: Sequence[str] = (), limits: PairsFileSettings = LIMITS
-) -> Labelled:
+def read_ratings(places: Sequence[Path], categories: Sequence[str] = (), limits: Limits = LIMITS) -> Labelled:
     """Return the ratings (`RATINGS`) of files and folders, and what is left out (`LEFT_OUT`).
 
     A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion and

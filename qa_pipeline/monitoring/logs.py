@@ -15,8 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage.row_files import Fault, json_lines
+from qa_pipeline.storage.row_files import Fault, Limits, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
 """One row for each request. Where it failed, or its texts cannot be evaluated, the columns of `RAG_ROWS` but
@@ -35,7 +34,7 @@ class Logs:
         InputError: there is no such folder.
     """
 
-    def __init__(self, folder: Path, limits: PairsFileSettings = LIMITS) -> None:
+    def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
         if not folder.is_dir():
             raise InputError(f"{folder} is no folder; name one with logs (monitoring.logs)")
         self._folder, self._limits = folder, limits
@@ -77,7 +76,7 @@ class Logs:
 class _Reading:
     """The progress of reading some files; `file` and `line` are the present place."""
 
-    limits: PairsFileSettings
+    limits: Limits
     rows: dict[str, Row] = field(default_factory=dict)
     faults: dict[tuple[str, str], Row] = field(default_factory=dict)
     file: str = ""
@@ -90,7 +89,7 @@ class _Reading:
     def read_file(self, file: Path) -> None:
         self.file, self.line = _plain(file.name) or "", 1
         try:
-            for row in json_lines(file, self.limits.limits, tolerant=True):
+            for row in json_lines(file, self.limits, tolerant=True):
                 self.line = row.place
                 self.read_line(row.value, row.written)
         except InputError as error:

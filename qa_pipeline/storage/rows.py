@@ -258,7 +258,6 @@ class DecisionRow(TypedDict):
     why: str | None
     who: str
     decided_at: str | None
-    state: str
 
 
 # rows to be written, whose absent columns become null

@@ -11,7 +11,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.logs import LOGGED, Logs
 from qa_pipeline.monitoring.observing import Observer
-from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Limits
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = NOON.date()
@@ -66,7 +66,7 @@ def test_broken_lines_are_counted_with_a_reason_and_the_others_are_used(tmp_path
         b'{"id": "long", "query": "' + b"x" * 5000 + b'"}',
         GOOD,
         {**GOOD, "answer": "another"},
-        limits=PairsFileSettings(max_line_bytes=2000),
+        limits=Limits(max_line_bytes=2000),
     )
     assert found.items["id"].to_list() == ["good"]
     assert reasons(found) == {"broken_line": 3, "line_too_long": 1, "duplicate_id": 1}

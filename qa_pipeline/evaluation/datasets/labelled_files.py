@@ -15,8 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage.row_files import Fault, FileRow, open_rows
+from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
 
 Row = dict[str, Any]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
@@ -32,7 +31,7 @@ LEFT_OUT = pl.Schema(
     }
 )
 """One row for each file and reason: how many rows are left out, and the first of them, from 1."""
-LIMITS = PairsFileSettings()
+LIMITS = Limits()
 _BLOCK = 256
 """Rows that are held as objects; a frame of them takes a tenth of the memory."""
 
@@ -118,7 +117,7 @@ Faults = dict[tuple[str, str], Row]
 """Rows of `LEFT_OUT` by file and reason."""
 
 
-def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> Labelled:
+def read_file(path: Path, kind: Choice, limits: Limits = LIMITS) -> Labelled:
     """Read one file whole.
 
     Raises:
@@ -134,9 +133,7 @@ def left_out(faults: Faults) -> pl.DataFrame:
     return pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
 
 
-def read_blocks(
-    path: Path, kind: Choice, faults: Faults, limits: PairsFileSettings = LIMITS
-) -> Iterator[pl.DataFrame]:
+def read_blocks(path: Path, kind: Choice, faults: Faults, limits: Limits = LIMITS) -> Iterator[pl.DataFrame]:
     """Yield the rows of one file, a block at a time; of rows with one id the first counts.
 
     Args:
@@ -149,7 +146,7 @@ def read_blocks(
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
     nested = unfolded if path.suffix.lower() == ".json" else None
-    file = open_rows(path, limits.limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
+    file = open_rows(path, limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:

@@ -62,7 +62,7 @@ def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mappi
     """
     if path is not None and not path.is_file():
         raise InputError(f"--limits {path} is no file; name a YAML file of limits")
-    values = {} if path is None else dict(read_settings_file(path, ["thresholds"]))
+    values = {} if path is None else read_settings_file(path)
     values |= {name: value for name, value in options.items() if value is not None}
     try:
         limits = Limits.model_validate(values)

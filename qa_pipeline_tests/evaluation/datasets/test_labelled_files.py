@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, draw
 from qa_pipeline.evaluation.datasets.labelled_files import check
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.row_files import Fault, Limits
 from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
 
 ANY = st.recursive(
@@ -89,12 +88,11 @@ def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
 
 def test_limits_of_the_settings_hold_and_are_named(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "pumps.parquet", items(5))
-    with pytest.raises(InputError, match="max_pairs"):
-        read_labelled([path], PairsFileSettings(max_pairs=4))
+    with pytest.raises(InputError, match="max_rows"):
+        read_labelled([path], Limits(max_rows=4))
     path = write_lines(tmp_path / "pumps.jsonl", [*items(2), item(2, answer="word " * 300)])
-    read = read_labelled([path], PairsFileSettings(max_line_bytes=1000))
+    read = read_labelled([path], Limits(max_line_bytes=1000))
     assert read.left_out.select("reason", "first_row").rows() == [("line_too_long", 3)]
-    assert "pairs_file.max_line_bytes" in read.left_out["detail"][0]
 
 
 @given(st.integers(1, 40), st.integers(0, 40))
