@@ -35,7 +35,7 @@ def _commands() -> None:
 def check(
     logs: Annotated[
         Path | None,
-        typer.Argument(help="Folder of logs: of observe(), or JSON lines. Default: monitoring.logs."),
+        typer.Argument(help="Folder of logs of observe(). Default: monitoring.logs."),
     ] = None,
     out: Out = Path("data"),
     since: Annotated[
@@ -110,13 +110,12 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     folder = logs or settings.monitoring.logs
     if folder is None:
         raise InputError("name a folder of logs, or set monitoring.logs")
-    read, layout = Logs(folder, settings), Layout(settings.out).monitoring
+    read, layout = Logs(folder), Layout(settings.out).monitoring
     score = metric_scores(settings)
     files = {day: day_file(layout, day) for day in read.days()}
     new = [day for day, file in files.items() if read.has_news(day, file)]
     left_out = [score_day(read, day, score, layout).left_out for day in new]
-    # what files beside the days leave out is told of on each day
-    return new, pl.concat([LEFT_OUT.to_frame(), *left_out]).unique(maintain_order=True)
+    return new, pl.concat([LEFT_OUT.to_frame(), *left_out])
 
 
 def _show(document: dict[str, Any]) -> None:

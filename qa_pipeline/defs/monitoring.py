@@ -83,7 +83,7 @@ def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.
         assert chosen.monitoring.logs is not None  # noqa: S101 - or this asset would not be there
         folder = resources.layout.monitoring
         try:
-            logs = Logs(chosen.monitoring.logs, chosen)
+            logs = Logs(chosen.monitoring.logs)
             made = score_day(logs, day, metric_scores(chosen), folder)
         except QAPipelineError as error:
             raise dg.Failure(str(error), allow_retries=False) from error

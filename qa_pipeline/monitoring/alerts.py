@@ -38,6 +38,8 @@ LEVELS = pl.Schema(
 whose score is known, `low` and `high` the interval of their mean, null where there are not enough of them.
 `side` is the one of the limit on which a mean is bad, below or above. `state` is alert where the whole
 interval is there, uncertain where the mean alone is, fine, or not enough rows."""
+_ERROR = 0.01
+"""Chance that the interval of a day misses its mean; the hours of a day share it."""
 _HOURS = 24
 """Tests a day of a metric that is looked at by the hour: they share the chance of a false alert."""
 
@@ -103,7 +105,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     levels: list[dict[str, Any]] = []
     for side, metric, limit in [(side, *item) for side, limits in sides.items() for item in limits.items()]:
         hourly = metric in settings.alerts.hourly
-        error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
+        error = _ERROR / (_HOURS if hourly else 1)
         score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())
         hours = pl.col("time").dt.hour() if hourly else None
         measured = ordered.select("day", DECIDED_BY, hour=hours, score=score)

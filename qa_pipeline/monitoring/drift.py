@@ -1,9 +1,9 @@
 """Whether a metric of production is still what it was: each day's scores against a reference.
 
 The test of a metric and day is that of Kolmogorov and Smirnov. Benjamini-Hochberg keeps the false discovery
-rate among the metrics of a day. Drift is reported only where a metric differs on `confirm_days` tested days
-in a row, or on one day at a level so small that a year of days has it rarely; and once, until it has been as
-before for a week.
+rate among the metrics of a day. Drift is reported only where a metric differs on two tested days in a row, or
+on one day at a level so small that a year of days has it rarely; and once, until it has been as before for a
+week.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
-from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
+from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.statistics import Floats
 
 DRIFT = pl.Schema(
@@ -40,6 +40,8 @@ of such a one, `differs` whether it is a discovery of its day; null where nothin
 likeness in the place of drift where likeness alone decided the metric and the settings do not accept it.
 `decided_by` says who decided, with shares."""
 BY_LIKENESS = "by likeness"
+_RATE, _CONFIRMED = 0.01, 2
+"""False discovery rate among a day's metrics, and days in a row that must differ."""
 _YEAR = 365
 """Days over which a difference that counts at once is rare."""
 _RECOVERED = 7
@@ -71,12 +73,12 @@ def find_drift(
             _tested(day, of_day[name], references[name], least_rows, is_reference=is_reference)
             for name in metrics
         ]
-        _mark_discoveries(tested, settings.drift.rate)
+        _mark_discoveries(tested)
         by = decisions_of(of_day)
         drift_rows += [{**row, "decided_by": describe_decisions(of_day, row["metric"])} for row in tested]
         if not settings.alerts.accept_likeness:
             likely |= {(day, name) for name, counts in by.items() if rests_on_likeness(counts)}
-    _mark_states(drift_rows, settings.drift)
+    _mark_states(drift_rows)
     for row in drift_rows:
         if row["state"] in ("drift", "drifted") and (row["day"], row["metric"]) in likely:
             row["state"] = BY_LIKENESS
@@ -103,18 +105,18 @@ def _tested(
     return {**row, "ks": float(tested.statistic), "p": float(tested.pvalue)}
 
 
-def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
+def _mark_discoveries(of_day: Sequence[dict[str, Any]]) -> None:
     """Mark the metrics of one day that differ, at the rate and at that of a whole year."""
     from scipy.stats import false_discovery_control
 
     tested = [row for row in of_day if "p" in row]
     adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()
     for row, chance in zip(tested, adjusted, strict=True):
-        row["differs"] = bool(chance <= rate)
-        row["at_once"] = bool(chance <= rate / _YEAR)
+        row["differs"] = bool(chance <= _RATE)
+        row["at_once"] = bool(chance <= _RATE / _YEAR)
 
 
-def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
+def _mark_states(rows: Sequence[dict[str, Any]]) -> None:
     """Set the state of each tested row from earlier ones of its metric; untested days change nothing."""
     differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
     for row in rows:
@@ -127,7 +129,7 @@ def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> Non
             drifted.discard(name)
         if name in drifted:
             row["state"] = "drifted"
-        elif at_once or differing[name] >= settings.confirm_days:
+        elif at_once or differing[name] >= _CONFIRMED:
             drifted.add(name)
             row["state"] = "drift"
         else:

@@ -1,15 +1,11 @@
 """Logs of answered requests, JSON lines, as rows that can be evaluated; what cannot be used is counted.
 
-Read are the lines of `observe` and those of other services, whose fields are found by the names that
-evaluation knows (`RagRow`) or by those of `monitoring.fields`. Files in a
-sub-folder named after a day belong to that day; rows of other files to the UTC day of their time.
+Read are the lines of `observe`; those of other services may have the names that evaluation knows (`RagRow`).
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,109 +15,67 @@ from pydantic import TypeAdapter, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
-from qa_pipeline.settings.monitoring import LogField
-from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.row_files import Fault, Limits, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
 """One row for each request. Where it failed, or its texts cannot be evaluated, the columns of `RAG_ROWS` but
 the id are null."""
-SUFFIXES = (".jsonl", ".ndjson", ".json")
-_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("trace_id",),
-    "time": ("timestamp", "@timestamp", "created_at"),
-    "error": ("exception",),
-}
 _TIME = TypeAdapter(datetime)
 
 
 class Logs:
-    """A folder of logs, by the day.
+    """A folder of logs: a sub-folder of JSON lines for each UTC day, as `observe` writes them.
 
     Args:
         folder: of the logs.
-        settings: where lines of other services hold what, and how long files and lines may be.
+        limits: bytes of a file and of a line.
 
     Raises:
         InputError: there is no such folder.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
         if not folder.is_dir():
             raise InputError(f"{folder} is no folder; name one with logs (monitoring.logs)")
-        self._folder, self._settings = folder, settings
-
-    def _read(self, folder: Path) -> Labelled:
-        return read_logs(_files(folder), self._settings.monitoring.fields)
-
-    @cached_property
-    def _loose(self) -> Labelled:
-        """Return the rows in no day's sub-folder."""
-        reading = self._read(self._folder)
-        count = reading.items["time"].null_count()
-        fault = {"reason": "no_time", "rows": count, "detail": "a row outside a day's sub-folder needs one"}
-        timeless = pl.DataFrame([fault] if count else [], schema=LEFT_OUT)
-        return Labelled(reading.items.drop_nulls("time"), pl.concat([reading.left_out, timeless]))
+        self._folder, self._limits = folder, limits
 
     def days(self) -> list[date]:
-        """Return the days that have a sub-folder or a row, in order.
+        """Return the days that have a sub-folder, in order.
 
         Raises:
             InputError: there is none.
         """
         days = {day for entry in self._folder.iterdir() if entry.is_dir() and (day := _day(entry.name))}
-        days |= set(self._loose.items["time"].dt.date().to_list())
         if not days:
             raise InputError(
-                f"{self._folder} has no logs of any day; name the folder that observe() writes to, or that "
-                ".jsonl files are in"
+                f"{self._folder} has no logs of any day; name the folder that observe() writes to"
             )
         return sorted(days)
 
     def read(self, day: date) -> Labelled:
-        """Return the requests of a day (`LOGGED`), and what is left out; empty without any file.
-
-        What cannot be read in files outside the sub-folders has no day, and is told of on each one.
-        """
-        reading = self._read(self._folder / day.isoformat())
-        loose = self._loose.items.filter(pl.col("time").dt.date() == day)
+        """Return the requests of a day (`LOGGED`), and what is left out; empty without any file."""
+        reading = _Reading(self._limits)
+        for file in self._files(day):
+            reading.read_file(file)
         return Labelled(
-            pl.concat([reading.items, loose]).unique("id", keep="first", maintain_order=True),
-            pl.concat([reading.left_out, self._loose.left_out]),
+            pl.DataFrame(list(reading.rows.values()), schema=LOGGED),
+            pl.DataFrame(list(reading.faults.values()), schema=LEFT_OUT),
         )
 
     def has_news(self, day: date, scores: Path) -> bool:
-        """Return whether a file that may have rows of the day was written after its scores."""
+        """Return whether a file of the day was written after its scores."""
         if not scores.is_file():
             return True
-        files = [*_files(self._folder), *_files(self._folder / day.isoformat())]
-        return any(file.stat().st_mtime_ns > scores.stat().st_mtime_ns for file in files)
+        return any(file.stat().st_mtime_ns > scores.stat().st_mtime_ns for file in self._files(day))
 
-
-def read_logs(
-    files: Sequence[Path], fields: Mapping[LogField, str] | None = None, limits: Limits = LIMITS
-) -> Labelled:
-    """Read files of JSON lines (`LOGGED`); rows are in the order of files and lines.
-
-    Args:
-        files: in their order; one that cannot be read, or is too large, is counted.
-        fields: where lines of other services hold what, as dotted names; they go before the usual names.
-        limits: bytes of a file and of a line.
-    """
-    reading = _Reading(fields or {}, limits)
-    for file in files:
-        reading.read_file(file)
-    return Labelled(
-        pl.DataFrame(list(reading.rows.values()), schema=LOGGED),
-        pl.DataFrame(list(reading.faults.values()), schema=LEFT_OUT),
-    )
+    def _files(self, day: date) -> list[Path]:
+        return sorted((self._folder / day.isoformat()).glob("*.jsonl"))
 
 
 @dataclass
 class _Reading:
     """The progress of reading some files; `file` and `line` are the present place."""
 
-    fields: Mapping[LogField, str]
     limits: Limits
     rows: dict[str, Row] = field(default_factory=dict)
     faults: dict[tuple[str, str], Row] = field(default_factory=dict)
@@ -147,23 +101,17 @@ class _Reading:
         elif not isinstance(value, dict):
             self.fault("broken_line", f"not an object but {type(value).__name__}")
         else:
-            values = {name: _value_at(value, other) for name, other in self.fields.items()}
-            named_fields = {**value, **{name: item for name, item in values.items() if item is not None}}
-            self.add(named_fields, hashlib.sha256(written).hexdigest()[:32])  # equal lines are one request
+            self.add(value, hashlib.sha256(written).hexdigest()[:32])  # equal lines are one request
 
     def add(self, values: Row, own_id: str) -> None:
         """Add a request. One that failed, or whose texts cannot be evaluated, counts as a request alone."""
-        for name, others in _OTHER_NAMES.items():
-            values[name] = next(
-                (item for key in (name, *others) if (item := values.get(key)) is not None), None
-            )
         row_values = RagRow.from_values(values)
         row_id = row_values.get("id")
         row: Row = {
             "id": (_plain(row_id) if isinstance(row_id, (str, int)) else "") or own_id,
             "time": _moment(values.get("time")),
             "model": _plain(values.get("model")),
-            "error": _plain(values["error"]) if values["error"] else None,
+            "error": _plain(values["error"]) if values.get("error") else None,
         }
         if row["id"] in self.rows:
             self.fault("duplicate_id", f"id {row['id'][:80]!r} is in an earlier row")
@@ -175,14 +123,6 @@ class _Reading:
             else:
                 row |= texts
         self.rows[row["id"]] = row
-
-
-def _value_at(values: Row, name: str) -> Any:
-    """Return the value of a name, or of a dotted name into objects; None where there is none."""
-    value: Any = values
-    for part in [name] if name in values else name.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _plain(value: Any) -> str | None:
@@ -204,10 +144,3 @@ def _day(name: str) -> date | None:
         return date.fromisoformat(name) if len(name) == len("2026-01-01") else None
     except ValueError:
         return None
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return the logs of a folder by name; none where there is no folder."""
-    if not folder.is_dir():
-        return []
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())

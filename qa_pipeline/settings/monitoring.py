@@ -2,7 +2,6 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -10,7 +9,6 @@ from qa_pipeline.settings.base import Group
 
 ERRORS = "errors"
 """The share of requests that failed, as alerts name it beside the metrics."""
-LogField = Literal["id", "time", "query", "answer", "contexts", "citations", "seconds", "error", "model"]
 
 
 class AlertSettings(Group):
@@ -22,9 +20,6 @@ class AlertSettings(Group):
     """Means that are too high, by metric; errors is the share of requests that failed."""
     hourly: tuple[str, ...] = ("grounding",)
     """Metrics that are tested hour by hour (UTC) and not day by day."""
-    confidence: float = Field(0.99, gt=0.5, lt=1)
-    """Confidence with which a day's interval must exclude the limit; its hours share what is left to 1."""
-
     urls: tuple[SecretStr, ...] = ()
     """Addresses that the sensor `alerts` sends messages to, as Apprise reads them, such as
     mailto://user:password@host or slack://tokens; needs the alerts extra. None: no messages."""
@@ -45,10 +40,6 @@ class DriftSettings(Group):
 
     reference_days: int = Field(28, gt=0)
     """Number of first days with rows that later ones are compared with; whole weeks."""
-    rate: float = Field(0.01, gt=0, lt=0.5)
-    """False discovery rate among a day's metrics (Benjamini-Hochberg)."""
-    confirm_days: int = Field(2, gt=0)
-    """Days in a row that must differ before drift is reported."""
 
 
 class MonitoringSettings(Group):
@@ -58,9 +49,6 @@ class MonitoringSettings(Group):
     """Folder of logs that observe() writes to and the asset production_quality reads."""
     share: float = Field(0.05, ge=0, le=1)
     """Share of requests that observe() keeps, chosen by hash of their id."""
-    fields: dict[LogField, str] = Field({})
-    """Places in other services' logs of id, time, query, answer, contexts, citations, seconds, error or
-    model, such as {query: payload.question}; usual names are known."""
     metrics: tuple[str, ...] = Field(
         ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )

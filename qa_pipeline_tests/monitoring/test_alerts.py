@@ -113,3 +113,9 @@ def test_figures_mostly_decided_by_rules_raise_alerts() -> None:
     rows = by_likeness(scored_rows([[0.1] * 100]), likeness=1, rules=1)
     (one,) = findings(rows, ONLY).alerts()
     assert one["decided_by"] == "likeness 50 %, rules 50 %"
+
+
+def test_the_limits_are_those_of_the_specification() -> None:
+    limits = AlertSettings()
+    assert limits.below == {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5}
+    assert (limits.above, limits.hourly) == ({"errors": 0.05}, ("grounding",))

@@ -34,7 +34,7 @@ def logged(folder: Path, *rows: dict[str, Any], day: date = DAY) -> Path:
 
 
 def scored(folder: Path, score: Score, out: Path | None = None, day: date = DAY) -> pl.DataFrame:
-    return score_day(Logs(folder, Settings()), day, score, out or folder / "out").items
+    return score_day(Logs(folder), day, score, out or folder / "out").items
 
 
 def lengths(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,9 +9,8 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
-from qa_pipeline.monitoring.logs import LOGGED, Logs, read_logs
+from qa_pipeline.monitoring.logs import LOGGED, Logs
 from qa_pipeline.monitoring.observing import Observer
-from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.row_files import Limits
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -19,12 +18,12 @@ DAY = NOON.date()
 GOOD = {"id": "good", "time": NOON.isoformat(), "query": "q", "answer": "a", "contexts": ["c"]}
 
 
-def log(folder: Path, *lines: Any, name: str = "a.jsonl", **more: Any) -> Labelled:
-    """A file of lines, objects among them written as JSON, and what is read of it."""
-    folder.mkdir(exist_ok=True, parents=True)
+def log(folder: Path, *lines: Any, day: date = DAY, **more: Any) -> Labelled:
+    """A file of lines of a day, objects among them written as JSON, and what is read of it."""
+    (folder / day.isoformat()).mkdir(exist_ok=True, parents=True)
     texts = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in lines]
-    (folder / name).write_bytes(b"\n".join(texts))
-    return read_logs([folder / name], **more)
+    (folder / day.isoformat() / "a.jsonl").write_bytes(b"\n".join(texts))
+    return Logs(folder, **more).read(day)
 
 
 def reasons(found: Labelled) -> dict[str, int]:
@@ -32,7 +31,7 @@ def reasons(found: Labelled) -> dict[str, int]:
 
 
 def read_day(folder: Path) -> Labelled:
-    return Logs(folder, Settings()).read(DAY)
+    return Logs(folder).read(DAY)
 
 
 def test_what_observe_writes_is_read_back(tmp_path: Path) -> None:
@@ -89,27 +88,6 @@ def test_times_of_other_services_are_read_in_their_forms(tmp_path: Path, time: A
     assert log(tmp_path, {**GOOD, "time": time}).items["time"].to_list() == [NOON]
 
 
-def test_usual_names_of_other_services_are_known(tmp_path: Path) -> None:
-    line = {
-        "request_id": 17,
-        "timestamp": "2026-03-01T12:00:00Z",
-        "question": "q",
-        "response": "a",
-        "retrieved_contexts": ["c"],
-        "latency": 2,
-        "exception": False,
-    }
-    (row,) = log(tmp_path, line).items.to_dicts()
-    assert (row["id"], row["time"], row["query"], row["answer"]) == ("17", NOON, "q", "a")
-    assert ([one["text"] for one in row["contexts"]], row["seconds"], row["error"]) == (["c"], 2.0, None)
-
-
-def test_settings_say_where_a_service_holds_its_fields(tmp_path: Path) -> None:
-    line = {"req": {"q": "asked", "id": "r"}, "query": "another", "answer": "a"}
-    (row,) = log(tmp_path, line, fields={"query": "req.q", "id": "req.id"}).items.to_dicts()
-    assert (row["id"], row["query"]) == ("r", "asked")
-
-
 def test_rows_without_an_id_are_known_by_their_content(tmp_path: Path) -> None:
     line = {"query": "q", "answer": "a"}
     found = log(tmp_path, line, line, {**line, "answer": "b"})
@@ -117,33 +95,22 @@ def test_rows_without_an_id_are_known_by_their_content(tmp_path: Path) -> None:
     assert reasons(found) == {"duplicate_id": 1}
 
 
-def test_a_day_has_its_sub_folder_and_the_rows_of_its_time_in_other_files(tmp_path: Path) -> None:
-    log(tmp_path / "2026-03-01", {**GOOD, "id": "own", "time": None})
-    log(tmp_path / "2026-03-02", {**GOOD, "id": "next"})
-    loose = [{**GOOD, "id": "loose"}, {**GOOD, "id": "late", "time": "2026-03-02T00:00:00Z"}]
-    log(tmp_path, *loose, {**GOOD, "id": "timeless", "time": None})
-    found = read_day(tmp_path)
-    assert found.items["id"].to_list() == ["own", "loose"]
-    assert reasons(found) == {"no_time": 1}
-    assert Logs(tmp_path, Settings()).days() == [date(2026, 3, 1), date(2026, 3, 2)]
-
-
-def test_a_day_has_news_when_one_of_its_files_is_younger_than_its_scores(tmp_path: Path) -> None:
-    scores = tmp_path / "scores"
-    log(tmp_path / "2026-03-01", GOOD)
-    assert Logs(tmp_path, Settings()).has_news(DAY, scores)
+def test_a_day_has_the_rows_of_its_sub_folder_and_news_when_a_file_is_younger(tmp_path: Path) -> None:
+    found = log(tmp_path, {**GOOD, "id": "own", "time": None})
+    log(tmp_path, {**GOOD, "id": "next"}, day=date(2026, 3, 2))
+    assert found.items["id"].to_list() == ["own"]
+    logs, scores = Logs(tmp_path), tmp_path / "scores"
+    assert logs.days() == [DAY, date(2026, 3, 2)]
+    assert logs.has_news(DAY, scores)
     scores.touch()
     os.utime(tmp_path / "2026-03-01" / "a.jsonl", (1, 1))
-    assert not Logs(tmp_path, Settings()).has_news(DAY, scores)
-    log(tmp_path, GOOD)
-    os.utime(scores, (1, 1))
-    assert Logs(tmp_path, Settings()).has_news(DAY, scores)
+    assert not logs.has_news(DAY, scores)
 
 
 def test_a_day_without_files_is_empty_and_a_folder_that_is_none_an_error(tmp_path: Path) -> None:
     found = read_day(tmp_path)
     assert (found.items.schema, found.items.height, found.left_out.height) == (LOGGED, 0, 0)
     with pytest.raises(InputError, match="has no logs of any day"):
-        Logs(tmp_path, Settings()).days()
+        Logs(tmp_path).days()
     with pytest.raises(InputError, match="is no folder"):
         read_day(tmp_path / "gone")
