@@ -382,14 +382,6 @@ def test_further_columns_of_a_parquet_file_are_kept_and_bounded() -> None:
     assert [pair.reason for pair in short] == ["line_too_long"] * 2
 
 
-def test_what_a_paragraph_is_repeated_to_is_bounded() -> None:
-    nested = {"context": "x" * 3000, "qas": [{"question": "A", "answers": [{"text": "x"}]}] * 9}
-    content = json.dumps([nested]).encode()
-    assert [pair.line for pair in parse_pairs(content, "pairs.json")] == list(range(1, 10))
-    with pytest.raises(InputError, match="unpacks to more"):
-        parse_pairs(content, "pairs.json", PairsFileSettings(max_bytes=4000))
-
-
 def test_a_cell_may_hold_a_list_as_json() -> None:
     turns = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B [1]"}]
     rows = [{"Messages": json.dumps(turns), "sources": '["guide.md"]', "citations": ""}]

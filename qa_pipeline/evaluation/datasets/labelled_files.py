@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
+from qa_pipeline.generation.pair_layouts import COLUMNS
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.row_files import Fault, FileRow, open_rows
 
@@ -149,8 +149,7 @@ def read_blocks(
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    nested = unfolded if path.suffix.lower() == ".json" else None
-    file = open_rows(path, limits.limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
+    file = open_rows(path, limits.limits, SUFFIXES, columns_known=COLUMNS)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:
