@@ -1,7 +1,7 @@
 """The vectors of one batch: those of its chunks as a table, as a searchable shard, and that as a file."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -181,39 +181,6 @@ def build_index(embeddings: pl.DataFrame, exact_below: int = EXACT_BELOW) -> Sha
     model, revision, precision = origins.row(0)
     links = build_links(vectors, exact_below)
     return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, links)
-
-
-_ALLOWANCE = 3
-"""Chunks asked for beside each one wanted: the nearest are often of the same document."""
-
-
-def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
-    """Return the nearest chunks of other documents, at most `count` for each chunk.
-
-    There are fewer where the nearest ones belong to the same document; `owners` has that of each chunk.
-
-    Returns:
-        chunk_id and other_chunk_id, in the order of the shard, nearest first.
-    """
-    ids = shard.chunk_ids
-    positions, _ = shard.search(shard.vectors, 1 + _ALLOWANCE * count)
-    near = pl.DataFrame(
-        {"chunk_id": ids, "near": positions.tolist()},
-        schema={"chunk_id": pl.String(), "near": pl.List(pl.Int64())},
-    )
-    every = pl.DataFrame(
-        {"near": range(len(ids)), "other_chunk_id": ids, "other": [owners[place] for place in ids]},
-        schema={"near": pl.Int64(), "other_chunk_id": pl.String(), "other": pl.String()},
-    )
-    return (
-        near.explode("near", empty_as_null=True)
-        .drop_nulls("near")
-        .join(every, on="near", maintain_order="left")
-        .filter(pl.col("chunk_id").replace_strict(owners, return_dtype=pl.String()) != pl.col("other"))
-        .group_by("chunk_id", maintain_order=True)
-        .head(count)
-        .select("chunk_id", "other_chunk_id")
-    )
 
 
 MAGIC = b"qa-pipeline shard 3 sha256:"

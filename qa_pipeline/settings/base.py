@@ -1,6 +1,5 @@
 """The model of a group of settings, and reading settings from files, the environment and the command line."""
 
-import difflib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -34,47 +33,23 @@ class Group(BaseModel):
         return tuple(name for name, field in cls.model_fields.items() if _DECIDES in field.metadata)
 
 
-_LARGEST = 1_000_000
-"""Bytes of a settings file; all settings with comments take some 30,000, so a larger file is another one."""
-
-
-def read_settings_file(path: Path, groups: Collection[str]) -> dict[str, Any]:
-    """Read the YAML file of settings; no file and an empty file say nothing.
-
-    Args:
-        path: the file.
-        groups: names whose value is a mapping of settings.
+def read_settings_file(path: Path) -> dict[str, Any]:
+    """Read a YAML file of settings; no file and an empty file say nothing.
 
     Raises:
-        SettingsError: the file cannot be read, is no YAML, or is not made of names and values.
+        SettingsError: the file cannot be read, is not YAML, or is not made of names and values.
     """
-    values = _parsed(path)
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise SettingsError(f"settings file {path} must contain names and values, such as `out: data`")
-    for name, value in values.items():
-        if not isinstance(name, str):
-            raise SettingsError(f"settings file {path}: {name!r} is no name of a setting")
-        if name in groups and not isinstance(value, dict):
-            raise SettingsError(f"settings file {path}: {name} is a group; write its settings below it")
-    return values
-
-
-def _parsed(path: Path) -> Any:
     try:
-        if path.stat().st_size > _LARGEST:
-            raise SettingsError(f"settings file {path} is larger than {_LARGEST} bytes")
-        return read_yaml(path.read_text(encoding="utf-8"))
+        values = read_yaml(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise SettingsError(f"settings file {path} cannot be read: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise SettingsError(f"settings file {path}{line}: {error.problem}; it must be plain YAML") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"settings file {path} is not readable YAML in UTF-8") from error
+        return {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(
+            f"settings file {path} is not plain YAML: {' '.join(f'{error}'.split())}"
+        ) from error
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+        raise SettingsError(f"settings file {path} must contain names and values, such as `out: data`")
+    return values
 
 
 def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:
@@ -91,7 +66,7 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
             raise SettingsError(f"environment variable {name}: setting {removal}")
         first = path.split(".")[0]
         if first not in names:
-            raise SettingsError(f"environment variable {name} names no setting{did_you_mean(first, names)}")
+            raise SettingsError(f"environment variable {name} names no setting; known: {', '.join(names)}")
 
 
 def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -133,37 +108,16 @@ def _value(path: str, text: str) -> Any:
         raise SettingsError(f"--set {path}: {text} is not valid JSON: {error}") from error
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return the problem with each setting, in one line a person can act on.
-
-    The values are left out, for one may be a secret.
-    """
+def explain(error: ValidationError) -> str:
+    """Return the problem with each setting, in one line; the values are left out, for one may be a secret."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(_problem(problem, model) for problem in problems)
+    return "; ".join(_problem(".".join(map(str, problem["loc"])), problem) for problem in problems)
 
 
-def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
-    place = [str(part) for part in problem["loc"]]
-    name = ".".join(place)
+def _problem(name: str, problem: Mapping[str, Any]) -> str:
     if problem["type"] == "extra_forbidden":
         if removal := removal_of(name):
             return f"setting {removal}"
-        return f"setting {name} is unknown{did_you_mean(place[-1], _names_beside(place, model))}"
+        return f"setting {name} is unknown; qa-pipeline settings lists those there are"
     text = problem["msg"].removeprefix("Value error, ")
     return f"setting {name}: {text}" if name else text
-
-
-def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:
-    """Return the settings of the group that a misplaced name is in."""
-    for part in place[:-1]:
-        group = model.model_fields[part].annotation if part in model.model_fields else None
-        if not (isinstance(group, type) and issubclass(group, BaseModel)):
-            return ()
-        model = group
-    return tuple(model.model_fields)
-
-
-def did_you_mean(name: str, names: Collection[str]) -> str:
-    """Return the end of an error about an unknown name: the nearest name there is, else all of them."""
-    close = difflib.get_close_matches(name.lower(), names, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(names)}" if names else ""

@@ -1,6 +1,5 @@
-"""Where each setting comes from: the command line, the environment, the file, the profile or its default."""
+"""The settings in force, as the command `settings` lists them."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,10 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
-from pydantic_settings import EnvSettingsSource
 
-from qa_pipeline.settings.base import FILE_NAME, PREFIX
-from qa_pipeline.settings.tree import PROFILES, Settings, load_settings, read_written, settings_file
+from qa_pipeline.settings.tree import Settings, load_settings
 
 MASK = "********"
 """Of one length for all secrets, so that it does not show theirs."""
@@ -21,21 +18,15 @@ _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting as a run would use it.
-
-    Args:
-        path: its name, such as `llm.workers`.
-        value: what is in force, as JSON can hold it; secrets are masked.
-        source: where the value comes from, in words.
-    """
+    """A setting as a run would use it: its value as JSON can hold it, secrets masked, and what it means."""
 
     path: str
     value: Any
-    source: str
+    meaning: str
 
 
 def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
-    """Return every setting with its value and its source, in the order of the tree.
+    """Return every setting with its value, in the order of the tree.
 
     Args:
         overrides: the tree of settings that the command line changes.
@@ -45,25 +36,15 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
     """
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
-    sources = [
-        ("--set", overrides),
-        *_variables(),
-        (f"file {settings_file()}", read_written()),
-    ]
     rows = []
     for path, field in setting_fields(Settings):
         parts = path.split(".")
-        value = reduce(dict.__getitem__, parts, values)
-        names = [name for name, tree in sources if _value_at(tree, parts) is not _MISSING]
-        if names:
-            # keys of a mapping are gathered from all sources; of anything else the first one wins
-            source = " and ".join(names) if isinstance(value, dict) else names[0]
-        elif value == _value_at(PROFILES[settings.profile], parts):
-            source = f"profile {settings.profile}"
-        else:
-            is_default = reduce(getattr, parts, settings) == field.get_default(call_default_factory=True)
-            source = "default" if is_default else "follows from other settings"
-        rows.append(SettingInForce(path, _masked(value, reduce(getattr, parts, settings)), source))
+        value: Any = reduce(dict.__getitem__, parts, values)
+        if isinstance(reduce(getattr, parts, settings), SecretStr):
+            value = MASK
+        if isinstance(value, str):
+            value = _PASSWORD.sub(rf"\1:{MASK}@", value)
+        rows.append(SettingInForce(path, value, field.description or ""))
     return rows
 
 
@@ -77,32 +58,3 @@ def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[s
             yield f"{prefix}{name}", field
     for name, below in nested:
         yield from setting_fields(below, f"{prefix}{name}.")
-
-
-_MISSING = object()
-
-
-def _variables() -> list[tuple[str, dict[str, Any]]]:
-    """Return each variable of the environment with the tree of what it sets, the most specific first."""
-    reader = EnvSettingsSource(Settings)
-    names = [name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() != FILE_NAME]
-    trees = []
-    for name in sorted(names, key=lambda name: (-name.count("__"), name)):
-        reader.env_vars = {name.lower(): os.environ[name]}
-        trees.append((f"environment {name}", reader()))
-    return trees
-
-
-def _value_at(tree: Mapping[str, Any], parts: list[str]) -> Any:
-    for part in parts:
-        if not isinstance(tree, Mapping) or part not in tree:
-            return _MISSING
-        tree = tree[part]
-    return tree
-
-
-def _masked(value: Any, field_value: object) -> Any:
-    """Return the value without secrets: keys and passwords, also one within an address."""
-    if isinstance(field_value, SecretStr):
-        return MASK
-    return _PASSWORD.sub(rf"\1:{MASK}@", value) if isinstance(value, str) else value

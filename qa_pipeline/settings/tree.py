@@ -22,7 +22,6 @@ from qa_pipeline.settings.generation import (
     EmbeddingSettings,
     GenerationSettings,
     MixSettings,
-    PairsFileSettings,
     RetrievalSettings,
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
@@ -111,7 +110,6 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
-    pairs_file: PairsFileSettings = PairsFileSettings()
     verification: VerificationSettings = VerificationSettings()
     canaries: CanarySettings = CanarySettings()
     judging: JudgingSettings = JudgingSettings()
@@ -182,22 +180,12 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, YAML file, defaults."""
-        return init_settings, env_settings, InitSettingsSource(settings_cls, read_written())
-
-
-def settings_file() -> Path:
-    """Return the path of the settings file, which need not exist."""
-    return Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
-
-
-def read_written() -> dict[str, Any]:
-    """Return what the settings file says, unchecked; without a file nothing.
-
-    Raises:
-        SettingsError: the file cannot be read, is no YAML, or is not made of names and values.
-    """
-    groups = [name for name, field in Settings.model_fields.items() if isinstance(field.default, Group)]
-    return read_settings_file(settings_file(), groups)
+        path = Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
+        file = read_settings_file(path)
+        for name, field in settings_cls.model_fields.items():
+            if isinstance(field.default, Group) and not isinstance(file.get(name, {}), dict):
+                raise SettingsError(f"settings file {path}: {name} is a group; write its settings below it")
+        return init_settings, env_settings, InitSettingsSource(settings_cls, file)
 
 
 def _filled(chosen: object, defaults: dict[str, Any]) -> object:
@@ -223,7 +211,7 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
-        raise SettingsError(explain(error, Settings)) from None
+        raise SettingsError(explain(error)) from None
     except UnreadableSourceError as error:
         raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None
     if settings.private:

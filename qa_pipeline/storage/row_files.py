@@ -9,13 +9,13 @@ import csv
 import io
 import json
 import stat
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, AnyStr, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from qa_pipeline.errors import InputError
 
@@ -33,14 +33,6 @@ _SPREADSHEETS = (".csv", ".tsv", ".txt")
 """`.txt` is what Excel calls "Unicode text", `.tsv` what Google Sheets calls tab-separated values."""
 _TABLES = (".parquet", ".arrow")
 _DELIMITERS = ",;\t"
-_LINE_ENDS: tuple[object, ...] = ("\n", "\r", b"\n")
-_OTHER_KINDS = {
-    b"PK\x03\x04": "a spreadsheet or another ZIP file",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet or document",
-    b"\x1f\x8b": "a compressed file",
-    b"PAR1": "a Parquet file",
-    b"%PDF": "a PDF file",
-}
 _read_json = json.JSONDecoder().raw_decode
 """Takes a text without blanks around it, for which `json.loads` looks twice."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -48,21 +40,16 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes above which a file, or a line of it, is refused; errors name the settings if they are those."""
+    """Sizes above which a file, or a line of it, is refused."""
 
     max_bytes: int = 1_000_000_000
     max_line_bytes: int = 1_000_000
     max_rows: int = 1_000_000
-    are_settings: bool = False
 
     @property
     def max_unpacked(self) -> int:
         """Return the bytes that the unpacked rows of a file may take."""
         return 4 * self.max_bytes
-
-    def remedy(self, setting: str) -> str:
-        """Return what to do about a file that is too large."""
-        return f"split it, or raise pairs_file.{setting}" if self.are_settings else "split it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +168,17 @@ class _Source:
     content: bytes | None
     limits: Limits
 
-    def error(self, problem: str, setting: str = "") -> InputError:
-        return InputError(f"{self.path} {problem}{self.limits.remedy(setting) if setting else ''}")
+    def error(self, problem: str) -> InputError:
+        return InputError(f"{self.path} {problem}")
 
-    def not_utf8(self, place: str) -> InputError:
-        return self.error(f"is not UTF-8 ({place}); save it as UTF-8, in Excel as 'CSV UTF-8'")
+    def not_utf8(self, line: int) -> InputError:
+        return self.error(f"is not UTF-8 (line {line}); save it as UTF-8, in Excel as 'CSV UTF-8'")
 
     def too_large(self) -> InputError:
-        return self.error(f"unpacks to more than {self.limits.max_unpacked} bytes; ", "max_bytes")
+        return self.error(f"unpacks to more than {self.limits.max_unpacked} bytes; split it")
 
     def too_many_rows(self) -> InputError:
-        return self.error(f"holds more than {self.limits.max_rows} rows; ", "max_pairs")
+        return self.error(f"holds more than {self.limits.max_rows} rows; split it")
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -201,27 +188,20 @@ class _Source:
                 raise self.error("cannot be read: it is no file; name one")
             with self.path.open("rb") if self.content is None else io.BytesIO(self.content) as file:
                 if file.seek(0, io.SEEK_END) > self.limits.max_bytes:
-                    raise self.error(f"is larger than {self.limits.max_bytes} bytes; ", "max_bytes")
+                    raise self.error(f"is larger than {self.limits.max_bytes} bytes; split it")
                 file.seek(0)
                 yield file
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror or error}; check path and rights") from error
 
-    @contextmanager
-    def text(self) -> Iterator[IO[bytes]]:
-        """Open a file of text behind its byte order mark, as UTF-8."""
+    def text(self) -> str:
+        """Return the text of a file, which is UTF-8, or UTF-16 with a byte order mark."""
         with self.opened() as file:
-            start = file.read(4)
-            if kind := next((_OTHER_KINDS[begin] for begin in _OTHER_KINDS if start.startswith(begin)), None):
-                raise self.error(f"is {kind}; save it as UTF-8 text, or name it after what it is")
-            file.seek(len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0)
-            yield self._from_utf16(file.read()) if start.startswith(_UTF16) else file
-
-    def _from_utf16(self, content: bytes) -> IO[bytes]:
+            content = file.read()
         try:
-            return io.BytesIO(content.decode("utf-16").encode())
+            return content.decode("utf-16" if content.startswith(_UTF16) else "utf-8-sig")
         except UnicodeDecodeError as error:
-            raise self.error("is damaged UTF-16; save it as UTF-8") from error
+            raise self.not_utf8(content.count(b"\n", 0, error.start) + 1) from error
 
 
 def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
@@ -242,8 +222,7 @@ def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
 
 def too_long(limits: Limits) -> Fault:
     """Return the fault of a row that is written in more bytes than allowed."""
-    setting = " (pairs_file.max_line_bytes)" if limits.are_settings else ""
-    return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes{setting}; shorten it")
+    return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes; shorten it")
 
 
 def _with_columns(rows: Iterator[FileRow]) -> RowFile:
@@ -258,31 +237,27 @@ def _with_columns(rows: Iterator[FileRow]) -> RowFile:
     return RowFile(columns, {}, lambda _=None: chain(first, rows))
 
 
-def _line(file: IO[AnyStr], most: int) -> AnyStr:
-    """Read a line; of one that is longer than allowed the beginning, and the rest is skipped."""
-    longest = most + len("\r\n")
-    line = file.readline(longest)
-    if len(line) == longest:
-        rest = line
-        while len(rest) == longest and rest[-1:] not in _LINE_ENDS:
-            rest = file.readline(longest)
-    return line
-
-
 def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]:
     most = source.limits.max_line_bytes
-    with source.text() as file:
+    with source.opened() as opened:
+        is_utf16 = opened.read(2) in _UTF16
+        opened.seek(0)
+        file = io.BytesIO(source.text().encode()) if is_utf16 else opened
         for place in count(1):
-            if not (line := _line(file, most)):
+            line = file.readline(most + 2)  # with the end of the line
+            rest = line
+            while len(rest) == most + 2 and not rest.endswith(b"\n"):  # of a longer one the rest is skipped
+                rest = file.readline(most + 2)
+            if not line:
                 return
-            if not (written := line.strip()):
+            if not (written := line.removeprefix(codecs.BOM_UTF8 if place == 1 else b"").strip()):
                 continue
             try:
-                is_long = len(line) > most and len(line.rstrip(b"\r\n")) > most
+                is_long = len(line.rstrip(b"\r\n")) > most
                 value = too_long(source.limits) if is_long else _decoded(written.decode())
             except UnicodeDecodeError as error:
                 if not tolerant:
-                    raise source.not_utf8(f"line {place}") from error
+                    raise source.not_utf8(place) from error
                 value = Fault("broken_line", "not UTF-8")
             yield FileRow(place, value, written)
 
@@ -304,20 +279,15 @@ def _decoded(text: str) -> Any:
 
 def _json_file(source: _Source) -> Iterator[FileRow]:
     """Read the objects of a list, or of the list `data` of an object; or one object, or one a line."""
-    with source.text() as file:
-        content = file.read()
+    text = source.text()
     too_deep = source.error(f"is nested more than {MOST_LEVELS} levels deep; write it again")
     try:
-        text = content.decode()
         value = json.loads(text if text.strip() else "[]")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise source.not_utf8(f"line {line}") from error
     except RecursionError as error:
         raise too_deep from error
     except ValueError as error:
         if getattr(error, "msg", "") == "Extra data":
-            lines = _json_lines(_Source(source.path, content, source.limits))
+            lines = _json_lines(_Source(source.path, text.encode(), source.limits))
             yield from (row._replace(place=0) for row in lines)
             return
         raise source.error(f"is not JSON ({error}); write it again, as JSONL if it is long") from error
@@ -328,7 +298,7 @@ def _json_file(source: _Source) -> Iterator[FileRow]:
         yield FileRow(0, item, json.dumps(item).encode())
 
 
-def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[str, list[str] | Fault]]:
+def _records(lines: Sequence[str], delimiter: str, limits: Limits) -> Iterator[tuple[str, list[str] | Fault]]:
     """Read each record as its text and its cells, or why it has none.
 
     After a record that cannot be read the next one begins on the next line: else a quote that is never closed
@@ -336,74 +306,50 @@ def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[st
     """
     # The limit of the csv module holds for the whole process. Ours is that of a record, so it is only raised.
     csv.field_size_limit(max(csv.field_size_limit(), limits.max_line_bytes))
-    again, lines = deque[str](), list[str]()
-
-    def of_record() -> Iterator[str]:
-        size = 0
-        while line := again.popleft() if again else _line(file, limits.max_line_bytes):
-            lines.append(line)
-            size += len(line) if line.isascii() else len(line.encode(errors="surrogateescape"))
-            if size > limits.max_line_bytes:
-                return
-            yield line
-
-    while True:
-        lines.clear()
+    begin = 0
+    while begin < len(lines):
+        reader = csv.reader(_fitting(lines, begin, limits.max_line_bytes), delimiter=delimiter, strict=True)
         cells: list[str] | Fault
         try:
-            cells = next(csv.reader(of_record(), delimiter=delimiter, strict=True))
+            cells = next(reader)
         except StopIteration:
-            if not lines:
-                return
             cells = too_long(limits)
         except csv.Error as error:
             is_open = str(error) == "unexpected end of data"
             cells = Fault("broken_line", f"not CSV: {'a quote is never closed' if is_open else error}")
-        if isinstance(cells, Fault):
-            again.extendleft(reversed(lines[1:]))
-            del lines[1:]
-        yield "".join(lines), cells
+        end = begin + (1 if isinstance(cells, Fault) else reader.line_num)
+        yield "".join(lines[begin:end]), cells
+        begin = end
+
+
+def _fitting(lines: Sequence[str], begin: int, most: int) -> Iterator[str]:
+    """Yield the lines from one on, as many as a record may have bytes."""
+    size = 0
+    for place in range(begin, len(lines)):
+        size += len(lines[place].encode())
+        if size > most:
+            return
+        yield lines[place]
 
 
 def _csv(source: _Source, columns_known: Collection[str], *, short_rows: bool) -> RowFile:
-    with source.text() as file, _csv_text(file) as text:
-        head = text.read(source.limits.max_line_bytes)
+    text = source.text()
     # the line that names the delimiter to spreadsheets, which show no row for it
-    hint = head[4] if head.startswith("sep=") and head[4:5] in {*_DELIMITERS} else ""
-    begin = len(io.StringIO(head, newline="").readline()) if hint else 0
-    headers = {
-        sign: _header(head[begin:], sign, columns_known, source.limits) for sign in hint or _DELIMITERS
-    }
+    hint = text[4] if text.startswith("sep=") and text[4:5] in {*_DELIMITERS} else ""
+    lines = list(io.StringIO(text, newline=""))[1 if hint else 0 :]
+    headers = {sign: _header(lines, sign, columns_known, source.limits) for sign in hint or _DELIMITERS}
     delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*columns_known}), len(headers[sign])))
     header = headers[delimiter]
-    if b"\0" in _encoded("".join(header), source, 1):
-        raise source.not_utf8("row 1")
-    if not header and head.strip():
+    if not header and text.strip():
         raise source.error("row 1: found no header that can be read; write the file again")
-
-    def rows(_: Collection[str] | None = None) -> Iterator[FileRow]:
-        with source.text() as file, _csv_text(file) as text:
-            text.read(begin)
-            records = _records(text, delimiter, source.limits)
-            yield from _csv_rows(source, records, header, short_rows=short_rows)
-
-    return RowFile(header, {}, rows)
+    records = _records(lines, delimiter, source.limits)
+    return RowFile(header, {}, lambda _=None: _csv_rows(records, header, short_rows=short_rows))
 
 
-def _csv_text(file: IO[bytes]) -> IO[str]:
-    """Decode a file; what is not UTF-8 in it becomes what cannot be encoded again."""
-    return io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="")
-
-
-def _encoded(text: str, source: _Source, place: int) -> bytes:
-    try:
-        return text.strip().encode()
-    except UnicodeEncodeError as error:
-        raise source.not_utf8(f"row {place}") from error
-
-
-def _header(text: str, delimiter: str, columns_known: Collection[str], limits: Limits) -> list[str]:
-    records = _records(io.StringIO(text, newline=""), delimiter, limits)
+def _header(
+    lines: Sequence[str], delimiter: str, columns_known: Collection[str], limits: Limits
+) -> list[str]:
+    records = _records(lines, delimiter, limits)
     cells = next((cells for written, cells in records if written.strip()), [])
     if isinstance(cells, Fault):
         return []
@@ -412,12 +358,12 @@ def _header(text: str, delimiter: str, columns_known: Collection[str], limits: L
 
 
 def _csv_rows(
-    source: _Source, records: Iterable[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
+    records: Iterable[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
 ) -> Iterator[FileRow]:
     is_header, width = True, len(header)
     for place, (text, cells) in enumerate(records, start=1):
         value: Any = cells
-        if not (written := _encoded(text, source, place)):
+        if not (written := text.strip().encode()):
             continue
         if is_header:
             is_header = False

@@ -231,10 +231,9 @@ CONTRADICTIONS = Table(
         BATCH,
         column("kind", S, "What differs: number, date, name, negation or quantifier."),
         column("detail", S, "The difference in words, for people."),
-        column("similarity", F64, "Cosine of the two sentences."),
         *(column for side in ("first", "second") for column in _side(side)),
     ),
-    preview=("kind", "detail", "similarity"),
+    preview=("kind", "detail"),
     counted=("kind",),
 )
 

@@ -7,16 +7,14 @@ above both, or a name or rare word in both. Documents of different versions do n
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict
+from operator import itemgetter
+from typing import NamedTuple, TypedDict
 
-import numpy as np
 import polars as pl
 
-from qa_pipeline.models.base import Encoder
-from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ChunkRow
@@ -35,12 +33,10 @@ _SHORTEST, _LONGEST = 30, 300
 _FEWEST_STEMS = 4
 """Content words of a sentence that is compared: two that share fewer may be about different things."""
 _PROSE = re.compile(r"[^\W\d_][^{}<>=|\\]*[.!]$", re.DOTALL)
-_PLAIN = re.compile(r"[A-Za-z ]+")
 _LETTERS = 0.6
 """Share of letters and blanks in prose; code and tables have fewer."""
 _OPENING = 3
 """Words at the start of a sentence that may point out of it: further on they mostly point into it."""
-Row = Mapping[str, Any]
 
 
 class ChunkText(TypedDict):
@@ -104,8 +100,7 @@ def _is_prose(text: str) -> bool:
     """Return whether a piece of text is a sentence in words, no code, table or heading."""
     if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
         return False
-    others = _PLAIN.sub("", text)  # few are left to be looked at one by one
-    letters = len(text) - sum(not (letter.isalpha() or letter.isspace()) for letter in others)
+    letters = sum(letter.isalpha() or letter.isspace() for letter in text)
     return letters >= _LETTERS * len(text)
 
 
@@ -113,59 +108,27 @@ _COMMON = 32
 """A word in more sentences than this brings no two of them together: all pairs would be candidates."""
 OVERLAP = 0.60
 """Share of their words (Jaccard) that two sentences must have in common to be about the same thing."""
-NEIGHBOURS = 8
-"""Nearest chunks of other documents whose sentences each chunk is compared with."""
 MOST_PAIRS = 20_000
 """Pairs of sentences compared in a batch, those that share most words first: the work is bounded by it."""
-_RAREST = 6
-"""Rarest words of a sentence by which others are found, of which two must be shared (`_SHARED`): more words
-find more pairs, most of them about something else, and each pair is compared."""
-_SHARED = 2
+_RAREST, _SHARED = 6, 2
+"""Rarest words of a sentence by which others are found, and how many of them must be shared."""
 
 
-def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return pairs of sentences, of one language and two documents, that share nearly all content words.
+def _likely_pairs(sentences: Sequence[Sentence]) -> pl.DataFrame:
+    """Return pairs of sentences of one language and two documents: those that share most words first.
 
-    Returns:
-        a and b, places in the list of sentences, those that share most words first; and how many pairs the
-        share of words was computed for.
+    They share at least two of their rarest words, and nearly all content words.
     """
-    words = pl.DataFrame(
-        {
-            "place": range(len(sentences)),
-            "document": [sentence.document_id for sentence in sentences],
-            "language": [sentence.language for sentence in sentences],
-            "chunk_id": [sentence.chunk_id for sentence in sentences],
-            "stem": [sorted(sentence.stems) for sentence in sentences],
-        },
-        schema={
-            "place": pl.Int64(),
-            **dict.fromkeys(("document", "language", "chunk_id"), pl.String()),
-            "stem": pl.List(pl.String()),
-        },
-    )
-    likely = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
-    likely = likely.unique().sort("a", "b")
-    stems = [sentence.stems for sentence in sentences]
-    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in likely.iter_rows()]
-    frequent_enough = (
-        likely.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
-        .filter(pl.col("share") >= OVERLAP)
-        .sort("share", "a", "b", descending=[True, False, False])
-    )
-    return frequent_enough.select("a", "b"), likely.height
-
-
-def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs that share at least two of their rarest words."""
+    schema = dict.fromkeys(("document", "language"), pl.String()) | {"stem": pl.List(pl.String())}
+    rows = [(side.document_id, side.language, sorted(side.stems)) for side in sentences]
+    words = pl.DataFrame(rows, schema, orient="row").with_row_index("place").explode("stem")
     rare = (
         words.with_columns(count=pl.len().over("language", "stem"))
         .filter(pl.col("count").is_between(2, _COMMON))
         .sort("place", "count", "stem")
         .filter(pl.int_range(pl.len()).over("place") < _RAREST)
-        .select("place", "document", "language", "stem")
     )
-    return (
+    likely = (
         rare.join(rare, on=["language", "stem"], suffix="_b")
         .filter(pl.col("place") < pl.col("place_b"), pl.col("document") != pl.col("document_b"))
         .group_by(a="place", b="place_b")
@@ -173,21 +136,15 @@ def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("len") >= _SHARED)
         .select("a", "b")
     )
-
-
-def _by_chunks(placed: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs in neighbouring chunks of different documents."""
+    stems = [sentence.stems for sentence in sentences]
+    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in likely.iter_rows()]
     return (
-        neighbours.join(placed, on="chunk_id")
-        .join(placed, left_on=["other_chunk_id", "language"], right_on=["chunk_id", "language"], suffix="_b")
-        .filter(pl.col("document") != pl.col("document_b"))
-        .select(a=pl.min_horizontal("place", "place_b"), b=pl.max_horizontal("place", "place_b"))
+        likely.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
+        .filter(pl.col("share") >= OVERLAP)
+        .sort("share", "a", "b", descending=[True, False, False])
     )
 
 
-_LEAST_SIMILARITY = 0.50
-"""Cosine of two sentences below which the same words are about different things: it only takes away what the
-rules let through, so it is low."""
 _RARE_SHARE = 0.02
 """Share of the documents of a batch in which a word is that names its subject; of few documents, two."""
 _VERSION = re.compile(r"\d+(?:[.\-_]\d+)*")
@@ -217,12 +174,8 @@ class _Surroundings:
     def versions_differ(self, first: Sentence, second: Sentence) -> bool:
         """Return whether path or title of the two documents are the same but for their numbers."""
         for name in ("path", "title"):
-            first_version, second_version = (
-                str(self.documents[side.document_id][name] or "") for side in (first, second)
-            )
-            if first_version != second_version and _VERSION.sub("#", first_version) == _VERSION.sub(
-                "#", second_version
-            ):
+            names = {str(self.documents[side.document_id][name] or "") for side in (first, second)}
+            if len(names) == 2 and len({_VERSION.sub("#", name) for name in names}) == 1:
                 return True
         return False
 
@@ -272,7 +225,7 @@ def _numbered(sentence: Reading) -> set[str]:
 
 
 class Contradictions(NamedTuple):
-    """The contradictions of a batch, and how many sentences and pairs of them were compared or left out."""
+    """The contradictions of a batch, and how many pairs of sentences were compared or left out."""
 
     table: pl.DataFrame
     counts: dict[str, int]
@@ -281,62 +234,37 @@ class Contradictions(NamedTuple):
 def find_contradictions(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
-    neighbours: pl.DataFrame,
-    embedder: Encoder,
     settings: VerificationSettings,
     most_pairs: int = MOST_PAIRS,
 ) -> Contradictions:
-    """Find the contradictions between the documents of a batch.
-
-    `neighbours` has chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
-    """
+    """Find the contradictions between the documents of a batch."""
     sentences = find_sentences(typed_rows(chunks, ChunkRow)) if settings.contradictions else []
-    pairs, looked_at = _likely_pairs(sentences, neighbours)
+    pairs = _likely_pairs(sentences)
     around = _Surroundings(documents, chunks, sentences)
-    compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]
-    contradictions = [
-        (first, second, *difference)
-        for first, second in compared
-        if (difference := _contradiction(first, second, around)) is not None
-    ]
-    vectors = TextVectors(
-        [side.text for first, second, _, _ in contradictions for side in (first, second)], embedder
-    )
     rows = []
-    for first, second, kind, detail in contradictions:
-        similarity = float(np.dot(vectors.of(first.text), vectors.of(second.text)))
-        if similarity >= _LEAST_SIMILARITY:
-            places = [
-                f"{side.document_id}\x1f{side.start}\x1f{side.end}\x1f{side.text}" for side in (first, second)
-            ]
-            rows.append(
-                {
-                    "contradiction_id": hash_text("\x1e".join(places))[:32],
-                    "batch": around.chunks[first.chunk_id]["batch"],
-                    "kind": kind,
-                    "detail": detail,
-                    "similarity": similarity,
-                    **_side("first", first, around),
-                    **_side("second", second, around),
-                }
-            )
-    counts = {
-        "sentences": len(sentences),
-        "pairs looked at": looked_at,
-        "pairs compared": len(compared),
-        "pairs left out": pairs.height - len(compared),
-    }
-    return Contradictions(
-        CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts
-    )
-
-
-def _side(name: str, sentence: Sentence, around: _Surroundings) -> Row:
-    return {
-        f"{name}_document_id": sentence.document_id,
-        f"{name}_content_sha256": around.documents[sentence.document_id]["content_sha256"],
-        f"{name}_chunk_id": sentence.chunk_id,
-        f"{name}_start": sentence.start,
-        f"{name}_end": sentence.end,
-        f"{name}_quote": sentence.text,
-    }
+    for a, b in pairs.head(most_pairs).select("a", "b").iter_rows():
+        sides = {"first": sentences[a], "second": sentences[b]}
+        difference = _contradiction(sides["first"], sides["second"], around)
+        if difference is None:
+            continue
+        places = [f"{of.document_id}\x1f{of.start}\x1f{of.end}\x1f{of.text}" for of in sides.values()]
+        row = {
+            "contradiction_id": hash_text("\x1e".join(places))[:32],
+            "batch": around.chunks[sentences[a].chunk_id]["batch"],
+            "kind": difference[0],
+            "detail": difference[1],
+        }
+        for name, side in sides.items():
+            values = {
+                "document_id": side.document_id,
+                "content_sha256": around.documents[side.document_id]["content_sha256"],
+                "chunk_id": side.chunk_id,
+                "start": side.start,
+                "end": side.end,
+                "quote": side.text,
+            }
+            row |= {f"{name}_{column}": value for column, value in values.items()}
+        rows.append(row)
+    compared = min(pairs.height, most_pairs)
+    counts = {"pairs compared": compared, "pairs left out": pairs.height - compared}
+    return Contradictions(CONTRADICTIONS.frame(sorted(rows, key=itemgetter("contradiction_id"))), counts)

@@ -31,6 +31,8 @@ from qa_pipeline_tests.curation.rows import (
     documents,
     question,
     questions,
+    verdict,
+    verdicts,
 )
 from qa_pipeline_tests.end_to_end import invoke, new_workspace
 
@@ -164,6 +166,22 @@ def test_a_long_stage_says_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -
     for _ in range(3):
         notify(3, 40)
     assert capsys.readouterr().err == "a\na: claim verdicts, 3 of 40\n"
+
+
+def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_and_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    layout, outcomes = layout_with(tmp_path, documents()), [BatchOutcome("b", "succeeded")]
+    ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
+    write_table(layout.table("verdicts", "b"), ledger, TABLES["verdicts"])
+    show_outcomes(layout, outcomes, as_json=False, verbose=True)
+    shown = capsys.readouterr().out
+    assert "pass rate of all" in shown
+    assert "average score of passed" in shown
+    show_outcomes(layout, outcomes, as_json=True)
+    (counts,) = json.loads(capsys.readouterr().out)["batches"]
+    assert (counts["pass_rate_of_all"], counts["average_score_of_passed"]) == (0.5, 0.8)
 
 
 def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(

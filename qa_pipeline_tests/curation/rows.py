@@ -117,7 +117,7 @@ def contradiction(contradiction_id: str = "x", first: str = "d", second: str = "
         )
     }
     row = {"contradiction_id": contradiction_id, "batch": "b", "kind": "number", "detail": "4: says 5"}
-    return {**row, "similarity": 0.9, **sides, **values}
+    return {**row, **sides, **values}
 
 
 def verdict(pair_id: str, word: str = "accepted", **values: Any) -> Row:

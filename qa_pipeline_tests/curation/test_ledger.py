@@ -271,10 +271,6 @@ def test_a_judge_that_rejects_wrong_pairs_judges(score: float, reason: str) -> N
     assert judged_by(HONEST, assessment("p", score))["reason"] == reason
 
 
-def test_a_limit_of_one_trusts_every_judge() -> None:
-    assert judged_by(CARELESS, assessment("p"), max_canary_accepts=1.0)["verdict"] == "accepted"
-
-
 @pytest.mark.parametrize(("status", "reason"), [("failed", "not_json"), ("not_judged", "no_judge")])
 def test_what_the_judge_did_not_score_keeps_its_own_reason(status: str, reason: str) -> None:
     row = judged_by(CARELESS, assessment("p", None, status=status, reason=reason))
@@ -505,9 +501,7 @@ def test_verdicts_name_the_thresholds_of_both_stages() -> None:
     assert VerificationSettings(accept_grounding=1.0).thresholds_id in usual
 
 
-def sided(
-    *rows: Row, one_sided: str = "needs_review", decided: Sequence[Row] = (), **judging: Any
-) -> tuple[str, str]:
+def sided(*rows: Row, decided: Sequence[Row] = (), **judging: Any) -> tuple[str, str]:
     """Verdict and reason of a judged pair whose claims have the given evidence."""
     frames = {
         "pairs": pairs(pair("p")),
@@ -523,7 +517,7 @@ def sided(
         contradictions=contradictions(contradiction()),
         round_trips=ROUND_TRIPS.empty(),
         judge_canaries=JUDGE_CANARIES.empty(),
-        verification=VerificationSettings(one_sided=one_sided),
+        verification=VerificationSettings(),
         judging=JudgingSettings(**judging),
     )
     verdict, reason = verdicts.select("verdict", "reason").row(0)
@@ -572,7 +566,6 @@ FIRST, SECOND = {"evidence_document_id": "d"}, {"evidence_document_id": "e"}
 def test_an_answer_that_states_one_side_of_a_contradiction_goes_to_a_person(side: Row) -> None:
     assert sided(side) == ("needs_review", "one_sided")
     assert sided(side, side) == ("needs_review", "one_sided")
-    assert sided(side, one_sided="ignore") == ("accepted", "passed")
 
 
 def test_an_answer_that_states_both_sides_or_neither_is_not_held_up() -> None:

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.contradictions import MOST_PAIRS, Contradictions, find_contradictions
-from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents
 
-NEIGHBOURS = pl.DataFrame(schema={"chunk_id": pl.String(), "other_chunk_id": pl.String()})
 FILLER = "Nothing else of interest was ever written down about the weather in that part of the country."
 
 
@@ -19,7 +17,7 @@ def found(
 ) -> Contradictions:
     frame = documents({path: f"{FILLER}\n\n{text}" for path, text in texts.items()}, language)
     chosen = VerificationSettings.model_validate(values)
-    return find_contradictions(frame, chunks(frame), NEIGHBOURS, HashEmbedder(), chosen, most_pairs)
+    return find_contradictions(frame, chunks(frame), chosen, most_pairs)
 
 
 def kinds(left: str, right: str, language: str = "en", **values: Any) -> list[str]:
