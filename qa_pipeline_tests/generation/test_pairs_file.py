@@ -132,7 +132,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
         None,
         "line_too_long",
     ]
-    with pytest.raises(InputError, match=r"more than 2 rows.*pairs_file\.max_rows"):
+    with pytest.raises(InputError, match="more than 2 rows"):
         imported(GOOD, GOOD, GOOD, limits=small)
 
 
