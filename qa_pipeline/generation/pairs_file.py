@@ -21,13 +21,11 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import (
     COLUMNS,
     LAYOUT_FIELDS,
-    LAYOUTS,
+    PAIR,
     Entry,
     UnusableEntry,
-    fitting,
-    layout_of,
+    check_layout,
     read_pair,
-    unfolded,
 )
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
@@ -278,7 +276,7 @@ LIMITS = Limits()
 
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-_LISTS = frozenset({"citations", "sources", "contexts", "messages", "conversations", "answers"})
+_LISTS = frozenset({"citations", "sources", "contexts", "messages"})
 
 
 def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
@@ -303,7 +301,7 @@ def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawP
 
 
 def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
-    file = open_rows(path, limits, SUFFIXES, content=content, columns_known=COLUMNS, unfold=unfolded)
+    file = open_rows(path, limits, SUFFIXES, content=content, columns_known=COLUMNS)
     is_csv = unit_of(path.name) == "row" and not file.types
     if file.columns and (is_csv or file.types):
         _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))
@@ -324,13 +322,11 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
 
 def _check_columns(columns: Sequence[str], place: str) -> None:
     """Report a column that no row can do without once, not in every row."""
-    if fitting(columns) or not {"paragraphs", "qas"}.isdisjoint(columns):
-        return
     try:
-        layout_of(columns)
+        check_layout(columns)
     except UnusableEntry as error:
         if error.reason == "missing_field":
-            missing = next(name for name in LAYOUTS[0].known_by if name not in columns)
+            missing = next(name for name in PAIR if name not in columns)
             raise InputError(f"{place} has no column {missing}; rename or add it") from error
         raise InputError(f"{place}: {error.detail}; rename or add columns") from error
 

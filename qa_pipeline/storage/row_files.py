@@ -103,7 +103,6 @@ def open_rows(
     content: bytes | None = None,
     columns_known: Collection[str] = (),
     short_rows: bool = False,
-    unfold: Callable[[Any], Iterable[Any]] | None = None,
 ) -> RowFile:
     """Open a file of rows; its suffix tells the format.
 
@@ -119,7 +118,6 @@ def open_rows(
         content: of the file, where it was read before.
         columns_known: names of columns of CSV files that are found in any case.
         short_rows: whether rows of CSV files may lack their last cells, as some spreadsheets leave them out.
-        unfold: rows that a value stands for; limits hold for each of them.
 
     Raises:
         InputError: the file cannot be read as a whole; also while its rows are read.
@@ -130,15 +128,13 @@ def open_rows(
     source = _Source(path, content, limits)
     if suffix not in (*_SPREADSHEETS, *_TABLES):
         rows = _json_file(source) if suffix == ".json" else _json_lines(source)
-        return _with_columns(_limited(rows, source, unfold))
+        return _with_columns(_limited(rows, source))
     opened = _table(source) if suffix in _TABLES else _csv(source, columns_known, short_rows=short_rows)
     if len(opened.columns) > MOST_COLUMNS:
         raise source.error(f"has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     if repeated := next((name for name, times in Counter(opened.columns).items() if times > 1), None):
         raise source.error(f"row 1: column {repeated[:200]!r} stands twice; rename one")
-    return RowFile(
-        opened.columns, opened.types, lambda only=None: _limited(opened.rows(only), source, unfold)
-    )
+    return RowFile(opened.columns, opened.types, lambda only=None: _limited(opened.rows(only), source))
 
 
 def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterator[FileRow]:
@@ -208,25 +204,20 @@ class _Source:
             raise self.not_utf8(content.count(b"\n", 0, error.start) + 1) from error
 
 
-def _limited(
-    rows: Iterator[FileRow], source: _Source, unfold: Callable[[Any], Iterable[Any]] | None
-) -> Iterator[FileRow]:
-    """Yield the rows, unfolded, as long as they are neither too many nor together too large."""
+def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
+    """Yield the rows as long as they are neither too many nor together too large."""
     limits, most, longest = source.limits, source.limits.max_unpacked, source.limits.max_line_bytes
     number = size = 0
     for row in rows:
-        for value in (row.value,) if unfold is None else unfold(row.value):
-            is_whole = value is row.value
-            written = row.written if is_whole else json.dumps(value, default=str).encode()
-            number, size = number + 1, size + len(written)
-            if number > limits.max_rows:
-                raise source.too_many_rows()
-            if size > most:
-                raise source.too_large()
-            if len(written) > longest and not isinstance(value, Fault):
-                yield FileRow(row.place or number, too_long(limits), written)
-            else:
-                yield row if is_whole and row.place else FileRow(row.place or number, value, written)
+        number, size = number + 1, size + len(row.written)
+        if number > limits.max_rows:
+            raise source.too_many_rows()
+        if size > most:
+            raise source.too_large()
+        if len(row.written) > longest and not isinstance(row.value, Fault):
+            yield FileRow(row.place or number, too_long(limits), row.written)
+        else:
+            yield row if row.place else FileRow(number, row.value, row.written)
 
 
 def too_long(limits: Limits) -> Fault:

@@ -18,11 +18,6 @@ def chat(answer: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": answer}]
 
 
-def squad(*qas: dict[str, Any]) -> str:
-    paragraph = {"context": FILLING, "qas": list(qas)}
-    return json.dumps({"version": "v2.0", "data": [{"title": "Kestrel", "paragraphs": [paragraph]}]})
-
-
 def parquet(row: dict[str, Any]) -> bytes:
     pl.DataFrame([row]).write_parquet(buffer := io.BytesIO())
     return buffer.getvalue()
@@ -33,27 +28,10 @@ FILES: dict[str, tuple[str, str | bytes]] = {
     "question and answer": ("p.jsonl", json.dumps({"question": QUESTION, "answer": MARKED})),
     "chat, [1]": ("p.jsonl", json.dumps({"messages": chat(f"{ANSWER} [1]"), "sources": ["guide.md"]})),
     "chat, [c1]": ("p.jsonl", json.dumps({"messages": chat(f"{ANSWER} [c1]"), "contexts": [FILLING]})),
-    "ShareGPT": (
-        "p.json",
-        json.dumps(
-            [{"conversations": [{"from": "human", "value": QUESTION}, {"from": "gpt", "value": MARKED}]}]
-        ),
-    ),
-    "alpaca": ("p.json", json.dumps([{"instruction": QUESTION, "input": "", "output": MARKED}])),
-    "completion": ("p.parquet", parquet({"prompt": QUESTION, "completion": MARKED})),
-    "nested SQuAD": (
-        "p.json",
-        squad({"id": "1", "question": QUESTION, "answers": [{"text": ANSWER, "answer_start": 0}]}),
-    ),
-    "flat SQuAD": (
-        "p.parquet",
-        parquet(
-            {"question": QUESTION, "context": FILLING, "answers": {"text": [ANSWER], "answer_start": [0]}}
-        ),
-    ),
+    "parquet": ("p.parquet", parquet({"question": QUESTION, "answer": MARKED})),
     "CSV": ("p.csv", f'question,answer,citations\n"{QUESTION}","{ANSWER}",guide.md#filling\n'),
     "CSV of semicolons": ("p.csv", f"\ufeffQuestion;Answer\r\n{QUESTION};{MARKED}\r\n"),
-    "CSV of tabs": ("p.tsv", f"instruction\toutput\n{QUESTION}\t{MARKED}\n"),
+    "CSV of tabs": ("p.tsv", f"question\tanswer\n{QUESTION}\t{MARKED}\n"),
 }
 
 
@@ -95,19 +73,9 @@ def test_a_pair_of_every_layout_is_rejected_for_what_its_source_does_not_say(
         )
     else:
         content = content.replace(ANSWER, wrong)
-        content = content.replace(f'"context": "{wrong}', f'"context": "{ANSWER}')
         content = content.replace(f'"contexts": ["{wrong}', f'"contexts": ["{ANSWER}')
     assert validated(workspace, name, content).code in (OK, FAILED)
     assert workspace.table("verdicts", "b")["verdict"].to_list() == ["rejected"]
-
-
-def test_an_impossible_question_is_a_refusal(workspace: Workspace) -> None:
-    asked = {"id": "2", "question": "Who painted the roof?", "answers": [], "is_impossible": True}
-    ran = validated(workspace, "p.json", squad(asked))
-    assert ran.code == OK, ran.stderr
-    pair = workspace.table("pairs", "b").row(0, named=True)
-    assert (pair["coverage"], pair["status"]) == ("none", "drafted")
-    assert workspace.table("verdicts", "b").height == 1
 
 
 @pytest.mark.parametrize(

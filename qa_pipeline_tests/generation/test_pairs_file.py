@@ -132,7 +132,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
         None,
         "line_too_long",
     ]
-    with pytest.raises(InputError, match=r"more than 2 rows.*pairs_file\.max_rows"):
+    with pytest.raises(InputError, match="more than 2 rows"):
         imported(GOOD, GOOD, GOOD, limits=small)
 
 
@@ -378,14 +378,6 @@ def test_further_columns_of_a_parquet_file_are_kept_and_bounded() -> None:
     ]
     short = parse_pairs(content.getvalue(), "pairs.parquet", Limits(max_line_bytes=10))
     assert [pair.reason for pair in short] == ["line_too_long"] * 2
-
-
-def test_what_a_paragraph_is_repeated_to_is_bounded() -> None:
-    nested = {"context": "x" * 3000, "qas": [{"question": "A", "answers": [{"text": "x"}]}] * 9}
-    content = json.dumps([nested]).encode()
-    assert [pair.line for pair in parse_pairs(content, "pairs.json")] == list(range(1, 10))
-    with pytest.raises(InputError, match="unpacks to more"):
-        parse_pairs(content, "pairs.json", Limits(max_bytes=4000))
 
 
 def test_a_cell_may_hold_a_list_as_json() -> None:

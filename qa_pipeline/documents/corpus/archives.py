@@ -24,14 +24,6 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.hashes import hash_text
 
 ZIP_START = b"PK\x03\x04"
-_END = b"PK\x05\x06"
-_END_64 = b"PK\x06\x06"
-_LOCATOR_64 = b"PK\x06\x07"
-_ENTRY = b"PK\x01\x02"
-_END_LENGTH, _LOCATOR_LENGTH, _RECORD_LENGTH = 22, 20, 56
-_END_WITHIN = 65_536 + _END_LENGTH + _LOCATOR_LENGTH + _RECORD_LENGTH
-_LARGEST_DIRECTORY = 200_000_000
-"""Bytes of the list of members: room for a million names, and not for more than memory holds."""
 _UTF8_NAME = 0x800  # bit 11 of the flags of a member (APPNOTE 4.4.4)
 _ENCRYPTED = 0x1  # bit 0 of the same flags
 # The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
@@ -187,47 +179,16 @@ def _refuse(name: str, failure: DocumentFailure) -> CorpusError:
 def _open_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
     """Open a container of at most `most` members; also the bytes that all of them state to hold."""
     with _report_damage():
-        size = _check_directory(file, most)
+        size = file.seek(0, 2)
         opened = zipfile.ZipFile(file)
+    if most is not None and len(opened.filelist) > most:
+        raise DocumentFailure("archive_bomb", f"more members than documents.max_archive_members = {most}")
     total = sum(entry.file_size for entry in opened.infolist())
     ratio = limits.max_compression_ratio
     if total > _HARMLESS and total > ratio * size:
         grown = f"it would unpack to {total // size} times its size"
         raise DocumentFailure("archive_bomb", f"{grown}, documents.max_compression_ratio = {ratio}")
     return opened, total
-
-
-def _check_directory(file: BinaryIO, most: int | None) -> int:
-    """Return the size of a container, unless its list of members is too large for memory."""
-    size = file.seek(0, 2)
-    start = max(size - _END_WITHIN, 0)
-    file.seek(start)
-    tail = file.read(size - start)
-    # as the library looks for it: at the very end, else the last one that a comment may follow
-    plain = len(tail) - _END_LENGTH
-    is_plain = plain >= 0 and tail.startswith(_END, plain) and tail.endswith(b"\0\0")
-    end = plain if is_plain else tail.rfind(_END)
-    if end < 0 or end + _END_LENGTH > len(tail):
-        raise DocumentFailure("damaged", "the end of the ZIP container is missing; it may be cut off")
-    length, end = _find_directory(tail, end)
-    if length > _LARGEST_DIRECTORY:
-        raise DocumentFailure("archive_bomb", "its list of members is too large to be read")
-    if most is not None:  # the count that the container states may be any
-        first = max(start + end - length, 0)
-        file.seek(first)
-        if file.read(start + end - first).count(_ENTRY) > most:
-            raise DocumentFailure("archive_bomb", f"more members than documents.max_archive_members = {most}")
-    file.seek(0)
-    return size
-
-
-def _find_directory(tail: bytes, end: int) -> tuple[int, int]:
-    """Return the size and the end of the list of members, as a record states them (APPNOTE 4.3.14 to 16)."""
-    locator = end - _LOCATOR_LENGTH
-    record = locator - _RECORD_LENGTH
-    if record >= 0 and tail.startswith(_LOCATOR_64, locator) and tail.startswith(_END_64, record):
-        return int(struct.unpack_from("<Q", tail, record + 40)[0]), record
-    return int(struct.unpack_from("<L", tail, end + 12)[0]), end
 
 
 def _is_hidden(raw: bytes) -> bool:

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
+from qa_pipeline.generation.pair_layouts import COLUMNS
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
 
 Row = dict[str, Any]
@@ -145,8 +145,7 @@ def read_blocks(path: Path, kind: Choice, faults: Faults, limits: Limits = LIMIT
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    nested = unfolded if path.suffix.lower() == ".json" else None
-    file = open_rows(path, limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
+    file = open_rows(path, limits, SUFFIXES, columns_known=COLUMNS)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:

@@ -133,7 +133,7 @@ def test_bombs_are_refused_before_anything_is_unpacked() -> None:
         batch(bomb, DocumentSettings(max_compression_ratio=100)).list()
     lying = bytearray(zip_bytes({"a.md": b"x" * 1000}))
     struct.pack_into("<L", lying, lying.index(b"PK\x05\x06") + 12, 0xFFFFFF00)
-    with pytest.raises(CorpusError, match="archive_bomb: its list of members"):
+    with pytest.raises(CorpusError, match="damaged"):
         batch(bytes(lying)).list()
 
 

@@ -86,7 +86,7 @@ def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
         assert name in str(caught.value)
 
 
-def test_limits_of_the_settings_hold_and_are_named(tmp_path: Path) -> None:
+def test_limits_hold(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "pumps.parquet", items(5))
     with pytest.raises(InputError, match="more than 4 rows"):
         read_labelled([path], Limits(max_rows=4))
