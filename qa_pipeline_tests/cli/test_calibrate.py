@@ -76,11 +76,6 @@ def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[
     assert (found.code, told in found.stderr) == (2, True)
 
 
-def test_a_place_without_files_is_reported(tmp_path: Path) -> None:
-    assert "holds no file of .parquet, .jsonl" in invoke("calibrate", "--data", tmp_path).stderr
-    assert "does not exist" in invoke("calibrate", "--data", tmp_path / "none").stderr
-
-
 def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {
