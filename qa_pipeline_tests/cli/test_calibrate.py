@@ -67,8 +67,6 @@ def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change
         (("--target-precision", "1"), "target precision must lie between 0 and 1"),
         (("--confidence", "0"), "confidence must lie between 0 and 1"),
         (("--name", "My Own"), "--name 'My Own' must be made of"),
-        (("--licence", "MIT"), "must be SET=TEXT"),
-        (("--licence", "other=MIT"), "a licence is given for other"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
