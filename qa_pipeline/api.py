@@ -145,18 +145,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A checkable statement of an answer.
+    """A checkable statement of an answer, `answer[start:end]`.
 
-    Attributes:
-        text: its words; `answer[start:end]`.
-        start: first character in the answer.
-        end: one past the last.
-        verdict: supported, contradicted, unsupported, undecided or failed.
-        decided_by: the step that decided, such as alignment (word by word), citation or llm.
-        reason: a code where it is not supported; else None.
-        detail: what the step found, in words.
-        differences: from the evidence, that no allowed kind covers.
-        evidence: None where no context was near.
+    `verdict` is supported, contradicted, unsupported, undecided or failed; `decided_by` the step that
+    decided, such as alignment (word by word) or llm; `differences` are those from the evidence.
     """
 
     text: str
@@ -174,20 +166,9 @@ class Claim:
 class Verification:
     """Hold what source verification finds of an answer.
 
-    Attributes:
-        question: as it was given.
-        answer: as it was given; claims have their places in it.
-        contexts: the texts of the passages.
-        language: by whose rules the texts were read.
-        verdict: accepted (every claim is supported, or a refusal is right), rejected, needs_review (something
-            is neither proved nor denied) or failed (it could not be verified). Nothing judges how good the
-            answer is.
-        reason: the reason code of the verdict.
-        detail: what stands behind it, in words.
-        grounding: share of claims supported; None for a refusal, or without claims.
-        grounding_interval: 95 % interval of that share (Wilson), None where it is.
-        support_level: well_supported, partial or weak; None where grounding is.
-        claims: in the order of the answer.
+    `verdict` is accepted (every claim is supported, or a refusal is right), rejected, needs_review (something
+    is neither proved nor denied) or failed (it could not be verified). `grounding` is the share of claims
+    supported with its 95 % interval (Wilson); both are None for a refusal, or without claims.
     """
 
     question: str
@@ -269,7 +250,7 @@ def _resources() -> Resources:
 def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
     tables, resources = statement_tables([statement]), _resources()
     settings, refused = resources.settings.verification, is_refusal(statement.claim, statement.language)
-    pairs = tables.pairs.with_columns(coverage=pl.lit("none" if refused else "coverage"))
+    pairs = tables.pairs.with_columns(coverage=pl.lit("none")) if refused else tables.pairs
     tables = type(tables)(tables.documents, tables.chunks, pairs, tables.pair_ids)
     claims, decided = decide_statements(tables, resources, model, similarity=False)
     refusals = REFUSALS.empty()
@@ -321,14 +302,9 @@ def _claim(row: Row, places: Sequence[int], starts: Mapping[str, int]) -> Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """An evaluation: `document` is what `eval run` writes as report.json.
+    """An evaluation: what `eval run` writes as report.json, rows.parquet, statements.parquet and report.html.
 
-    Attributes:
-        document: of all figures, as values of JSON.
-        scores: a row for each answered question with a column for each metric; null is unknown.
-        statements: a row for each statement of each answer, with its verdict, who decided, and the quote.
-        left_out: file, reason, rows, first_row and detail of rows that could not be read.
-        page: the report as HTML.
+    `left_out` has file, reason, rows, first_row and detail of rows that could not be read.
     """
 
     document: dict[str, Any]

@@ -3,10 +3,9 @@
 SciPy is imported by the functions that use it, since every layer above imports this module.
 """
 
-import hashlib
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
@@ -22,8 +21,6 @@ CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 Z95 = 1.959963984540054
 """97.5 % quantile of the normal distribution: two-sided 95 %."""
-_CELLS = 2_000_000
-"""Weights in memory at a time."""
 _NO_SPREAD = 1e-12
 """Deviations up to here are rounding errors of equal scores."""
 _TRIALS = range(1, 10_000_001)
@@ -100,58 +97,6 @@ class Estimate(TypedDict):
     value: float | None
     low: float | None
     high: float | None
-
-
-class Resamples:
-    """Draw the groups of one set of items with replacement (bootstrap), alike for every scorer.
-
-    Args:
-        groups: the group of each item.
-        key: name of the set; with the seed it fixes the draws.
-        count: resamples.
-        seed: of the draws.
-    """
-
-    def __init__(self, groups: Sequence[str], key: str, count: int, seed: int = 0) -> None:
-        self.count = count
-        _, self._group = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
-        self._groups = int(self._group.max()) + 1 if len(groups) else 0
-        self._entropy = [seed, int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")]
-
-    def blocks(self) -> Iterator[Floats]:
-        """Yield weights of the items: first all ones in a block of its own, then the resamples, in blocks."""
-        yield np.ones((1, len(self._group)))
-        if not self._groups:
-            return
-        generator = np.random.default_rng(self._entropy)
-        share, most = np.full(self._groups, 1 / self._groups), max(1, _CELLS // len(self._group))
-        for start in range(0, self.count, most):
-            rows = min(most, self.count - start)
-            counts = generator.multinomial(self._groups, share, size=rows).astype(np.float64)
-            yield counts[:, self._group]
-
-    def over(self, measure: Callable[[Floats], dict[str, Floats]]) -> dict[str, Floats]:
-        """Return figures by name: of the items as they are (place 0), then of each resample."""
-        blocks = [measure(weights) for weights in self.blocks()]
-        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-
-
-def estimate(values: Floats) -> Estimate:
-    """Return a figure of `Resamples.over` with its 95 % percentile interval."""
-    value, resampled = values[0], values[1:]
-    if np.isnan(value):
-        return Estimate(value=None, low=None, high=None)
-    usable = resampled[~np.isnan(resampled)]
-    if not len(usable) or len(usable) < len(resampled) / 2:
-        return Estimate(value=float(value), low=None, high=None)
-    low, high = np.quantile(usable, [0.025, 0.975])
-    return Estimate(value=float(value), low=float(low), high=float(high))
-
-
-def ratio(part: Floats, total: Floats) -> Floats:
-    """Divide part by total; NaN where the total is nothing."""
-    shares: Floats = np.divide(part, total, out=np.full(np.shape(part), np.nan), where=total > 0)
-    return shares
 
 
 @dataclass(frozen=True, slots=True)

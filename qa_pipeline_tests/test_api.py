@@ -201,7 +201,8 @@ def test_the_summary_has_the_eight_metrics_and_all_are_had_on_request() -> None:
 
 
 def test_rows_that_cannot_be_read_are_left_out_and_named() -> None:
-    report = evaluate([*ROWS, {"question": "", "answer": "x"}, {"question": 3}], metrics=OFFLINE)
+    bad: list[dict[str, Any]] = [{"question": "", "answer": "x"}, {"question": 3}]
+    report = evaluate([*ROWS, *bad], metrics=OFFLINE)
     assert report.scores.height == 2
     assert report.left_out.select("reason", "first_row").rows() == [("empty_field", 3), ("wrong_type", 4)]
 

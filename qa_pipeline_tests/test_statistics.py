@@ -1,5 +1,3 @@
-from functools import partial
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,9 +7,7 @@ from scipy.stats import binomtest, t, ttest_1samp
 
 from qa_pipeline.statistics import (
     Floats,
-    Resamples,
     Sums,
-    estimate,
     exact_interval,
     holm,
     lower_bound,
@@ -24,43 +20,6 @@ from qa_pipeline.statistics import (
 )
 
 GROUPS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=20)
-
-
-@given(GROUPS, st.integers(0, 3))
-def test_items_of_a_group_rise_and_fall_together_and_the_number_of_groups_stays(
-    groups: list[str], seed: int
-) -> None:
-    weights = np.concatenate(list(Resamples(groups, "set", 7, seed).blocks()))
-    assert weights.shape == (8, len(groups))
-    assert (weights[0] == 1).all()
-    first = {group: groups.index(group) for group in groups}
-    assert (weights == weights[:, [first[group] for group in groups]]).all()
-    assert (weights[:, list(first.values())].sum(axis=1) == len(first)).all()
-
-
-def mean_of(values: Floats, weights: Floats) -> dict[str, Floats]:
-    return {"mean": weights @ values / weights.sum(axis=1)}
-
-
-def test_an_interval_of_a_mean_covers_what_it_should_about_as_often_as_it_says() -> None:
-    """Groups of ten equal items: an interval that took items for independent would be far too narrow."""
-    drawn = np.random.default_rng(5)
-    covered = 0
-    for trial in range(200):
-        of_groups = drawn.normal(size=40)
-        groups = [str(number) for number in range(40) for _ in range(10)]
-        means = Resamples(groups, str(trial), 300, 0).over(partial(mean_of, np.repeat(of_groups, 10)))
-        interval = estimate(means["mean"])
-        assert interval["low"] is not None
-        assert interval["high"] is not None
-        covered += interval["low"] <= 0 <= interval["high"]
-    assert 0.88 <= covered / 200 <= 0.99
-
-
-def test_without_resamples_or_meaning_there_is_no_interval() -> None:
-    assert estimate(np.array([0.5]))["low"] is None
-    assert estimate(np.array([np.nan, 0.5, 0.5]))["value"] is None
-    assert estimate(np.array([0.5, np.nan, np.nan, 0.4]))["low"] is None
 
 
 levels = st.floats(0.5, 0.995)
@@ -150,14 +109,7 @@ def test_a_mean_on_another_scale_or_turned_round_has_the_same_interval(
     assert bounds_of(groups, 1 - values) == pytest.approx([1 - high, 1 - low], nan_ok=True)
 
 
-@given(GROUPS, st.integers(0, 100))
-def test_the_same_rows_once_more_in_each_document_tell_nothing_new(groups: list[str], seed: int) -> None:
-    values = np.random.default_rng(seed).random(len(groups)).round(1)
-    again = bounds_of(groups * 2, np.tile(values, 2))
-    assert again == pytest.approx(bounds_of(groups, values), nan_ok=True)
-
-
-def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where_others_do_not() -> None:
+def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where_a_plain_t_does_not() -> None:
     """600 skewed sets of ten documents at once; three documents have eight times the rows of others."""
     drawn = np.random.default_rng(3)
     groups = [str(number) for number in range(10) for _ in range(4 if number < 7 else 32)]
@@ -170,10 +122,6 @@ def test_intervals_of_means_cover_what_they_say_with_few_unequal_documents_where
         return float(((low <= true) & (true <= high)).mean())
 
     assert 0.93 <= covered(*mean_bounds(sums, np.zeros(600), np.ones(600))) <= 0.97
-    draws = Resamples([str(number) for number in range(10)], "set", 500)
-    means = draws.over(lambda weights: {"mean": weights @ sums.totals / (weights @ sums.counts)})["mean"][1:]
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
-    assert covered(low, high) < 0.9
     reach = t.ppf(0.975, 9) * sums.errors
     assert covered(sums.means - reach, sums.means + reach) < 0.93
 
@@ -183,16 +131,6 @@ def test_a_mean_without_a_greatest_value_is_bounded_by_t_and_its_least_value() -
     low, high = t_bounds(sums_of(list("abcd"), values))
     assert low[0] < 0
     assert bounds_of(list("abcd"), values, 0, np.inf) == pytest.approx([0, high[0]])
-
-
-@pytest.mark.parametrize("alike", [0, 0.3, 1])
-@pytest.mark.parametrize("sizes", [[9] * 10, [2**place for place in range(8)], [1, 3, 5, 1000], [1, 200]])
-def test_without_a_difference_p_is_small_as_seldom_as_it_says(sizes: list[int], alike: float) -> None:
-    """Of few documents of any sizes, 10,000 figures at once."""
-    rows, drawn = np.array(sizes, dtype=np.float64)[:, None], np.random.default_rng(2)
-    separate, shared = drawn.normal(size=(2, len(sizes), 10_000))
-    p = t_p(Sums(separate * np.sqrt(rows) + alike * shared * rows, np.repeat(rows, 10_000, axis=1)))
-    assert (p < 0.05).mean() < 0.06
 
 
 @given(st.dictionaries(st.text(max_size=3), st.one_of(st.none(), st.floats(0, 1)), max_size=8))

@@ -1,9 +1,8 @@
 """`qa-pipeline eval run`: answered questions of any system in, a report folder out."""
 
-from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,30 +12,13 @@ from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.evaluation.metrics.base import Metric
     from qa_pipeline.evaluation.signals.base import Means
     from qa_pipeline.settings.tree import Settings
 
 
-class Scorer(StrEnum):
-    """The decider of what no local step decides."""
-
-    local = "local"
-    model = "model"
-
-
-class Statements(StrEnum):
-    """The one who cuts answers into statements."""
-
-    rules = "rules"
-    model = "model"
-
-
-class Undecided(StrEnum):
-    """The treatment of a statement that nobody decides."""
-
-    similarity = "similarity"
-    unknown = "unknown"
+Scorer = Literal["local", "model"]
+Statements = Literal["rules", "model"]
+Undecided = Literal["similarity", "unknown"]
 
 
 def run(
@@ -66,7 +48,7 @@ def run(
             help="local: rules, cosines and the cross-encoders of the settings, no call. model: the verifier "
             "and the judge of the settings too, where nothing local decides."
         ),
-    ] = Scorer.local,
+    ] = "local",
     statements: Annotated[
         Statements | None,
         typer.Option(
@@ -80,7 +62,7 @@ def run(
             help="Verdict on a statement that nothing decides: by its likeness to the contexts (or by "
             "the cross-encoder), or unknown."
         ),
-    ] = Undecided.similarity,
+    ] = "similarity",
     worst_by: Annotated[
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
@@ -94,7 +76,7 @@ def run(
         typer.Option(
             min=1,
             metavar="PAIRS",
-            help="Evaluate nothing: write the suite of four abilities, from so many pairs of the release "
+            help="Evaluate nothing: write a suite of four abilities, from so many pairs of the output folder "
             "DATASET, to the file --out.",
         ),
     ] = None,
@@ -109,6 +91,7 @@ def run(
     metric needs has no value there and is counted. Equal input gives equal files.
     """
     from qa_pipeline.cli.console import print_document, print_line, watching
+    from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.abilities import write_suite
     from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
     from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
@@ -124,7 +107,9 @@ def run(
             print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
             return
         metrics = chosen_metrics(metric or [])
-        _check_worst_by(worst_by, metrics)
+        measured = [chosen.name for chosen in metrics]
+        if worst_by is not None and worst_by not in measured:
+            raise InputError(f"--worst-by {worst_by}: not measured; measured are {', '.join(measured)}")
         settings = _settings(
             data, change, named_settings(None, None, max_calls, max_cost), scorer, statements
         )
@@ -135,7 +120,7 @@ def run(
             TemporaryDirectory(dir=folder) as work,
             watching(quiet=as_json) as watch,
         ):
-            read = rag_blocks(datasets, faults, settings.pairs_file)
+            read = rag_blocks(datasets, faults)
             stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
             rows = _drawn(stored_rows, limit)
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
@@ -148,14 +133,6 @@ def run(
             print_document({"report": str(out), **document})
         else:
             _show(document, out, every=every or bool(metric))
-
-
-def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
-    from qa_pipeline.errors import InputError
-
-    names = [metric.name for metric in metrics]
-    if name is not None and name not in names:
-        raise InputError(f"--worst-by {name}: this metric is not measured; measured are {', '.join(names)}")
 
 
 def _settings(
@@ -176,8 +153,8 @@ def _settings(
         raise SettingsError("--set out: caches lie where --data says")
     settings = load_settings(**tree, out=data)
     if statements is not None:
-        return cut_by(settings, statements.value)
-    return settings if scorer is Scorer.model else evaluation_settings(settings)
+        return cut_by(settings, statements)
+    return settings if scorer == "model" else evaluation_settings(settings)
 
 
 def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
@@ -192,8 +169,8 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, cut_by = Resources(settings), settings.verification.split_claims
-    if scorer is Scorer.local and cut_by == "rules":
-        return Means(resources, undecided=undecided.value)
+    if scorer == "local" and cut_by == "rules":
+        return Means(resources, undecided=undecided)
     verifier = resources.reviewer("verifier")
     if verifier is None and cut_by == "model":
         raise SettingsError(
@@ -201,15 +178,15 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
             "llm.verifier.provider to gemini or openai, or let the rules cut them (--statements rules)"
         )
     splitter = None if cut_by == "rules" else verifier
-    if scorer is Scorer.local:
-        return Means(resources, undecided=undecided.value, splitter=splitter)
+    if scorer == "local":
+        return Means(resources, undecided=undecided, splitter=splitter)
     judge = resources.reviewer("judge")
     if verifier is None and judge is None:
         raise SettingsError(
             "no model verifies or judges under these settings; set llm.provider (or llm.verifier.provider, "
             "llm.judge.provider) to gemini or openai, or leave --scorer model out"
         )
-    return Means(resources, verifier, judge, undecided.value, splitter)
+    return Means(resources, verifier, judge, undecided, splitter)
 
 
 def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":

@@ -43,8 +43,7 @@ def raters(
     A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
     criterion and group are optional. Agreement is Fleiss' kappa, its interval of 95 % resampled by group.
     """
-    from qa_pipeline.cli.console import print_document
-    from qa_pipeline.cli.evaluation_tables import show_raters
+    from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
     from qa_pipeline.evaluation.reports.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
@@ -57,5 +56,20 @@ def raters(
             write_bytes(out, agreed.write_ndjson().encode())
         if as_json:
             print_document({"left_out": read.left_out, **rounded(figures)})
-        else:
-            show_raters(figures, read.left_out)
+            return
+        if read.left_out.height:
+            show_table("Rows left out", read.left_out.columns, read.left_out.rows())
+        title = f"{figures['criterion']}: {figures['ratings']:,} ratings of {figures['items']:,} items"
+        show_table(title, ["annotator", "ratings"], [[*item] for item in figures["annotators"].items()])
+        kappa, low, high = (figures["kappa"][name] for name in ("value", "low", "high"))
+        interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+        value = "unknown" if kappa is None else f"{kappa:.3f}{interval}"
+        print_line(f"Fleiss' kappa (95 % interval): {value}")
+        aside = ", ".join(f"{count:,} {reason}" for reason, count in figures["set_aside"].items()) or "none"
+        print_line(f"Consensus: {figures['labelled']:,} items have a label; set aside: {aside}")
+        if not figures["is_used"]:
+            print_line(
+                f"The consensus is not used: kappa is not above {figures['least_kappa']:g}, or unknown. "
+                "Agree on what the categories mean and rate again, or choose another --min-kappa",
+                "yellow",
+            )

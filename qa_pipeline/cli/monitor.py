@@ -103,7 +103,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
 
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
-    from qa_pipeline.monitoring.days import day_file, has_decisions, metric_scores, score_day
+    from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage.layout import Layout
 
@@ -113,7 +113,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     read, layout = Logs(folder, settings), Layout(settings.out).monitoring
     score = metric_scores(settings)
     files = {day: day_file(layout, day) for day in read.days()}
-    new = [day for day, file in files.items() if read.has_news(day, file) or not has_decisions(file)]
+    new = [day for day, file in files.items() if read.has_news(day, file)]
     left_out = [score_day(read, day, score, layout).left_out for day in new]
     # what files beside the days leave out is told of on each day
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out]).unique(maintain_order=True)

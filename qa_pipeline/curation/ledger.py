@@ -90,9 +90,9 @@ def build_verdicts(
     facts = _gather(pairs, grounds, assessments, refusals, people, round_trips).with_columns(
         _composite(judging)
     )
-    trust = judge_trust(judge_canaries, judging)
+    trust = judge_trust(judge_canaries)
     against = find_one_sided(claims, claim_verdicts, contradictions)
-    flagged = _flag_one_sided(_apply(_rules(judging, trust), facts), against, verification.one_sided)
+    flagged = _flag_one_sided(_apply(_rules(judging, trust), facts), against)
     decided = _settle_repeats(flagged, twins)
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
@@ -290,10 +290,8 @@ _SEEN = pl.col("reason") == "person_accepted"
 """A person has seen it already: nobody is asked about it again."""
 
 
-def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame, setting: str) -> pl.DataFrame:
+def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame) -> pl.DataFrame:
     """Send what would be accepted to a person where the documents disagree and the answer does not say so."""
-    if setting == "ignore":
-        return decided
     denied = pl.col("denied_by")
     when = (pl.col("verdict") == "accepted") & ~_SEEN & denied.is_not_null()
     rule = Rule(when, "needs_review", "source_verification", "one_sided", denied)

@@ -1,16 +1,9 @@
 """Bytes to characters: which encoding a text file is in."""
 
-import bz2
 import codecs
-import gzip
-import io
-import lzma
 import re
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.text.lexicon.languages import of_all
@@ -163,77 +156,3 @@ def _refuse(content: bytes) -> NoReturn:
     else:
         detail = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; remove it"
     raise DocumentFailure("undecodable", detail)
-
-
-_PIECE = 1_000_000  # bytes unpacked at a time, after which the limits are checked
-_MOST_EXPANSION = 200
-"""Text shrinks to a third or a tenth; what shrinks more than this holds nothing a reader would miss."""
-_ALWAYS_ALLOWED = 1_000_000  # bytes that a file may unpack to, whatever its expansion
-_XZ_MEMORY = 256_000_000  # bytes: the file itself states how much the decompressor needs
-_STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
-
-
-def unpack(content: bytes, suffix: str, limit: int) -> bytes:
-    """Return the content of a compressed file.
-
-    Args:
-        content: the file.
-        suffix: one of `UNPACKERS`.
-        limit: most bytes that may come out.
-
-    Raises:
-        DocumentFailure: `too_large`, `archive_bomb`, `damaged`, or `empty_file` when nothing is inside.
-    """
-    pieces: list[bytes] = []
-    length = 0
-    try:
-        for piece in UNPACKERS[suffix](content):
-            pieces.append(piece)
-            length += len(piece)
-            if length > _ALWAYS_ALLOWED and length > _MOST_EXPANSION * len(content):
-                raise DocumentFailure("archive_bomb", f"unpacked it grows more than {_MOST_EXPANSION} times")
-            if length > limit:
-                detail = f"unpacked it is larger than documents.max_bytes = {limit}"
-                raise DocumentFailure("too_large", detail)
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise DocumentFailure("damaged", f"the {suffix} file is incomplete or damaged") from error
-    unpacked = b"".join(pieces)
-    if unpacked.startswith(_STARTS):
-        raise DocumentFailure("archive_bomb", "the file is compressed more than once; unpack it")
-    if not unpacked.strip():
-        raise DocumentFailure("empty_file", f"the {suffix} file holds nothing")
-    return unpacked
-
-
-def _read_pieces(file: Any) -> Iterator[bytes]:
-    with closing(file):
-        while piece := file.read(_PIECE):
-            yield piece
-
-
-def _xz(content: bytes) -> Iterator[bytes]:
-    """Yield the content as `lzma.LZMAFile` does, with a limit on the memory that the file may ask for."""
-    rest = content
-    while rest:
-        unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
-        piece = unpacker.decompress(rest, _PIECE)
-        while piece or not unpacker.eof:
-            if not piece and unpacker.needs_input:
-                raise EOFError("the file ends before its content does")
-            yield piece
-            piece = b"" if unpacker.eof else unpacker.decompress(b"", _PIECE)
-        rest = unpacker.unused_data.lstrip(b"\0")  # padding between streams
-
-
-def _zstandard(content: bytes) -> Iterator[bytes]:
-    import pyarrow
-
-    return _read_pieces(pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd"))
-
-
-UNPACKERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
-    ".gz": lambda content: _read_pieces(gzip.GzipFile(fileobj=io.BytesIO(content))),
-    ".bz2": lambda content: _read_pieces(bz2.BZ2File(io.BytesIO(content))),
-    ".xz": _xz,
-    ".zst": _zstandard,
-}

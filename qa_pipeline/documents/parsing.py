@@ -16,7 +16,6 @@ from qa_pipeline.documents.assembly import Assembled, assemble, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
-from qa_pipeline.documents.masking.names import names_version
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.storage.rows import (
@@ -148,8 +147,7 @@ def parser_version(settings: DocumentSettings) -> str:
 
     How many files are parsed at once, and how long and in how much memory one may be, decides no text.
     """
-    names = names_version(settings.masking.names_models)
-    content = "\n".join([_hash_code(), settings.model_dump_json(exclude=set(ONLY_SPEED)), names])
+    content = "\n".join([_hash_code(), settings.model_dump_json(exclude=set(ONLY_SPEED))])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 

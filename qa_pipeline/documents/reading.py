@@ -13,7 +13,6 @@ from qa_pipeline.documents.corpus.description import BatchDescription, card_lice
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.corpus.places import BatchFiles
-from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
@@ -194,7 +193,7 @@ class _Work:
             "status": "parsed",
             "parsed_by": self.version,
             "title": _title(outcome["text"], declared["title"], heading)
-            or _stem(self.shown_paths[number][0]),
+            or PurePosixPath(self.shown_paths[number][0]).stem,
             "source_uri": self._source_uri(file, _web_address(declared["source_uri"])),
             "licence": self._licence(file, declared["licence"]),
         }
@@ -240,25 +239,17 @@ def _title(text: str, declared: str | None, heading: str | None) -> str | None:
     return f"{title} — {first}" if is_whole else title
 
 
-def _stem(path: str) -> str:
-    name = PurePosixPath(path)
-    return PurePosixPath(name.stem).stem if name.suffix.lower() in UNPACKERS else name.stem
-
-
 def _format(file: FoundFile, settings: DocumentSettings) -> str:
     """Return the format that reads a file; a file of no known format is not opened."""
     if file.failure is not None:
         raise file.failure
-    name = format_of(file.path, compressed=settings.compressed, readers=settings.readers)
+    name = format_of(file.path, settings.readers)
     if name is not None:
         return name
-    if format_of(file.path, compressed=True, readers=settings.readers):
-        detail = "compressed files are read where documents.compressed is set"
-    else:
-        suffix = PurePosixPath(file.path).suffix or "no suffix"
-        supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
-        advice = "documents.readers can name a reader for another suffix"
-        detail = f"{suffix}; supported are {supported}; {advice}"
+    suffix = PurePosixPath(file.path).suffix or "no suffix"
+    supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
+    advice = "documents.readers can name a reader for another suffix"
+    detail = f"{suffix}; supported are {supported}; {advice}"
     raise DocumentFailure("unsupported_format", detail)
 
 

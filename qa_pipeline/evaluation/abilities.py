@@ -1,4 +1,4 @@
-"""The four abilities of Chen et al. 2023 (RGB, arXiv:2309.01431), from the proved pairs of a release.
+"""The four abilities of Chen et al. 2023 (RGB, arXiv:2309.01431), from proved pairs.
 
 A row of the suite is a question with the contexts that a model may use; answered, it is a row of a data set.
 Its category is the ability and its difficulty the kind of row, by which every report has its figures apart.
@@ -13,13 +13,12 @@ from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
-import polars as pl
-
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
 from qa_pipeline.evaluation.datasets.labelled_files import Row
-from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import draw_number, hash_parts
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, recall
 from qa_pipeline.verification.canaries.material import numerals
@@ -98,7 +97,7 @@ class Proved:
 
 @dataclass(frozen=True)
 class Source:
-    """The pairs of a release, and its passages by language."""
+    """Pairs, and passages by language."""
 
     name: str
     pairs: Sequence[Proved]
@@ -126,37 +125,37 @@ class Source:
         )
 
 
-def release_source(folder: Path) -> Source:
-    """Return the pairs of a release; passages are the contexts of its format `evaluation`, else quotes.
+def workspace_source(out: Path) -> Source:
+    """Return the training examples of all batches of an output folder, and their chunks.
 
     Raises:
-        InputError: the release cannot be read.
+        InputError: the folder holds no training examples.
+        TableError: a table is missing or cannot be read.
     """
-    with local_copy(folder) as copy:
-        try:
-            files = sorted((copy / "data").glob("*.parquet"))
-            examples = pl.concat([pl.read_parquet(path) for path in files if path.stat().st_size])
-        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{folder} is no release that can be read: {error}") from error
-        shown = read_rag_rows([copy]).items.select("id", "language", "contexts").rows()
-    texts: dict[str, dict[Text, None]] = {}
-    by_pair: dict[str, list[Text]] = {}
-    for name, language, contexts in shown:
-        by_pair[name] = [Text(context["document"] or "", context["text"] or "") for context in contexts or ()]
-        texts.setdefault(language, {}).update(dict.fromkeys(by_pair[name]))
-    pairs = []
-    for row in examples.sort("pair_id").iter_rows(named=True):
-        proofs = []
-        for evidence in row["evidence"]:
-            path, quote = evidence["path"], evidence["quote"]
-            holding = (
-                text
-                for text in by_pair.get(row["pair_id"], ())
-                if quote in text.text and text.document == path
-            )
-            proofs.append(Proof(evidence["claim"], quote, next(holding, None) or Text(path, quote)))
-        pairs.append(Proved(row["pair_id"], row["question"], row["answer"], row["language"], tuple(proofs)))
-    return Source(folder.name, pairs, {language: list(of) for language, of in texts.items()})
+    layout = Layout(out)
+    pairs: list[Proved] = []
+    texts: dict[str, list[Text]] = {}
+    for path in layout.tables(TRAINING_EXAMPLES.name):
+        documents, chunks, examples = (
+            read_table(layout.table(table.name, path.stem), table)
+            for table in (DOCUMENTS, CHUNKS, TRAINING_EXAMPLES)
+        )
+        names = dict(documents.select("document_id", "path").iter_rows())
+        of_chunk = {}
+        columns = ("chunk_id", "document_id", "language", "text")
+        for chunk, document, language, text in chunks.select(columns).iter_rows():
+            of_chunk[chunk] = Text(names[document], text)
+            texts.setdefault(language, []).append(of_chunk[chunk])
+        for row in examples.iter_rows(named=True):
+            proofs = [
+                Proof(evidence["claim"], evidence["quote"], of_chunk[evidence["chunk_id"]])
+                for evidence in row["evidence"]
+            ]
+            pair = {name: row[name] for name in ("pair_id", "question", "answer", "language")}
+            pairs.append(Proved(**pair, proofs=tuple(proofs)))
+    if not pairs:
+        raise InputError(f"{out} has no training examples; name the output folder of qa-pipeline run")
+    return Source(out.resolve().name, pairs, texts)
 
 
 def build_suite(source: Source, most: int) -> list[Row]:
@@ -175,15 +174,15 @@ def build_suite(source: Source, most: int) -> list[Row]:
     return rows
 
 
-def write_suite(release: Path, most: int) -> bytes:
-    """Return the suite of a release as JSON lines.
+def write_suite(out: Path, most: int) -> bytes:
+    """Return the suite of an output folder as JSON lines.
 
     Raises:
-        InputError: the release cannot be read, or gives no row.
+        InputError: the folder holds no training examples, or they give no row.
     """
-    rows = build_suite(release_source(release), most)
+    rows = build_suite(workspace_source(out), most)
     if not rows:
-        raise InputError(f"{release} gives no row of a suite: add the format evaluation to release.formats")
+        raise InputError(f"the training examples of {out} give no row of a suite; they need further passages")
     return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 

@@ -20,9 +20,8 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
     labelled_files,
     read_file,
 )
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate
-from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.statistics import Estimate, Floats, number
+from qa_pipeline.storage.row_files import Fault, Limits
 
 RATINGS = pl.Schema(
     {
@@ -93,9 +92,7 @@ class RatedItem(LabelledRow):
         return {"item": self.id, "ratings": rating_list, **self.model_dump(exclude={"id", "ratings"})}
 
 
-def read_ratings(
-    places: Sequence[Path], categories: Sequence[str] = (), limits: PairsFileSettings = LIMITS
-) -> Labelled:
+def read_ratings(places: Sequence[Path], categories: Sequence[str] = (), limits: Limits = LIMITS) -> Labelled:
     """Return the ratings (`RATINGS`) of files and folders, and what is left out (`LEFT_OUT`).
 
     A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion and
@@ -217,6 +214,8 @@ def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000, seed: int = 0) -> Es
     With unequal numbers of ratings an item's shares count alike (Fleiss 1971; Gwet 2014). Only items that
     two annotators rated say anything. A single group has no interval.
     """
+    from scipy.stats import bootstrap
+
     compared = rows.filter(pl.len().over("item") > 1)
     if not compared.height:
         return Estimate(value=None, low=None, high=None)
@@ -229,15 +228,24 @@ def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000, seed: int = 0) -> Es
         maintain_order="left",
     )["group"]
     total = counts.sum(axis=1, keepdims=True)
-    alike = (counts * (counts - 1)).sum(axis=1) / (total * (total - 1))[:, 0]
-    shares = counts / total
+    alike = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (total * (total - 1))
+    # sums of each group: items, their agreement, and the shares of each category
+    of_items = np.hstack([np.ones_like(alike), alike, counts / total])
+    codes = np.unique(groups.to_numpy(), return_inverse=True)[1]
+    sums = [np.bincount(codes, column).astype(np.float64) for column in of_items.T]
 
-    def measure(weights: Floats) -> dict[str, Floats]:
-        items = weights.sum(axis=1)
-        by_chance = (((weights @ shares) / items[:, None]) ** 2).sum(axis=1)
-        above, possible = weights @ alike / items - by_chance, 1 - by_chance
-        blank = np.full(len(items), np.nan)  # of rounding error alone kappa is unknown
-        return {"kappa": np.divide(above, possible, out=blank, where=possible > 1e-12)}
+    def kappa(items: Floats, agreed: Floats, *shares: Floats, axis: int = -1) -> Floats:
+        number_of_items = items.sum(axis)
+        by_chance = sum((share.sum(axis) / number_of_items) ** 2 for share in shares)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = (agreed.sum(axis) / number_of_items - by_chance) / (1 - by_chance)
+        return np.where(1 - by_chance > 1e-12, value, np.nan)  # of rounding error alone it is unknown
 
-    count = resamples if groups.n_unique() > 1 else 0
-    return estimate(Resamples(groups.to_list(), "agreement", count, seed).over(measure)["kappa"])
+    value = number(float(kappa(*sums)))
+    if value is None or len(sums[0]) < 2 or not resamples:
+        return Estimate(value=value, low=None, high=None)
+    drawn = bootstrap(
+        sums, kappa, paired=True, n_resamples=resamples, batch=100, method="percentile", rng=seed
+    )
+    low, high = np.nanquantile(drawn.bootstrap_distribution, [0.025, 0.975])
+    return Estimate(value=value, low=number(low), high=number(high))

@@ -20,6 +20,12 @@ from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.outcomes import FLAWED
 
 Flaw = tuple[RowFlaw, str]
+_FEWEST_QUESTION_WORDS = 3
+"""Words of a question that names nothing and may be understood all the same: "What is to be done?"."""
+_COPIED_SHARE = 0.8
+"""Share of a passage that an answer repeats word for word to count as a copy of it."""
+_COPIED_CHARACTERS = 500
+"""Characters from which such an answer is a copy."""
 _CUT_OFF = (",", ";", "-", "–", "\N{HORIZONTAL ELLIPSIS}")
 _OPENING_WORDS = 3
 """Words among which a question has its question word: "In which year …"."""
@@ -59,7 +65,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
             if hops is not None and used < hops > 1:
                 flaws.append(("passage_not_cited", f"{used} of the {hops} passages that it needs"))
         if question is not None and answer is not None:
-            flaws += _flaws_of_question(question, language, settings.fewest_question_words)
+            flaws += _flaws_of_question(question, language)
             flaws += [("bare_heading", answer)] * (pair_id in headings_only)
             flaws += _flaws(question, without_marks(answer).strip(), language)
         reported = (flaw for flaw in flaws if flaw[0] not in settings.ignore)
@@ -79,11 +85,11 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     ).drop("flaw", "flaw_detail")
 
 
-def _flaws_of_question(question: str, language: str, fewest_words: int) -> Iterator[Flaw]:
+def _flaws_of_question(question: str, language: str) -> Iterator[Flaw]:
     """Yield why nobody knows what is asked: nothing is named, it breaks off, or leans on a text not there."""
     reading, vocabulary = read(question, language), lexicon(language)
     words = reading.words
-    if len(words) < 2 or (len(words) < fewest_words and not reading.terms):
+    if len(words) < 2 or (len(words) < _FEWEST_QUESTION_WORDS and not reading.terms):
         yield "unclear_question", question
     once_only = vocabulary.indefinite | vocabulary.copulas  # "die, die die Steuer zahlen" is good German
     doubled = any(
@@ -165,7 +171,7 @@ def _copied(generated: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     words = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("answer", "text")]
     passages = _with_chunks(generated, chunks).with_columns(words)
     answer, text = pl.col("answer"), pl.col("text")
-    shortest = pl.max_horizontal(settings.copied_share * text.str.len_chars(), settings.copied_characters)
+    shortest = pl.max_horizontal(_COPIED_SHARE * text.str.len_chars(), _COPIED_CHARACTERS)
     copied = passages.filter(
         answer.str.len_chars() >= shortest,
         text.str.contains(answer, literal=True),

@@ -20,6 +20,8 @@ from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
 """The best passages that are read, and the characters of each, as the specification fixes them."""
+_CONFIDENCE = 0.5
+"""Confidence of a model below which its yes counts as a no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _decided(
     return Relevance(
         "llm",
         similarity,
-        passes=decision.can_answer and decision.confidence >= settings.confidence,
+        passes=decision.can_answer and decision.confidence >= _CONFIDENCE,
         confidence=decision.confidence,
         reasoning=decision.reasoning,
         model=reply.model,

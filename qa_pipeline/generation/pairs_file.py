@@ -31,9 +31,8 @@ from qa_pipeline.generation.pair_layouts import (
 )
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
+from qa_pipeline.storage.row_files import Fault, Limits, open_rows, too_long, unit_of
 from qa_pipeline.storage.rows import CitationStruct, PairColumns
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.language import in_other_language
@@ -275,14 +274,14 @@ def _explain(error: ValidationError) -> tuple[str, str]:
     return "wrong_type", f"field {field}: {problem['msg']}"
 
 
-LIMITS = PairsFileSettings()
+LIMITS = Limits()
 
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 _LISTS = frozenset({"citations", "sources", "contexts", "messages", "conversations", "answers"})
 
 
-def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> list[RawPair]:
+def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
     """Read a pairs file, with the entries that cannot be used.
 
     Raises:
@@ -294,7 +293,7 @@ def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> list[RawPair]:
     return raw
 
 
-def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> list[RawPair]:
+def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawPair]:
     """Parse the bytes of a pairs file; `name` tells the format and appears in messages.
 
     Raises:
@@ -303,8 +302,8 @@ def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -
     return _raw_pairs(Path(name), content, limits)
 
 
-def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> list[RawPair]:
-    file = open_rows(path, limits.limits, SUFFIXES, content=content, columns_known=COLUMNS, unfold=unfolded)
+def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
+    file = open_rows(path, limits, SUFFIXES, content=content, columns_known=COLUMNS, unfold=unfolded)
     is_csv = unit_of(path.name) == "row" and not file.types
     if file.columns and (is_csv or file.types):
         _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))
@@ -315,7 +314,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> 
         if file.types and not written:
             written = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
             if len(written) > limits.max_line_bytes:
-                value = too_long(limits.limits)
+                value = too_long(limits)
         elif is_csv and isinstance(value, dict):
             value = {column: _cell(column, cell) for column, cell in value.items()}
         unread = RawPair(name, row.place, hashlib.sha256(written).hexdigest())

@@ -122,19 +122,6 @@ def _finite(scores: pl.DataFrame) -> pl.DataFrame:
     return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
 
 
-def has_decisions(file: Path) -> bool:
-    """Return whether the scores of a day, if there are any, say who decided them: earlier versions did not.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    try:
-        names = pl.read_parquet_schema(readable(file))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
-    return DECIDED_BY in names or set(names) <= set(BASE)
-
-
 def day_file(folder: Path, day: date) -> Path:
     """Return the path of the scores of a day."""
     return folder / f"{day.isoformat()}.parquet"
@@ -186,8 +173,6 @@ def describe_decisions(rows: pl.DataFrame, metric: str) -> str:
     """Return who decided a metric of some scored rows, in words."""
     if metric == ERRORS:
         return "logs"
-    if DECIDED_BY not in rows.columns or rows[DECIDED_BY].null_count() == rows.height:
-        return "unknown (scored before this was stored)"
     return describe_deciders(decisions_of(rows).get(metric, {}))
 
 

@@ -19,10 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import LogField
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.row_files import Fault, json_lines
+from qa_pipeline.storage.row_files import Fault, Limits, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
 """One row for each request. Where it failed, or its texts cannot be evaluated, the columns of `RAG_ROWS` but
@@ -53,7 +52,7 @@ class Logs:
         self._folder, self._settings = folder, settings
 
     def _read(self, folder: Path) -> Labelled:
-        return read_logs(_files(folder), self._settings.monitoring.fields, self._settings.pairs_file)
+        return read_logs(_files(folder), self._settings.monitoring.fields)
 
     @cached_property
     def _loose(self) -> Labelled:
@@ -100,7 +99,7 @@ class Logs:
 
 
 def read_logs(
-    files: Sequence[Path], fields: Mapping[LogField, str] | None = None, limits: PairsFileSettings = LIMITS
+    files: Sequence[Path], fields: Mapping[LogField, str] | None = None, limits: Limits = LIMITS
 ) -> Labelled:
     """Read files of JSON lines (`LOGGED`); rows are in the order of files and lines.
 
@@ -123,7 +122,7 @@ class _Reading:
     """The progress of reading some files; `file` and `line` are the present place."""
 
     fields: Mapping[LogField, str]
-    limits: PairsFileSettings
+    limits: Limits
     rows: dict[str, Row] = field(default_factory=dict)
     faults: dict[tuple[str, str], Row] = field(default_factory=dict)
     file: str = ""
@@ -136,7 +135,7 @@ class _Reading:
     def read_file(self, file: Path) -> None:
         self.file, self.line = _plain(file.name) or "", 1
         try:
-            for row in json_lines(file, self.limits.limits, tolerant=True):
+            for row in json_lines(file, self.limits, tolerant=True):
                 self.line = row.place
                 self.read_line(row.value, row.written)
         except InputError as error:

@@ -136,7 +136,7 @@ def _calls(
     requests = [plan.request for plan in planned.values()]
     asked, drafts = sum(request.limit for request in requests), generation.drafts_per_question
     verdicts = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS)
-    beside = len(read_pairs_beside(batch_files(resources, batch), settings.pairs_file))
+    beside = len(read_pairs_beside(batch_files(resources, batch)))
     new = SHARE_KEPT * asked + (len(kept) if verdicts is None else 0)
     pairs = new * drafts + (beside if verdicts is None else 0)
     first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1

@@ -37,11 +37,17 @@ from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.pairs_file import RawPair, import_pairs, mask_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.pairs_file import (
+    LIMITS,
+    RawPair,
+    import_pairs,
+    mask_pairs,
+    parse_pairs,
+    read_pairs,
+)
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import (
-    ReferenceDecision,
     accepted_places,
     reference_requests,
     validate_references,
@@ -57,7 +63,6 @@ from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks
 from qa_pipeline.settings.documents import MaskingSettings
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import KeptQuestionRow
@@ -219,10 +224,10 @@ def _questions(run: StageRun) -> pl.DataFrame:
 def _pairs(run: StageRun) -> pl.DataFrame:
     """Draft an answer to each kept question; add the pairs beside the documents and edited ones."""
     resources, settings = run.resources, run.resources.settings
-    file_pairs = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
+    file_pairs = read_pairs_beside(batch_files(resources, run.batch))
     added = resources.layout.added_pairs(run.batch)
     if added.is_file():
-        file_pairs += read_pairs(added, settings.pairs_file)
+        file_pairs += read_pairs(added)
     pairs = [_imported(run, file_pairs)]
     if resources.generator is not None:
         drafted = draft_answers(
@@ -253,64 +258,50 @@ def relevance_guard(resources: Resources) -> Guard:
 
 def passage_selection(resources: Resources) -> Select:
     """Return a function that selects the passages to draft from; all, unless they are validated."""
-    generation = resources.settings.generation
+    settings, generation = resources.settings, resources.settings.generation
     if not generation.enable_reference_validation:
         return keep_all
 
     def select(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
-        decided = decide_references(resources, rows, passages)
+        by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
+        model = resources.reviewer("verifier", generation.validation_model)
+        flat = [request for requests in by_question for request in requests]
+        decisions = iter(validate_references(flat, generation, resources.embedder, model, settings.llm))
+        decided = [[next(decisions) for _ in requests] for requests in by_question]
         return [
             Selection(
-                accepted_places(decisions, generation),
+                accepted_places(of_question, generation),
                 validated=True,
-                error=next((decision.error for decision in decisions if decision.error), None),
+                error=next((decision.error for decision in of_question if decision.error), None),
             )
-            for decisions in decided
+            for of_question in decided
         ]
 
     return select
 
 
-def decide_references(
-    resources: Resources, rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]
-) -> list[list[ReferenceDecision]]:
-    """Return the decisions on each passage of each question by the settings.
-
-    Args:
-        resources: settings and models.
-        rows: rows of the questions table.
-        passages: by id.
-    """
-    settings = resources.settings
-    by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
-    model = resources.reviewer("verifier", settings.generation.validation_model)
-    flat = [request for requests in by_question for request in requests]
-    decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
-    return [[next(decisions) for _ in requests] for requests in by_question]
-
-
 def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
     """Read one local file of existing pairs, and add those that people edited."""
-    return _with_edits(run, _imported(run, read_pairs(file, run.resources.settings.pairs_file)))
+    return _with_edits(run, _imported(run, read_pairs(file)))
 
 
 def _with_edits(run: StageRun, pairs: pl.DataFrame) -> pl.DataFrame:
     return with_edited_pairs(pairs, run["decisions"], run["documents"], run["chunks"], run.batch)
 
 
-def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[RawPair]:
+def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     """Read the files of existing pairs beside the documents of a batch.
 
     Raises:
         InputError: one cannot be read; like a document, it is not followed out of the batch.
     """
     pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [pair for file in pair_files for pair in parse_pairs(_content(file, limits), file.path, limits)]
+    return [pair for file in pair_files for pair in parse_pairs(_content(file), file.path)]
 
 
-def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
+def _content(file: FoundFile) -> bytes:
     try:
-        return read_bytes(file, limits.max_bytes, "pairs_file.max_bytes")
+        return read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
     except DocumentFailure as failure:
         if failure.reason == "outside_corpus":
             message = f"{file.path} is a link out of the batch folder; put the file itself there"
@@ -465,7 +456,7 @@ def _canaries(run: StageRun) -> pl.DataFrame:
     if not settings.canaries.enabled:
         return CANARIES.empty()
     material = gather(chunks)
-    drawn = seed_canaries(material, settings.canaries.per_kind)
+    drawn = seed_canaries(material)
     pairs = canary_pairs(drawn, material, run.batch)
     claims = score_claims(
         resources,
@@ -645,7 +636,7 @@ STAGES: Mapping[str, Stage] = {
             "that people added in the review app, take the same way.",
             inputs=("documents", "chunks", "questions", "decisions"),
             reads_corpus=True,  # a pairs file may lie beside the documents
-            settings=("generation", "llm", "embedding", "pairs_file", "documents.masking"),
+            settings=("generation", "llm", "embedding", "documents.masking"),
             prompts=("validate_reference", "guard", "answer"),
             asks_a_model=True,
             keeps=True,

@@ -37,7 +37,6 @@ from qa_pipeline.publishing.keys import (
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import ROW_GROUP, appended_parquet
-from qa_pipeline.storage.rows import TrainingExampleRow
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
 from qa_pipeline.verification.outcomes import decided_claims
@@ -63,26 +62,6 @@ RELEASED = Table(
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
-
-
-class ReleasedClaim(TypedDict):
-    """Hold a claim of a released row."""
-
-    text: str
-    self_contained: str | None
-    split_by: str
-    verdict: str
-    decided_by: str
-    chunk_ids: list[str]
-
-
-class ReleasedRow(TrainingExampleRow):
-    """Hold one released row."""
-
-    claims: list[ReleasedClaim]
-    documents: list[str]
-    licences: list[str]
-    version: int
 
 
 class PassageRow(TypedDict):

@@ -18,8 +18,6 @@ from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.parquet import row_groups, scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
-PUBLISHING = "publishing.json"
-"""Names the release that is about to take its place, so that a publisher who is killed can be finished."""
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
 PASSAGES = "passages.parquet"
 FORMAT = 4
@@ -141,9 +139,16 @@ def latest_release(releases: Path) -> Path | None:
     Raises:
         ReleaseError: the pointer is damaged.
     """
-    named = _pointed_to(releases / LATEST)
-    if named is None or named.exists():
-        return named
+    path = releases / LATEST
+    if path.is_file():
+        try:
+            named = releases / str(int(json.loads(path.read_bytes())["version"]))
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise ReleaseError(
+                f'{path} is damaged; write {{"version": N}} into it, of the newest release'
+            ) from error
+        if named.exists():
+            return named
     return next(reversed(release_folders(releases)), None)
 
 
@@ -153,52 +158,15 @@ def point_to(releases: Path, version: int) -> None:
     Raises:
         StorageError: the pointer cannot be written.
     """
-    _point(releases / LATEST, version)
-
-
-@contextmanager
-def published(releases: Path, version: int) -> Iterator[None]:
-    """Mark the release that the block puts in its place as the latest; if killed, the next `alone` does it.
-
-    Raises:
-        StorageError: a pointer cannot be written.
-    """
-    _point(releases / PUBLISHING, version)
-    yield
-    _finish_publishing(releases)
-
-
-def _finish_publishing(releases: Path) -> None:
-    """Mark the release that was about to be published as the latest, if it is in its place."""
-    folder = _pointed_to(releases / PUBLISHING)
-    if folder is not None:
-        if (folder / MANIFEST).is_file():
-            point_to(releases, int(folder.name))
-        delete(releases / PUBLISHING)
-
-
-def _pointed_to(path: Path) -> Path | None:
-    if not path.is_file():
-        return None
-    try:
-        version = json.loads(path.read_bytes())["version"]
-        return path.parent / str(int(version))
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ReleaseError(
-            f'{path} is damaged; write {{"version": N}} into it, of the newest release'
-        ) from error
-
-
-def _point(path: Path, version: int) -> None:
-    write_bytes(path, f"{json.dumps({'version': version})}\n".encode())
+    write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
 
 
 def release_folders(releases: Path) -> list[Path]:
     """Return all whole releases in the order of their numbers."""
-    numbered = (
-        folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
-    )
-    return sorted(numbered, key=lambda folder: int(folder.name))
+    numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())
+    # of one that an earlier version withdrew the manifest is left
+    whole = (folder for folder in numbered if (folder / MANIFEST).is_file() and (folder / CARD).is_file())
+    return sorted(whole, key=lambda folder: int(folder.name))
 
 
 def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -231,16 +199,9 @@ def release_folder(path: Path) -> Path:
     """Return the release at a path, which is the latest where it is a folder of releases.
 
     Raises:
-        ReleaseError: the pointer to the latest is damaged, or the publisher of the first release was killed
-            before it pointed to it.
+        ReleaseError: the pointer to the latest is damaged.
     """
-    latest = latest_release(path)
-    if latest is None and (folders := release_folders(path)):
-        raise ReleaseError(
-            f"{path} has no latest release; the newest, {folders[-1].name}, is whole, and its command ended "
-            "before it was the latest: run release again"
-        )
-    return latest or path
+    return latest_release(path) or path
 
 
 @contextmanager
@@ -248,15 +209,17 @@ def alone(releases: Path) -> Iterator[None]:
     """Be the only one who changes the releases, once what a killed publisher left is finished or removed.
 
     Raises:
-        ReleaseError: the note of a publisher is damaged.
+        ReleaseError: the pointer to the latest is damaged.
         StorageError: somebody else changes them.
     """
     with locked(releases, across_hosts=True):
-        _finish_publishing(releases)
         unfinished = [*releases.glob(".*.tmp")]
         if store_of(releases):  # where a release takes its place file by file, its manifest last
             numbered = (folder for folder in releases.iterdir() if folder.name.isdecimal())
             unfinished += [folder for folder in numbered if not (folder / MANIFEST).is_file()]
         for path in unfinished:
             delete(path)
+        whole = release_folders(releases)
+        if whole and (latest_release(releases) != whole[-1] or not (releases / LATEST).is_file()):
+            point_to(releases, int(whole[-1].name))
         yield

@@ -43,7 +43,7 @@ from qa_pipeline.publishing.manifest import (
     File,
     Manifest,
     alone,
-    published,
+    point_to,
     row_groups_of,
     write_manifest,
 )
@@ -135,8 +135,8 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path) -> Rele
             f"the release would not hold what it promises, and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"
         )
-    with published(releases, version):
-        publish_folder(folder, releases / str(version), MANIFEST)
+    publish_folder(folder, releases / str(version), MANIFEST)
+    point_to(releases, version)
     return Release(releases / str(version), manifest, made=True)
 
 

@@ -24,7 +24,6 @@ from qa_pipeline.publishing.candidates import (
     RELEASED,
     SOURCE_SCHEMA,
     PassageRow,
-    ReleasedRow,
     named_passages,
 )
 from qa_pipeline.publishing.card import headline
@@ -56,7 +55,7 @@ from qa_pipeline.retrieval.chunks import chunk_hash
 from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
-from qa_pipeline.storage.rows import MessageStruct
+from qa_pipeline.storage.rows import MessageStruct, TrainingExampleRow
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.outcomes import SUPPORTED
@@ -312,7 +311,8 @@ class _Rows:
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
         bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
         answers = rows.select(marked.str.strip_chars().alias("marked"), bare.str.strip_chars().alias("bare"))
-        for row, answers_of_row in zip(_released(rows), answers.iter_rows(), strict=True):
+        released = cast("Iterator[TrainingExampleRow]", rows.iter_rows(named=True))
+        for row, answers_of_row in zip(released, answers.iter_rows(), strict=True):
             layouts = {
                 "closed_book": (row["messages"], []),
                 "with_context": (row["messages_with_context"], row["passages"]["with_context"]),
@@ -382,10 +382,6 @@ class _Rows:
             for name in sorted({*stated, *counted}):
                 if stated.get(name, 0) != counted[name]:
                     yield f"{what} {name} has {counted[name]} rows, {MANIFEST} says {stated.get(name, 0)}"
-
-
-def _released(rows: pl.DataFrame) -> Iterator[ReleasedRow]:
-    return cast("Iterator[ReleasedRow]", rows.iter_rows(named=True))
 
 
 def _other_messages(

@@ -32,6 +32,8 @@ LENGTH_NORMALISATION = 0.6
 
 DEPTH = 50
 """Candidates each ranking contributes to the fusion: ten times as many as are read by default."""
+RERANK_DEPTH = 20
+"""Passages of the fused ranking that a cross-encoder ranks again."""
 RRF_K = 1
 """Constant of the fusion; small lets the first places stand out."""
 
@@ -84,7 +86,7 @@ class Retriever:
         """Return chunk id and score for each question, best first, at most `top_k`.
 
         The score is the fused one, ties in chunk order; with a reranker its logit, ties in the fused
-        order, and only the `rerank_depth` best of the fusion.
+        order, and only the `RERANK_DEPTH` best of the fusion.
 
         Args:
             questions: texts to search for; the result of one does not depend on the others.
@@ -100,7 +102,7 @@ class Retriever:
     def _reranked(
         self, reranker: Reranker, questions: Sequence[str], fused: Sequence[list[tuple[int, float]]]
     ) -> list[list[tuple[int, float]]]:
-        candidates = [[place for place, _ in ranked[: self._settings.rerank_depth]] for ranked in fused]
+        candidates = [[place for place, _ in ranked[:RERANK_DEPTH]] for ranked in fused]
         pairs = [
             (question, self._texts[place])
             for question, places in zip(questions, candidates, strict=True)

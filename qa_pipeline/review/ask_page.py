@@ -45,15 +45,11 @@ def _ask_form(
 
 
 def _start(request: Request, fields: Mapping[str, str]) -> Job:
-    """Start to answer a question.
-
-    Raises:
-        InputError: the question or the batch cannot be used, or too many questions wait.
-    """
+    """Start to answer a question."""
     review = review_of(request)
     text = checked_question(fields.get("question", ""))
     place = place_of(review.layout, fields.get("place", ""))
-    return review.asking.jobs.start(text, lambda _: answer_question(review.asking.batches, place, text))
+    return review.asking.jobs.start(text, lambda _: answer_question(review.asking, place, text))
 
 
 @posted

@@ -7,8 +7,8 @@ source verification finds to answer the question, or else the refusal text.
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,15 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.errors import InputError
+from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.offline.passages import Sentence, split_into_sentences
-from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import STAGES, StageRun
+from qa_pipeline.pipeline.stages import STAGES, StageRun, passage_selection, relevance_guard
 from qa_pipeline.records import Passage, passages_by_id
-from qa_pipeline.review.answering import Searchable, draft_rows, open_batch
+from qa_pipeline.retrieval.search import Retriever
+from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import (
     AnswerPiece,
@@ -44,17 +45,17 @@ from qa_pipeline.storage.rows import ChunkRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
-    CLAIM_VERDICTS,
-    CLAIMS,
+    CHUNKS,
     DECISIONS,
+    DOCUMENTS,
     EMBEDDINGS,
     PAIRS,
+    QUESTIONS,
     STORED,
 )
 from qa_pipeline.text.language import piece_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
-from qa_pipeline.verification.outcomes import SUPPORTED
 
 ASKED = "asked"
 """For whom the calls are, in the store of replies: what people ask is no cost of a batch."""
@@ -128,11 +129,7 @@ class Answer:
     @property
     def support(self) -> Support:
         """Return how well the sentences are supported."""
-        return support_of(
-            sum(claim.verdict == SUPPORTED for claim in self.claims),
-            len(self.claims),
-            is_refusal=self.is_refusal,
-        )
+        return support_of(self.claims, is_refusal=self.is_refusal)
 
     @property
     def dimensions(self) -> list[Dimension]:
@@ -150,47 +147,52 @@ class Answer:
         )
 
 
-class OpenBatches:
-    """Batches that are searched, the latest in memory; read again once their files have changed.
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A batch that is searched, and the versions of the files that it was read from."""
 
-    Args:
-        resources: settings and models.
-    """
-
-    def __init__(self, resources: Resources) -> None:
-        self.resources = resources
-        self._open: OrderedDict[tuple[Layout, str], tuple[object, Searchable, pl.DataFrame]] = OrderedDict()
-
-    def open(self, place: Place) -> tuple[Searchable, pl.DataFrame]:
-        """Return what is searched and the vectors of its chunks.
-
-        Raises:
-            InputError: the batch cannot be searched.
-        """
-        layout, batch = place.layout, place.batch
-        version = version_of(layout.index(batch)), version_of(layout.table("chunks", batch))
-        entry = self._open.pop((layout, batch), None)
-        if entry is None or entry[0] != version:
-            searchable = open_batch(self.resources, layout, batch)
-            entry = version, searchable, read_table(layout.table(EMBEDDINGS.name, batch), EMBEDDINGS)
-        self._open[layout, batch] = entry
-        while len(self._open) > _MOST_OPEN:
-            self._open.popitem(last=False)
-        return entry[1:]
+    versions: tuple[object, ...]
+    documents: pl.DataFrame
+    chunks: pl.DataFrame
+    embeddings: pl.DataFrame
+    retriever: Retriever
 
 
 class Asking:
-    """Answers what people ask in the app, and remembers it for a while.
-
-    Args:
-        resources: settings and models, which load when they are first used.
-    """
+    """Answers what people ask; batches that were searched last stay in memory until they change."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
-        self.batches = OpenBatches(resources)
         self.jobs = Jobs()
         """Questions and documents to ask: all use the models of `resources`."""
+        self._open: OrderedDict[tuple[Layout, str], _Open] = OrderedDict()
+
+    def open(self, place: Place) -> _Open:
+        """Return what is searched."""
+        layout, batch = place.layout, place.batch
+        index = layout.index(batch)
+        versions = version_of(index), version_of(layout.table(CHUNKS.name, batch))
+        entry = self._open.pop((layout, batch), None)
+        if entry is None or entry.versions != versions:
+            embedder = self.resources.embedder
+            try:
+                documents, chunks, embeddings = (
+                    read_table(layout.table(table.name, batch), table)
+                    for table in (DOCUMENTS, CHUNKS, EMBEDDINGS)
+                )
+                shard = load_shard_for(embedder, index.read_bytes(), str(index))
+            except (TableError, OSError) as error:
+                raise InputError(
+                    f"{layout.out} holds no batch {batch!r} that can be searched ({error}); run qa-pipeline "
+                    "run first"
+                ) from error
+            retrieval = self.resources.settings.retrieval
+            retriever = Retriever(chunks, shard, embedder, retrieval, self.resources.reranker)
+            entry = _Open(versions, documents, chunks, embeddings, retriever)
+        self._open[layout, batch] = entry
+        while len(self._open) > _MOST_OPEN:
+            self._open.popitem(last=False)
+        return entry
 
 
 def impatient(settings: Settings) -> Settings:
@@ -200,11 +202,7 @@ def impatient(settings: Settings) -> Settings:
 
 
 def checked_question(text: str) -> str:
-    """Return a question on one line.
-
-    Raises:
-        InputError: it is empty or too long.
-    """
+    """Return a question on one line."""
     question = " ".join(text.split())
     if not question:
         raise InputError("the question is empty; write one")
@@ -216,81 +214,92 @@ def checked_question(text: str) -> str:
     return question
 
 
-def answer_question(batches: OpenBatches, place: Place, question: str) -> Iterator[Answer]:
-    """Yield the draft of an answer, then what the local steps decide of it, what a model does, and the judge.
+def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Answer]:
+    """Yield the draft of an answer, then what the local steps decide, what a model does, and the judge."""
+    from qa_pipeline.generation.offline.provider import ExtractiveModel
 
-    Raises:
-        QAPipelineError: the batch cannot be searched, or the model cannot be asked.
-    """
-    resources, settings = batches.resources, batches.resources.settings
-    searchable, embeddings = batches.open(place)
-    main = searchable.documents["language"].drop_nulls().mode().sort()
+    resources, settings = asking.resources, asking.resources.settings
+    searched = asking.open(place)
+    main = searched.documents["language"].drop_nulls().mode().sort()
     detected = piece_language(question, main[0] if main.len() else "en")
     language = detected if detected in LANGUAGES else "en"
-    near = _Near.of(place, searchable, embeddings, question, language)
-    pair = _draft(resources, near, question, language)
+    (retrieved,) = searched.retriever.retrieve([question], [language])
+    names = [name for name, _ in retrieved]
+    chosen = searched.chunks.filter(pl.col("chunk_id").is_in(names))["document_id"].unique()
+    documents, chunks = (
+        frame.filter(pl.col("document_id").is_in(chosen.implode()))
+        for frame in (searched.documents, searched.chunks)
+    )
+    vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
+    near = _Near(resources, place, documents, chunks, vectors)
+    rules = ExtractiveModel()
+    model = resources.generator or rules
+    asked = {
+        "question_id": "0",
+        "batch": ASKED,
+        "question": question,
+        "question_type": "imported",
+        "target_chunk_ids": names[:1],
+        "passage_ids": names,
+        "passage_scores": [score for _, score in retrieved],
+        "language": language,
+        "status": "kept",
+        "prompt_hash": "",
+        "model": ASKED,
+    }
+    pair = draft_answers(
+        QUESTIONS.frame([asked]),
+        searched.chunks,
+        model,
+        settings.generation.model_copy(update={"drafts_per_question": 1}),
+        settings.llm,
+        select=passage_selection(resources),
+        guard=relevance_guard(resources),
+    )
+    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
+        pair = _from_sentences(near, pair, names)
     yield near.answer(pair)
     if pair["status"][0] != "drafted":
         return
-    tables = {"pairs": pair, **near.tables}
     if pair["coverage"][0] == "none":
-        every = {"pairs": pair, "chunks": searchable.chunks, "embeddings": embeddings}
-        searched = STAGES["refusals"].run(StageRun(resources, ASKED, every))
-        answerable = searched.filter(pl.col("outcome") == "refused_answerable")["best_sentence"]
-        yield near.answer(pair, nearest=answerable.first())
+        every = {"pairs": pair, "chunks": searched.chunks, "embeddings": searched.embeddings}
+        refusals = STAGES["refusals"].run(StageRun(resources, ASKED, every))
+        answerable = refusals.filter(pl.col("outcome") == "refused_answerable")["best_sentence"]
+        yield replace(near.answer(pair), nearest=answerable.first())
         return
-    claims = STAGES["claims"].run(StageRun(resources, ASKED, tables))
-    decided = verify_claims(claims, pair, near.documents, near.chunks, settings.verification)
-    yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided))
+    claims = near.run("claims", pairs=pair)
+    decided = verify_claims(claims, pair, documents, chunks, settings.verification)
+    yield near.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
-        inputs = {"claims": claims, "decisions": DECISIONS.empty(), **tables}
-        decided = STAGES["claim_verdicts"].run(StageRun(resources, ASKED, inputs))
-        yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided))
-    inputs = {"claims": claims, "claim_verdicts": decided, "pairs": pair, "chunks": near.chunks}
-    judged = STAGES["assessments"].run(StageRun(resources, ASKED, inputs))
-    yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided, judged), judged=judged)
-
-
-def pair_line(answer: Answer) -> dict[str, Any]:
-    """Return a line of a pairs file: question and answer with the documents and words that it cites."""
-    paths = dict(answer.documents.select("document_id", "path").iter_rows())
-    citations = [
-        {"document": paths[citation["document_id"]], "quote": citation["quote"]}
-        for citation in answer.pair["citations"]
-        if citation["document_id"] is not None
-    ]
-    pair = answer.pair
-    return {
-        "question": pair["question"],
-        "answer": pair["answer"],
-        "language": pair["language"],
-        "coverage": pair["coverage"],
-        "citations": citations,
-    }
+        decided = near.run("claim_verdicts", pairs=pair, claims=claims, decisions=DECISIONS.empty())
+        yield near.answer(pair, claims, decided)
+    judged = near.run("assessments", pairs=pair, claims=claims, claim_verdicts=decided)
+    yield near.answer(pair, claims, decided, judged)
 
 
 def add_pair(answer: Answer, who: str) -> bool:
     """Add an answer to the pairs that the next run of its batch reads besides those of its folder.
 
-    Args:
-        answer: the answer.
-        who: the person who wants it, named in the line.
-
     Returns:
-        Whether it is new; False where it was added before.
-
-    Raises:
-        StorageError: it cannot be written.
+        If it is new; False where it was added before.
     """
-    place = answer.place
-    path = place.layout.added_pairs(place.batch)
-    line = pair_line(answer)
-    name = hash_parts(line["question"], line["answer"])[:32]
-    cited = {citation["document_id"] for citation in answer.pair["citations"]}
+    place, pair = answer.place, answer.pair
+    paths = dict(answer.documents.select("document_id", "path").iter_rows())
+    cited = {citation["document_id"] for citation in pair["citations"]} - {None}
     of_cited = answer.documents.filter(pl.col("document_id").is_in([*cited]))
-    # so that pairs of a document that has to be forgotten can be told
-    contents = of_cited["content_sha256"].drop_nulls().to_list()
-    fields = {"id": name, **line, "added_by": who, "cited_contents": contents}
+    name = hash_parts(pair["question"] or "", pair["answer"] or "")[:32]
+    fields = {
+        "id": name,
+        **{column: dict(pair)[column] for column in ("question", "answer", "language", "coverage")},
+        "citations": [
+            {"document": paths[citation["document_id"]], "quote": citation["quote"]}
+            for citation in pair["citations"]
+            if citation["document_id"] is not None
+        ],
+        "added_by": who,
+        # so that pairs of a document that has to be forgotten can be told
+        "cited_contents": of_cited["content_sha256"].drop_nulls().to_list(),
+    }
     added = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
     is_new = True
 
@@ -299,7 +308,7 @@ def add_pair(answer: Answer, who: str) -> bool:
         is_new = f'"id": "{name}"'.encode() not in written
         return written + added if is_new else written
 
-    rewrite(path, with_pair)
+    rewrite(place.layout.added_pairs(place.batch), with_pair)
     return is_new
 
 
@@ -307,55 +316,43 @@ def add_pair(answer: Answer, who: str) -> bool:
 class _Near:
     """The documents in which passages were retrieved for a question, and their tables."""
 
+    resources: Resources
     place: Place
-    searchable: Searchable
-    retrieved: list[tuple[str, float]]
     documents: pl.DataFrame
     chunks: pl.DataFrame
     embeddings: pl.DataFrame
 
-    @classmethod
-    def of(
-        cls, place: Place, searchable: Searchable, embeddings: pl.DataFrame, question: str, language: str
-    ) -> "_Near":
-        """Search a batch for a question."""
-        (retrieved,) = searchable.retrieve([{"query": question, "language": language}])
-        names = [name for name, _ in retrieved]
-        chosen = searchable.chunks.filter(pl.col("chunk_id").is_in(names))["document_id"].unique()
-        of_these = pl.col("document_id").is_in(chosen.implode())
-        chunks = searchable.chunks.filter(of_these)
-        near = embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
-        return cls(place, searchable, retrieved, searchable.documents.filter(of_these), chunks, near)
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables by name, as stages read them."""
-        return {"documents": self.documents, "chunks": self.chunks, "embeddings": self.embeddings}
-
-    @property
-    def passages(self) -> dict[str, Passage]:
-        """Return the retrieved passages by id, best first."""
-        every = passages_by_id(self.chunks)
-        return {name: every[name] for name, _ in self.retrieved}
+    def run(self, stage: str, **inputs: pl.DataFrame) -> pl.DataFrame:
+        """Return the table that a stage makes of these documents."""
+        inputs |= {"documents": self.documents, "chunks": self.chunks, "embeddings": self.embeddings}
+        needed = {name: inputs[name] for name in STAGES[stage].inputs if name in inputs}
+        made: pl.DataFrame = STAGES[stage].run(StageRun(self.resources, ASKED, needed))
+        return made
 
     def answer(
         self,
         pair: pl.DataFrame,
         claims: pl.DataFrame | None = None,
         verdicts: pl.DataFrame | None = None,
-        verdict: dict[str, Any] | None = None,
-        nearest: str | None = None,
         judged: pl.DataFrame | None = None,
     ) -> Answer:
-        """Return the answer as pages show it."""
+        """Return the answer as pages show it, with the row of the ledger that the pair would be."""
         row = next(typed_rows(pair, PairRow))
-        claims, verdicts = (
-            table.empty() if frame is None else frame
-            for table, frame in ((CLAIMS, claims), (CLAIM_VERDICTS, verdicts))
-        )
         by_id = {chunk["chunk_id"]: chunk for chunk in typed_rows(self.chunks, ChunkRow)}
         paths = dict(self.documents.select("document_id", "path").iter_rows())
-        views = list(claim_views(claims, verdicts, by_id, paths))
+        views, ledger = [], None
+        if claims is not None and verdicts is not None:
+            views = list(claim_views(claims, verdicts, by_id, paths))
+            others = ("twins", "refusals", "contradictions", "round_trips", "judge_canaries", "decisions")
+            ledger = build_verdicts(
+                pairs=pair,
+                claims=claims,
+                claim_verdicts=verdicts,
+                assessments=ASSESSMENTS.empty() if judged is None else judged,
+                **{name: STORED[name].empty() for name in others},
+                verification=self.resources.settings.verification,
+                judging=self.resources.settings.judging,
+            ).row(0, named=True)
         return Answer(
             place=self.place,
             pair=row,
@@ -363,64 +360,27 @@ class _Near:
             documents=self.documents,
             claims=views,
             pieces=list(answer_pieces(row["answer"] or "", views)),
-            verdict=verdict,
-            nearest=nearest,
+            verdict=ledger,
             assessment=judged.row(0, named=True) if judged is not None and judged.height else None,
         )
 
 
-def _ledger(
-    resources: Resources,
-    pair: pl.DataFrame,
-    claims: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    judged: pl.DataFrame | None = None,
-) -> dict[str, Any]:
-    """Return the row of the ledger that the pair would be, were it one of a batch."""
-    others = ("twins", "refusals", "contradictions", "round_trips", "judge_canaries", "decisions")
-    decided = build_verdicts(
-        pairs=pair,
-        claims=claims,
-        claim_verdicts=verdicts,
-        assessments=ASSESSMENTS.empty() if judged is None else judged,
-        **{name: STORED[name].empty() for name in others},
-        verification=resources.settings.verification,
-        judging=resources.settings.judging,
-    )
-    return decided.row(0, named=True)
-
-
-def _draft(resources: Resources, near: _Near, question: str, language: str) -> pl.DataFrame:
-    """Return the row of the pairs table that answers a question."""
-    model = resources.generator or _rules()
-    asked = [{"query": question, "language": language, "category": None}]
-    pair = draft_rows(resources, model, near.searchable, asked, [near.retrieved], ASKED)
-    if not model.name.startswith(_rules().name) or pair["coverage"][0] != "none":
-        return pair
-    return _from_sentences(resources, near, pair)
-
-
-def _rules() -> LanguageModel:
-    from qa_pipeline.generation.offline.provider import ExtractiveModel
-
-    return ExtractiveModel()
-
-
-def _from_sentences(resources: Resources, near: _Near, refused: pl.DataFrame) -> pl.DataFrame:
+def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]) -> pl.DataFrame:
     """Return the refusal of the rules with the sentences of its passages that answer in its place, if any do.
 
     A sentence answers where source verification finds question and sentence supported together, and where
     it is as similar to the question as the guard asks of passages.
     """
     row = next(typed_rows(refused, PairRow))
-    settings, passages = resources.settings, near.passages
+    settings, every = near.resources.settings, passages_by_id(near.chunks)
+    passages = {name: every[name] for name in retrieved}
     candidates = [
         (name, line)
         for name, passage in passages.items()
         for line in split_into_sentences(passage)
         if line.text[0].isupper() or line.text[0].isdigit()  # the rest of a sentence says nothing by itself
     ]
-    vectors = resources.embedder.encode([row["question"] or "", *(line.text for _, line in candidates)])
+    vectors = near.resources.embedder.encode([row["question"] or "", *(line.text for _, line in candidates)])
     similarity = vectors[1:] @ vectors[0]
     likely = [
         place
@@ -434,7 +394,7 @@ def _from_sentences(resources: Resources, near: _Near, refused: pl.DataFrame) ->
     of_questions = ("unclear_question", "not_standalone", "copied_passage", "repeats_question")
     checks = checks.model_copy(update={"ignore": (*checks.ignore, *of_questions)})
     tried = mark_flawed(tried, near.chunks, checks)
-    claims = STAGES["claims"].run(StageRun(resources, ASKED, {"pairs": tried, **near.tables}))
+    claims = near.run("claims", pairs=tried)
     verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
     proved = (
         claims.join(verdicts.select("claim_id", "verdict"), on="claim_id")

@@ -251,20 +251,16 @@ _SHOWN_ID, _SHOWN_QUESTION = 40, 80
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The result of a file: decisions recorded by batch, those recorded before, refused lines."""
-
-    recorded: Counter[str]
-    already_recorded: int
-    problems: list[Problem]
-
-
-@dataclass(frozen=True, slots=True)
-class Fitting:
-    """The decisions of a file to record, by batch; how many were recorded before; refused lines."""
+    """The decisions of a file that fit, by batch; how many were recorded before; refused lines."""
 
     rows: dict[str, list[DecisionColumns]]
     already_recorded: int
     problems: list[Problem]
+
+    @property
+    def recorded(self) -> Counter[str]:
+        """Return the number of decisions by batch."""
+        return Counter({name: len(rows) for name, rows in self.rows.items()})
 
 
 @dataclass(frozen=True)
@@ -273,15 +269,12 @@ class _Batch:
 
     name: str
     pairs: dict[str, PairRow]
-    claimed: set[str]
-    """Pairs that make a claim."""
+    claimed: set[str]  # pairs that make a claim
     content: dict[str, str]
-    unproved: set[str]
-    """Pairs and claims that have, or are, a claim without evidence."""
+    unproved: set[str]  # pairs and claims that have, or are, a claim without evidence
     fabricated: set[str]
     standing: dict[tuple[str, str | None], DecisionRow]
-    ids: set[str]
-    """Decisions recorded before."""
+    ids: set[str]  # decisions recorded before
 
 
 def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
@@ -297,29 +290,24 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
-    fitting = fitting_decisions(layout, file)
-    for name, rows in fitting.rows.items():
+    taken = fitting_decisions(layout, file)
+    for name, rows in taken.rows.items():
         add_decisions(layout.decisions(name), rows, seen)
-    recorded = Counter({name: len(rows) for name, rows in fitting.rows.items()})
-    return Taken(recorded, fitting.already_recorded, fitting.problems)
+    return taken
 
 
-def fitting_decisions(layout: Layout, file: ReadFile) -> Fitting:
-    """Compare the decisions of a file with the tables of now; nothing is recorded.
-
-    Raises:
-        TableError: recorded decisions or tables cannot be read.
-    """
+def fitting_decisions(layout: Layout, file: ReadFile) -> Taken:
+    """Compare the decisions of a file with the tables of now; nothing is recorded."""
     problems = list(file.problems)
     repeats = 0
     rows_of_batches: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
-        batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
+        batch = _read(layout, name, {line.pair_id for line in lines.values()})
         rows, repeated = _fitting(lines, batch, problems, file.unit)
         repeats += repeated
         if rows:
             rows_of_batches[name] = rows
-    return Fitting(rows_of_batches, repeats, sorted(problems, key=lambda problem: problem.line))
+    return Taken(rows_of_batches, repeats, sorted(problems, key=lambda problem: problem.line))
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
@@ -366,7 +354,7 @@ def _misplaced(line: DecisionLine, found_in: Mapping[str, str]) -> str | None:
     return None
 
 
-def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[int, DecisionLine]) -> _Batch:
+def _read(layout: Layout, name: str, pair_ids: set[str | None]) -> _Batch:
     is_wanted = pl.col("pair_id").is_in([pair_id for pair_id in pair_ids if pair_id])
     pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
     claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)

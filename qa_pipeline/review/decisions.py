@@ -40,7 +40,6 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import ChunkRow, DecisionColumns, DecisionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS, STORED, VERDICTS
-from qa_pipeline.verification.outcomes import SUPPORTED
 
 FIELDS = (
     *("why", "edited_question", "edited_answer", "evidence_quote"),
@@ -75,13 +74,6 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
     """Record the decision of a form, on the disk when this returns.
 
     An edit is recorded once its form says that it was shown verified.
-
-    Args:
-        tables: of the output folder.
-        batch: the pair's batch.
-        pair_id: the pair.
-        form: its fields; `seen` is the number of the last decision about the pair that its page showed.
-        who: the person.
     """
     try:
         line = _line(tables, batch, pair_id, form, who)
@@ -104,11 +96,7 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
 
 
 def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
-    """Return the decision of a form; texts that stand in it unchanged are no part of it.
-
-    Raises:
-        InputError: a field cannot be used.
-    """
+    """Return the decision of a form; texts that stand in it unchanged are no part of it."""
     fields = {name: value.replace("\r\n", "\n").strip() for name, value in form.items()}
     pair = tables.frame(PAIRS, batch).filter(pl.col("pair_id") == pair_id)
     values = {name: fields[name] for name in ("content_sha256", "decision", "why") if fields.get(name)}
@@ -134,9 +122,6 @@ def _evidence(
     """Return the words named as evidence, those of the document where they were selected in it.
 
     Who only decides may have selected words to read or copy them; words that were written are refused there.
-
-    Raises:
-        InputError: the selection is not in the document.
     """
     quote, document_id = fields.get("evidence_quote", ""), fields.get("evidence_document_id", "")
     start, end = (fields.get(name, "") for name in ("evidence_start", "evidence_end"))
@@ -155,27 +140,23 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text)
 
 
+class StatedRow(DecisionRow):
+    """A row of decisions with its state."""
+
+    state: str
+
+
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
-    """The decisions about a pair that stand, and what a form carries that takes one of them back.
-
-    Args:
-        batch: the batch.
-        pair_id: the pair.
-        question: of it.
-        content_sha256: of its present content.
-        seen: number of the last decision about it; -1 without one.
-        last: the last decision, standing or not; None without one.
-        standing: decisions that apply, the latest last.
-    """
+    """The decisions about a pair that stand, and what a form carries that takes one of them back."""
 
     batch: str
     pair_id: str
     question: str
     content_sha256: str
-    seen: int
-    last: DecisionRow | None
-    standing: list[DecisionRow]
+    seen: int  # number of the last decision about it; -1 without one
+    last: StatedRow | None  # standing or not
+    standing: list[StatedRow]  # the latest last
 
     @property
     def is_taken_back(self) -> bool:
@@ -184,17 +165,13 @@ class DecidedPair:
 
 
 def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
-    """Return what was decided about a pair; None where the batch has no such pair.
-
-    Raises:
-        TableError: tables or decisions cannot be read.
-    """
+    """Return what was decided about a pair; None where the batch has no such pair."""
     own = pl.col("pair_id") == pair_id
     pairs, claims = (tables.frame(table, batch).filter(own) for table in (PAIRS, CLAIMS))
     if not pairs.height:
         return None
     decisions = decision_states(tables.decisions(batch).filter(own), pairs, claims)
-    rows = list(typed_rows(decisions, DecisionRow))
+    rows = list(typed_rows(decisions, StatedRow))
     return DecidedPair(
         batch=batch,
         pair_id=pair_id,
@@ -202,7 +179,11 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
         content_sha256=content_hashes(pairs, claims)[pair_id],
         seen=rows[-1]["sequence"] if rows else -1,
         last=rows[-1] if rows else None,
-        standing=[{**row, "why": why_in_words(row["why"])} for row in rows if row["state"] == APPLIED],
+        standing=[
+            {**row, "why": why_in_words(row["why"])}
+            for row, state in zip(rows, decisions["state"], strict=True)
+            if state == APPLIED
+        ],
     )
 
 
@@ -218,18 +199,14 @@ def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str,
         "question": pair["question"],
         "answer": list(answer_pieces(pair["answer"], claims)),
         "claims": claims,
-        "support": support_of(sum(claim.verdict == SUPPORTED for claim in claims), len(claims)),
+        "support": support_of(claims),
         "verdict": verdict["verdict"],
         "reason": in_words(verdict["reason"], verdict["detail"]),
     }
 
 
 def pending_decisions(tables: StoredTables, batch: str) -> int:
-    """Return how many decisions about a batch no run has taken into its tables.
-
-    Raises:
-        TableError: tables or decisions cannot be read.
-    """
+    """Return how many decisions about a batch no run has taken into its tables."""
     recorded = tables.decisions(batch)
     return recorded.join(tables.optional(DECISIONS, batch), on="decision_id", how="anti").height
 
@@ -268,11 +245,7 @@ class Applying:
 
 
 class LocalSteps:
-    """Models and settings of the batch that was last worked on, and one thread that applies decisions.
-
-    Args:
-        tables: of the output folder.
-    """
+    """Models and settings of the batch that was last worked on, and one thread that applies decisions."""
 
     def __init__(self, tables: StoredTables) -> None:
         self._tables = tables
@@ -285,12 +258,7 @@ class LocalSteps:
         """The last batch whose decisions were applied, or are being applied."""
 
     def verify(self, batch: str, decision: DecisionColumns) -> VerifiedEdit:
-        """Verify the pair that an edit would become; nothing is written.
-
-        Raises:
-            InputError: decisions are being applied, which takes long.
-            QAPipelineError: tables or models cannot be used.
-        """
+        """Verify the pair that an edit would become; nothing is written."""
 
         def frame(name: str) -> pl.DataFrame:
             return self._tables.frame(STORED[name], batch)

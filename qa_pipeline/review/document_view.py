@@ -42,16 +42,15 @@ class Piece:
 
 
 def find_document(layout: Layout, name: str, batches: Sequence[str]) -> DocumentView:
-    """Find a document by its id, the beginning of its id, or its path, with or without its batch in front.
-
-    Raises:
-        InputError: no document is called so, or several are.
-    """
+    """Find a document by its id, the beginning of its id, or its path, with or without its batch in front."""
+    by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
+    full_path = pl.concat_str("batch", pl.lit("/"), "path")
+    is_called = by_id | (pl.col("path") == name) | (full_path == name)
     matching: list[DocumentRow] = []
     known_paths = [DOCUMENTS.empty().select("batch", "path")]
     for batch in batches:
         documents = read_table(layout.table("documents", batch), DOCUMENTS)
-        matching += typed_rows(documents.filter(_called(name)), DocumentRow)
+        matching += typed_rows(documents.filter(is_called), DocumentRow)
         known_paths.append(documents.select("batch", "path"))
     exact = [
         row for row in matching if name in (row["document_id"], f"{row['batch']}/{row['path']}")
@@ -63,29 +62,14 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Document
         raise InputError(
             f"{len(exact)} documents are called {name!r}: {places}; give batch and path, or an id"
         )
-    return DocumentView(exact[0], _chunks_of(layout, exact[0]))
-
-
-def _called(name: str) -> pl.Expr:
-    by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
-    full_path = pl.concat_str("batch", pl.lit("/"), "path")
-    return by_id | (pl.col("path") == name) | (full_path == name)
-
-
-def _chunks_of(layout: Layout, document: DocumentRow) -> list[ChunkRow]:
-    path = layout.table("chunks", document["batch"])
-    if not path.is_file():  # the run stopped before them
-        return []
-    of_document = pl.col("document_id") == document["document_id"]
-    return list(typed_rows(read_table(path, CHUNKS).filter(of_document).sort("position"), ChunkRow))
+    path, chunks = layout.table("chunks", exact[0]["batch"]), CHUNKS.empty()
+    if path.is_file():  # else the run stopped before them
+        chunks = read_table(path, CHUNKS).filter(document_id=exact[0]["document_id"]).sort("position")
+    return DocumentView(exact[0], list(typed_rows(chunks, ChunkRow)))
 
 
 def find_chunk(view: DocumentView, chunk_id: str) -> ChunkRow:
-    """Return the chunk of a document by its id or the beginning of it.
-
-    Raises:
-        InputError: the document has no such chunk, or several.
-    """
+    """Return the chunk of a document by its id or the beginning of it."""
     chunks = [chunk for chunk in view.chunks if chunk["chunk_id"].startswith(chunk_id)]
     if len(chunks) != 1:
         first_chunks = ", ".join(chunk["chunk_id"][:_SHORTEST_ID] for chunk in view.chunks[:_MOST_CHUNKS])
@@ -128,16 +112,11 @@ def _cut(text: str, done: int, end: int, borders: list[tuple[int, int, Piece]]) 
         yield Piece("text", text[done:end])
 
 
-def _chunk_borders(chunk: ChunkRow) -> list[tuple[int, int, Piece]]:
-    end = Piece("chunk_end", f"end of chunk {chunk['position']}")
-    return [(chunk["char_end"], 0, end), (chunk["char_start"], 3, Piece("chunk", _chunk_line(chunk)))]
-
-
 def _section(path: Sequence[str], start: int, end: int) -> Piece:
     return Piece("section", f"section {' > '.join(path) or '(before the first heading)'} [{start}:{end}]")
 
 
-def _chunk_line(chunk: ChunkRow) -> str:
+def _chunk_borders(chunk: ChunkRow) -> list[tuple[int, int, Piece]]:
     first, last = chunk["page_first"], chunk["page_last"]
     parts = [
         f"chunk {chunk['position']} {chunk['chunk_id']} [{chunk['char_start']}:{chunk['char_end']}]",
@@ -146,7 +125,9 @@ def _chunk_line(chunk: ChunkRow) -> str:
         None if first is None else f"page {first}" if first == last else f"pages {first} to {last}",
         chunk["repeats"],
     ]
-    return ", ".join(filter(None, parts))
+    end = Piece("chunk_end", f"end of chunk {chunk['position']}")
+    start = Piece("chunk", ", ".join(filter(None, parts)))
+    return [(chunk["char_end"], 0, end), (chunk["char_start"], 3, start)]
 
 
 def facts(view: DocumentView) -> list[tuple[str, str]]:
@@ -185,18 +166,7 @@ def facts(view: DocumentView) -> list[tuple[str, str]]:
 def page_picture(
     view: DocumentView, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
 ) -> PagePicture:
-    """Draw a page of a document with its chunks outlined and a span of its text highlighted.
-
-    Args:
-        view: a PDF document with its chunks.
-        files: the files of its batch.
-        number: the page, from 1.
-        evidence: the span to highlight.
-        most_bytes: the largest file that is opened.
-
-    Raises:
-        InputError: the document has no such page, its file is gone or was changed, or it cannot be drawn.
-    """
+    """Draw a page of a document with its chunks outlined and a span of its text highlighted."""
     page = next((page for page in view.document["pages"] if page["number"] == number), None)
     if view.document["format"] != "pdf" or page is None:
         pages = ", ".join(str(page["number"]) for page in view.document["pages"]) or "none that can be drawn"
@@ -211,11 +181,7 @@ def page_picture(
 
 
 def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> int:
-    """Return the page to draw: the one asked for, or the first that the span touches.
-
-    Raises:
-        InputError: the page asked for has nothing of the span, or no page has.
-    """
+    """Return the page to draw: the one asked for, or the first that the span touches."""
     if span is None:
         return page_asked or 1
     pages = view.document["pages"]
@@ -231,12 +197,7 @@ def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> in
 
 
 def source_bytes(document: DocumentRow, files: BatchFiles, most_bytes: int) -> bytes:
-    """Return the bytes that a document was read from, whatever their name is now.
-
-    Raises:
-        InputError: its file is gone or was changed.
-        DocumentFailure: a file that may be it cannot be read.
-    """
+    """Return the bytes that a document was read from, whatever their name is now."""
     files_found = sorted(files.list(), key=lambda file: file.path != document["path"])
     for file in files_found:
         if file.failure is None and file.size in (document["size"], None):
@@ -249,11 +210,7 @@ def source_bytes(document: DocumentRow, files: BatchFiles, most_bytes: int) -> b
 
 
 def span_of(text: str) -> Span:
-    """Return the span that a text such as `120:180` names.
-
-    Raises:
-        InputError: it names none.
-    """
+    """Return the span that a text such as `120:180` names."""
     start, _, end = text.partition(":")
     if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
         raise InputError(f"{text!r} is no span; give two offsets into the text, such as 120:180")

@@ -23,17 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Job:
-    """Work with what has come of it.
-
-    Args:
-        title: what people read of it.
-        job_id: its name in addresses, which cannot be guessed.
-        value: the latest that was made; None before anything was.
-        steps: how often `value` or `progress` changed.
-        progress: what is being done, in words.
-        is_done: nothing more will come.
-        problem: why it ended early; None where it did not.
-    """
+    """Work with what has come of it."""
 
     title: str
     job_id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
@@ -59,11 +49,7 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Callable[[Job], Iterator[Any]]) -> Job:
-        """Start work that yields better and better values.
-
-        Raises:
-            InputError: too many wait already.
-        """
+        """Start work that yields better and better values."""
         job = Job(title)
         with self._lock:
             if sum(not other.is_done for other in self._jobs.values()) >= _MOST_WAITING:
@@ -79,11 +65,7 @@ class Jobs:
         return job
 
     def get(self, job_id: str) -> Job:
-        """Return a job.
-
-        Raises:
-            InputError: there is none of this name, or no more.
-        """
+        """Return a job."""
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:

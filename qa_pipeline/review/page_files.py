@@ -37,11 +37,6 @@ class PageFiles:
 
     Only a file with the bytes that a document was read from is opened, in a process of its own, which is
     kept for the next page: what PDFium cannot bear ends that process and no more.
-
-    Args:
-        layout: the output folder, which knows the corpus of each batch.
-        limits: the limits of files and archives.
-        command: of the process.
     """
 
     def __init__(
@@ -55,20 +50,12 @@ class PageFiles:
         self._lock = Lock()
 
     def map_page(self, document: DocumentRow, number: int) -> PageMap:
-        """Return where the text of a page is on it.
-
-        Raises:
-            InputError: the document has no such page, its file is gone or was changed, or it cannot be read.
-        """
+        """Return where the text of a page is on it."""
         page = _span_of(document, number)
         return self._ask(document, number, partial(read_page_map, page=page))
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
-        """Return the picture of a page as PNG, with a stretch of its text highlighted.
-
-        Raises:
-            InputError: as by `map_page`.
-        """
+        """Return the picture of a page as PNG, with a stretch of its text highlighted."""
         first, _ = _span_of(document, number)
         span = None if evidence is None else [place - first for place in evidence]
         return self._ask(document, number, bytes, picture=True, evidence=span)

@@ -47,14 +47,7 @@ def show_pair(request: Request) -> Response:
 def _pair_page(
     request: Request, fields: Mapping[str, str], outcome: Outcome, edit: dict[str, Any] | None = None
 ) -> Response:
-    """Show a pair, with what was written in its form and has not been taken.
-
-    Args:
-        request: for the page of the pair, or with its form.
-        fields: what a person filled in.
-        outcome: of the form.
-        edit: the edit as it would be, not saved yet.
-    """
+    """Show a pair, with what was written in its form and has not been taken."""
     review, query = review_of(request), request.query_params
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
     view = pair_view(review.tables, batch, pair_id)

@@ -90,6 +90,11 @@ class ClaimView:
     places: list[Place]
 
     @property
+    def is_supported(self) -> bool:
+        """Return if it is proved."""
+        return self.verdict == SUPPORTED
+
+    @property
     def explanation(self) -> str:
         """Return the reason and the first difference in one line."""
         return ": ".join(filter(None, (self.reason, *self.differences[:1]))) or self.decided_by
@@ -195,21 +200,17 @@ class PairView:
         return view, next(iter(view.places), None) if view else self.closest
 
 
-def support_of(supported: int, claims: int, *, is_refusal: bool = False) -> Support:
-    """Return how well an answer is supported, so many of whose claims are."""
-    share = supported / claims if claims else 0.0
+def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Support:
+    """Return how well an answer is supported that makes these claims."""
+    supported = sum(claim.is_supported for claim in claims)
+    share = supported / len(claims) if claims else 0.0
     levels = {"well_supported": WELL_SUPPORTED, "partial": PARTIALLY_SUPPORTED, "weak": 0.0}
     level = next(level for level, least in levels.items() if share >= least) if claims else "none"
-    return Support(level, supported, claims, is_refusal)
+    return Support(level, supported, len(claims), is_refusal)
 
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
-    """Gather a pair from the tables of its batch.
-
-    Raises:
-        InputError: the batch has no such pair.
-        TableError: its tables cannot be read.
-    """
+    """Gather a pair from the tables of its batch."""
     of_pair = pl.col("pair_id") == pair_id
     pairs = tables.frame(PAIRS, batch).filter(of_pair)
     if not pairs.height:
@@ -234,7 +235,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
     opposing = _opposing(views, contradictions, paths)
-    listed = sorted(sorted(views, key=_is_supported)[:_MOST_CLAIMS], key=attrgetter("number"))
+    listed = sorted(sorted(views, key=attrgetter("is_supported"))[:_MOST_CLAIMS], key=attrgetter("number"))
     # A claim says so with its first difference, and a quote with its place.
     is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
@@ -243,11 +244,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         content_sha256=content_hashes(pairs, claims)[pair_id],
         verdict=verdict,
         reason=in_words(verdict["reason"], None if is_said_elsewhere else verdict["detail"]),
-        support=support_of(
-            sum(map(_is_supported, views)),
-            len(views),
-            is_refusal=pair["coverage"] == "none",
-        ),
+        support=support_of(views, is_refusal=pair["coverage"] == "none"),
         claims=listed,
         unshown=len(views) - len(listed),
         answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], listed)),
@@ -267,10 +264,6 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
             for row in decision_states(decisions, pairs, claims).to_dicts()
         ],
     )
-
-
-def _is_supported(view: ClaimView) -> bool:
-    return view.verdict == SUPPORTED
 
 
 def dimensions_of(assessment: Mapping[str, Any] | None) -> list[Dimension]:
@@ -294,11 +287,17 @@ def claim_views(
         reason, detail = decided.get("reason"), decided.get("detail")
         if decided.get("verdict") != "failed" and (claim["denied"] or claim["unproved"]):
             detail = None  # the differences say it
-        denials = [_denial(denial, reason) for denial in claim["denied"] or ()]
-        differences = list(dict.fromkeys([*denials, *(claim["unproved"] or ())]))
-        own_places = [_place(claim, "evidence", paths, chunks)] if claim["evidence_document_id"] else []
-        if claim["second_evidence_document_id"]:
-            own_places.append(_place(claim, "second_evidence", paths, chunks))
+        differences = []
+        if decided.get("verdict") != SUPPORTED:
+            denials = [denial.partition(": ") for denial in claim["denied"] or ()]
+            # without a code that the verdict of the claim has, too
+            denied = [text if code == reason else in_words(code, text) for code, _, text in denials]
+            differences = list(map(_cut, dict.fromkeys([*denied, *(claim["unproved"] or ())])))
+        own_places = [
+            _place(places + at, prefix, claim, paths, chunks)
+            for at, prefix in enumerate(("evidence", "second_evidence"))
+            if dict(claim)[f"{prefix}_document_id"]
+        ]
         scores = {"entailment": claim["entailment"], "contradiction": claim["contradiction"]}
         yield ClaimView(
             number=number,
@@ -309,11 +308,9 @@ def claim_views(
             verdict=decided.get("verdict", "undecided"),
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, detail) if reason else detail,
-            differences=[]
-            if decided.get("verdict") == SUPPORTED
-            else [_cut(difference) for difference in differences],
+            differences=differences,
             scores={name: score for name, score in scores.items() if score is not None},
-            places=[Place(places + at, *values) for at, values in enumerate(own_places)],
+            places=own_places,
         )
         places += len(own_places)
 
@@ -322,31 +319,16 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_CLAIM else f"{text[:_LONGEST_CLAIM]}…"
 
 
-def _denial(denial: str, reason: str | None) -> str:
-    """Return a denial in words, without its code where the claim's verdict has that code."""
-    code, _, difference = denial.partition(": ")
-    return difference if code == reason else in_words(code, difference)
-
-
-def _place(claim: Any, prefix: str, paths: dict[str, str], chunks: dict[str, ChunkRow]) -> tuple[Any, ...]:
-    """Return the fields of a place behind its number."""
-    document_id, chunk_id = claim[f"{prefix}_document_id"], claim[f"{prefix}_chunk_id"]
-    chunk = chunks.get(chunk_id)
-    return (
-        document_id,
-        paths.get(document_id, document_id),
-        chunk_id,
-        _section(chunk) if chunk else "",
-        claim[f"{prefix}_page"],
-        claim[f"{prefix}_start"],
-        claim[f"{prefix}_end"],
-        claim[f"{prefix}_quote"],
-        claim["similarity"] if prefix == "evidence" else None,
-    )
-
-
-def _section(chunk: ChunkRow) -> str:
-    return " › ".join(chunk["section_path"])
+def _place(
+    number: int, prefix: str, claim: ClaimRow, paths: dict[str, str], chunks: dict[str, ChunkRow]
+) -> Place:
+    names = ("document_id", "chunk_id", "page", "start", "end", "quote")
+    columns: dict[str, Any] = dict(claim)
+    document_id, chunk_id, page, start, end, quote = (columns[f"{prefix}_{name}"] for name in names)
+    section = " › ".join(chunks[chunk_id]["section_path"]) if chunk_id in chunks else ""
+    similarity = claim["similarity"] if prefix == "evidence" else None
+    path = paths.get(document_id, document_id)
+    return Place(number, document_id, path, chunk_id, section, page, start, end, quote, similarity)
 
 
 def _closest(refusal: dict[str, Any], chunks: dict[str, ChunkRow], paths: dict[str, str]) -> Place | None:
@@ -360,8 +342,8 @@ def _closest(refusal: dict[str, Any], chunks: dict[str, ChunkRow], paths: dict[s
     start = chunk["char_start"] + offset
     path = paths.get(chunk["document_id"], chunk["document_id"])
     return Place(
-        0, chunk["document_id"], path, chunk["chunk_id"], _section(chunk), chunk["page_first"],
-        start, start + len(quote), quote, refusal["similarity"],
+        0, chunk["document_id"], path, chunk["chunk_id"], " › ".join(chunk["section_path"]),
+        chunk["page_first"], start, start + len(quote), quote, refusal["similarity"],
     )  # fmt: skip
 
 

@@ -52,7 +52,6 @@ QUEUE = pl.Schema(
 )
 """One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` if it is
 in the sample of its verdict, `decision` and `who` of the last decision about the pair as it is now."""
-_LAST = ("batch", "pair_id", "decision", "who")
 _GENERATED = pl.col("expected_verdict").is_null()
 """Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
 
@@ -133,12 +132,6 @@ class Filters:
         return conditions
 
 
-def document_address(batch: str, document_id: str, start: int, end: int) -> str:
-    """Return the address of a document's page, at a stretch of its text."""
-    place = f"{quote(batch, safe='')}/{quote(document_id, safe='')}"
-    return f"/document/{place}?start={start}&end={end}#evidence"
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """The place of a pair in a list, and the addresses of the pairs around it.
@@ -153,32 +146,23 @@ class Position:
     after: str | None
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Part:
-    """The pairs of one batch, paths of its documents, last decisions, and the versions of the files read."""
+    """The pairs of one batch, paths of its documents, what is wrong, and the versions of the files read."""
 
     versions: tuple[Version | None, ...]
     rows: pl.DataFrame
     paths: dict[str, str]
     problem: str | None = None
-    decided_version: object = None
-    decided: pl.DataFrame | None = None
-    decisions_problem: str | None = None
 
 
 class Queue:
-    """The pairs of an output folder; a batch is read again once its files have changed.
-
-    Args:
-        layout: the output folder.
-        seed: another one draws other samples.
-    """
+    """The pairs of an output folder; a batch is read again once its files have changed."""
 
     def __init__(self, layout: Layout, seed: str = "0") -> None:
         self._layout = layout
         self._seed = seed
         self._parts: dict[str, _Part] = {}
-        self._ordered = QUEUE.to_frame()
         self._rows = QUEUE.to_frame()
         self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
@@ -188,22 +172,11 @@ class Queue:
     def rows(self) -> pl.DataFrame:
         """Return all pairs (`QUEUE`): those that wait first, others by lot."""
         with self._lock:
-            is_new = self._read_tables()
-            if self._read_decisions() or is_new:
-                decided = [part.decided for part in self._parts.values() if part.decided is not None]
-                last = pl.concat([self._rows.select(_LAST).clear(), *decided])
-                undecided = self._ordered.drop("decision", "who")
-                self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
-                self._selections.clear()
+            self._read_changes()
             return self._rows
 
     def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
-        """Return the indices in `rows` of the pairs that the filters leave, in the order of the queue.
-
-        Args:
-            rows: what `rows` returned; another request may have read others since.
-            filters: those of an address.
-        """
+        """Return the indices in `rows` of the pairs that the filters leave, in the order of the queue."""
         with self._lock:
             if rows is self._rows and filters in self._selections:
                 self._selections.move_to_end(filters)
@@ -244,103 +217,73 @@ class Queue:
     @property
     def problems(self) -> dict[str, str]:
         """Return what is wrong with the files of a batch, by batch."""
-        problems = {batch: part.problem or part.decisions_problem for batch, part in self._parts.items()}
-        return {batch: problem for batch, problem in problems.items() if problem}
+        return {batch: part.problem for batch, part in self._parts.items() if part.problem}
 
-    def _read_tables(self) -> bool:
-        """Read the batches whose tables have changed; return if there were any."""
+    def _read_changes(self) -> None:
+        """Read the batches whose tables or decisions have changed."""
         batches = {path.stem for table in (PAIRS, VERDICTS) for path in self._layout.tables(table.name)}
-        names = (PAIRS.name, CLAIMS.name, VERDICTS.name, DOCUMENTS.name)
-        versions = {
-            batch: tuple(version_of(self._layout.table(name, batch)) for name in names)
-            for batch in sorted(batches)
-        }
-        changed = [
-            batch
-            for batch, version in versions.items()
-            if batch not in self._parts or self._parts[batch].versions != version
-        ]
-        removed = self._parts.keys() - batches
-        for batch in changed:
-            try:
-                self._parts[batch] = _Part(versions[batch], *self._read(batch))
-            except TableError as error:
-                self._parts[batch] = _Part(versions[batch], QUEUE.to_frame(), {}, str(error))
-        for batch in removed:
-            del self._parts[batch]
-        if changed or removed:
-            parts = [self._parts[batch] for batch in sorted(self._parts)]
-            order = pl.when(pl.col("verdict") != "needs_review").then("lot")  # others stay by document
-            place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
-            self._ordered = (
-                pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)])
-                .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
-                .with_columns(is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT))
+        parts = {}
+        for batch in sorted(batches):
+            tables = [self._layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
+            versions = tuple(map(version_of, [*tables, self._layout.decisions(batch)]))
+            part = self._parts.get(batch)
+            parts[batch] = part if part and part.versions == versions else self._read(batch, versions)
+        if parts == self._parts:
+            return
+        self._parts = parts
+        self.paths = {key: path for part in parts.values() for key, path in part.paths.items()}
+        order = pl.when(pl.col("verdict") != "needs_review").then("lot")  # others stay by document
+        place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+        self._rows = (
+            pl.concat([QUEUE.to_frame(), *(part.rows for part in parts.values())])
+            .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
+            .with_columns(is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT))
+        )
+        self._selections.clear()
+
+    def _read(self, batch: str, versions: tuple[Version | None, ...]) -> _Part:
+        """Read the pairs of a batch, in the order of its tables, with the decisions that apply to them."""
+        try:
+            pair_columns = ("pair_id", "question", "answer", "language", "question_type")
+            pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
+            verdict_columns = (
+                "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
+            )  # fmt: skip
+            verdicts = read_columns(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
+            claim_columns = (
+                "pair_id", "claim_id", "evidence_quote", "second_evidence_quote", "evidence_document_id",
+                "second_evidence_document_id",
+            )  # fmt: skip
+            claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, claim_columns)
+            names = read_columns(
+                self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path")
             )
-            self.paths = {key: path for part in parts for key, path in part.paths.items()}
-        return bool(changed or removed)
-
-    def _read_decisions(self) -> bool:
-        """Read the decisions about batches whose files have changed; return if there were any."""
-        changed = False
-        for batch, part in self._parts.items():
-            version = version_of(self._layout.decisions(batch))
-            if part.decided is not None and part.decided_version == version:
-                continue
-            changed, part.decided_version, part.decisions_problem = True, version, None
-            try:
-                part.decided = self._last_decisions(batch)
-            except TableError as error:
-                part.decided, part.decisions_problem = DECISIONS.empty().select(_LAST), str(error)
-        return changed
-
-    def _last_decisions(self, batch: str) -> pl.DataFrame:
-        """Return the decisions that apply to pairs of a batch as they are now."""
-        decisions = read_decisions(self._layout.decisions(batch))
-        if not decisions.height:
-            return decisions.select(_LAST)
-        pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, ("pair_id", "question", "answer"))
-        quotes = ("pair_id", "claim_id", "evidence_quote", "second_evidence_quote")
-        claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, quotes)
+        except TableError as error:
+            return _Part(versions, QUEUE.to_frame(), {}, str(error))
+        decisions, problem = DECISIONS.empty(), None
+        try:
+            decisions = read_decisions(self._layout.decisions(batch))
+        except TableError as error:
+            problem = str(error)
         states = decision_states(decisions, pairs, claims)
-        return states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null()).select(_LAST)
-
-    def _read(self, batch: str) -> tuple[pl.DataFrame, dict[str, str]]:
-        """Return the pairs of a batch, in the order of its tables, and the paths of its documents."""
-        pair_columns = ("pair_id", "question", "answer", "language", "question_type")
-        pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
-        verdict_columns = (
-            "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
-        )  # fmt: skip
-        verdicts = read_columns(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
-        sources = ("pair_id", "evidence_document_id", "second_evidence_document_id")
-        claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, sources)
-        names = read_columns(self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path"))
+        applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
         documents = (
-            claims.unpivot(index="pair_id", value_name="documents")
+            claims.select("pair_id", "evidence_document_id", "second_evidence_document_id")
+            .unpivot(index="pair_id", value_name="documents")
             .drop_nulls("documents")
             .group_by("pair_id")
             .agg(pl.col("documents").unique().sort())
         )
         lots = [int(hash_parts(self._seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
-        rows = (
-            verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()))
-            .join(pairs, on="pair_id", how="left", maintain_order="left")
-            .join(documents, on="pair_id", how="left", maintain_order="left")
-            .with_columns(pl.col("documents").fill_null([]))
-        )
-        missing = {name: pl.lit(None, QUEUE[name]) for name in QUEUE.names() if name not in rows.columns}
-        return rows.with_columns(**missing).select(QUEUE.names()).cast(QUEUE), dict(names.iter_rows())
+        rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
+        for columns in (pairs, documents, applied.select("pair_id", "decision", "who")):
+            rows = rows.join(columns, on="pair_id", how="left", maintain_order="left")
+        rows = rows.with_columns(pl.col("documents").fill_null([])).select(QUEUE.names()).cast(QUEUE)
+        return _Part(versions, rows, dict(names.iter_rows()), problem)
 
 
 def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
-    """Return what a page of the queue shows; a number past the last page shows the last.
-
-    Args:
-        queue: the pairs.
-        filters: those of the address.
-        number: the page, from 1.
-    """
+    """Return what a page of the queue shows; a number past the last page shows the last."""
     rows = queue.rows()
     places = queue.places(rows, filters)
     pages = max(1, -(-len(places) // PAGE))

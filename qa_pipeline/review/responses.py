@@ -63,18 +63,7 @@ class Access:
 
 @dataclass(frozen=True)
 class ReviewApp:
-    """Parts that the pages share.
-
-    Args:
-        layout: the output folder.
-        access: who may open the app.
-        queue: the pairs of all batches.
-        tables: the tables of the pages.
-        settings: those in force.
-        files: the files that pages of documents are drawn from.
-        local: the local steps, which verify an edit and apply decisions.
-        asking: what people ask, and what answers them.
-    """
+    """Parts that the pages share."""
 
     layout: Layout
     access: Access

@@ -59,15 +59,7 @@ def build_app(
     host: str = "127.0.0.1",
     resources: Resources | None = None,
 ) -> Starlette:
-    """Build the app.
-
-    Args:
-        layout: the output folder of `run`, `validate` or Dagster.
-        access: who may open it.
-        settings: None for those in force.
-        host: the address that the server listens on.
-        resources: what answers questions; None for what the settings say.
-    """
+    """Build the app."""
     settings = settings or Settings()
     files = PageFiles(layout, settings.documents)
 
@@ -96,15 +88,7 @@ def build_app(
 
 
 def check_reachable(host: str, url: str | None) -> str | None:
-    """Return a warning where other machines reach an address.
-
-    Args:
-        host: the address that the server listens on.
-        url: the address that people open, if it is known.
-
-    Raises:
-        InputError: the address stands for all of a machine, and nobody can open it.
-    """
+    """Return a warning where other machines reach an address."""
     try:
         if host == "localhost" or ip_address(host).is_loopback:
             return None
@@ -119,11 +103,7 @@ def check_reachable(host: str, url: str | None) -> str | None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address, before anything is printed about it.
-
-    Raises:
-        InputError: the port is in use, or may not be opened.
-    """
+    """Return a socket that listens on an address, before anything is printed about it."""
     opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -138,13 +118,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Guard:
-    """Adds the headers of every answer, and answers no request that is not meant for this app by its user.
-
-    Args:
-        app: the app behind it.
-        settings: the address that people open, and the largest upload.
-        host: the address that the server listens on.
-    """
+    """Adds the headers of every answer, and answers no request that is not meant for this app by its user."""
 
     def __init__(self, app: ASGIApp, settings: ReviewSettings, host: str) -> None:
         self._app = app

@@ -82,35 +82,20 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A document as it is shown.
-
-    Attributes:
-        document: its row.
-        evidence: the stretch of its text that is marked.
-        hits: the results of a search in it.
-        window: the part of the text that is shown.
-        part: the number of the part of the whole document, from 1; None where a section is shown.
-        cuts: the first character of each part of the whole document.
-        blocks: the readable text; empty where a page is shown.
-        sheet: the page; None where the text is shown.
-        pages: the numbers of pages that can be shown.
-        outline: the sections that have a heading.
-        problem: the reason why a page cannot be shown.
-        query: the address of the page that the document is on.
-    """
+    """A document as it is shown."""
 
     document: DocumentRow
     evidence: Span | None
     hits: Hits
-    window: Span
-    part: int | None
-    cuts: list[int]
-    blocks: list[TextBlock]
+    window: Span  # the part of the text that is shown
+    part: int | None  # number of the part of the whole document, from 1; None where a section is shown
+    cuts: list[int]  # first character of each part of the whole document
+    blocks: list[TextBlock]  # empty where a page is shown
     sheet: Sheet | None
     pages: list[int]
     outline: list[SectionStruct]
     problem: InputError | None
-    query: Mapping[str, str]
+    query: Mapping[str, str]  # of the address
 
     def fields(self, *names: str) -> dict[str, str]:
         """Return the fields of the address that stay, which is all but those that say what is shown."""
@@ -175,10 +160,6 @@ def source_view(
         evidence: the stretch of its text to mark.
         query: the address: `find` words, show their `hit` of a number, `part` of the whole document, `page`,
             or `view=text` of a document that has pages. Without these it opens at the evidence.
-
-    Raises:
-        InputError: the batch has no such document, or the stretch is not inside its text.
-        TableError: its documents cannot be read.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -238,12 +219,7 @@ def span_in(query: Mapping[str, str]) -> Span | None:
 
 
 def find_document(tables: StoredTables, batch: str, document_id: str) -> DocumentRow:
-    """Return a document of a batch.
-
-    Raises:
-        InputError: the batch has none of this id.
-        TableError: its documents cannot be read.
-    """
+    """Return a document of a batch."""
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
         raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")

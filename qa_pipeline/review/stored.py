@@ -19,11 +19,7 @@ _MOST_TABLES = 24
 
 
 class StoredTables:
-    """The tables of an output folder, each as its file is now.
-
-    Args:
-        layout: the output folder.
-    """
+    """The tables of an output folder, each as its file is now."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -31,11 +27,7 @@ class StoredTables:
         self._lock = Lock()
 
     def frame(self, table: Table, batch: str) -> pl.DataFrame:
-        """Return a table of a batch.
-
-        Raises:
-            TableError: it is missing, damaged or of another version.
-        """
+        """Return a table of a batch."""
         return self._remembered(
             self.layout.table(table.name, batch), functools.partial(read_table, table=table)
         )
@@ -45,11 +37,7 @@ class StoredTables:
         return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
 
     def decisions(self, batch: str) -> pl.DataFrame:
-        """Return the decisions recorded about a batch.
-
-        Raises:
-            TableError: their file is damaged.
-        """
+        """Return the decisions recorded about a batch."""
         return self._remembered(self.layout.decisions(batch), read_decisions)
 
     def _remembered(self, path: Path, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:

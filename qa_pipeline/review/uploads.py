@@ -47,11 +47,7 @@ def places(layout: Layout) -> list[Place]:
 
 
 def place_of(layout: Layout, key: str) -> Place:
-    """Return the batch or upload of a form or address.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the batch or upload of a form or address."""
     kind, _, name = key.partition(":")
     if kind == "batch" and layout.index(name).is_file():
         return Place(key, name, layout, name)
@@ -84,18 +80,7 @@ def _upload(folder: Path) -> Place | None:
 def read_document(
     resources: Resources, layout: Layout, name: str, content: bytes, job: Job
 ) -> Iterator[Place]:
-    """Make a batch of an uploaded document, and yield it once it can be asked.
-
-    Args:
-        resources: settings and models.
-        layout: the output folder.
-        name: what the browser calls the file; it is shown, and its suffix tells the format.
-        content: of the file.
-        job: hears what is being done.
-
-    Raises:
-        InputError: the file cannot be read, or there are too many uploads.
-    """
+    """Make a batch of an uploaded document, and yield it once it can be asked."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
         raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")

@@ -10,7 +10,7 @@ from qa_pipeline.settings.base import PREFIX, Group
 
 MaskingAction = Literal["off", "flag", "mask", "drop"]
 MaskedKind = Literal[
-    "email", "phone", "personnummer", "steuer_id", "steuernummer", "sozialversicherungsnummer", "us_ssn",
+    "email", "phone", "personnummer", "us_ssn",
     "uk_nino", "id_document", "iban", "card", "ip_address", "mac_address", "url_login", "secret",
 ]  # fmt: skip
 ReaderName = Literal[
@@ -37,8 +37,6 @@ class MaskingSettings(Group):
     """Kinds of items to search for."""
     phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
     """Countries whose telephone numbers are found in national form."""
-    names_models: tuple[str, ...] = ()
-    """Installed spaCy pipelines, or folders of them, that find names of persons."""
     batches_may_loosen: bool = False
     """Allow a batch.yaml to choose a weaker action; a stronger one is always allowed."""
 
@@ -53,8 +51,8 @@ class MaskingSettings(Group):
             raise ValueError(f"the key is too short; {MASKING_KEY_NEEDED}")
         if self.action == "mask" and self.key is None:
             raise ValueError(f"action is mask, but there is no key; {MASKING_KEY_NEEDED}")
-        if self.action != "off" and not (self.kinds or self.names_models):
-            raise ValueError(f"action is {self.action}, but neither kinds nor names_models names anything")
+        if self.action != "off" and not self.kinds:
+            raise ValueError(f"action is {self.action}, but kinds names nothing")
         return self
 
     @field_serializer("key", when_used="json")
@@ -88,8 +86,6 @@ class DocumentSettings(Group):
     """Tesseract's names of the languages on such pages."""
     max_rows: int = Field(200_000, gt=0)
     """Tables and files of more rows are failed rows."""
-    compressed: bool = False
-    """Read .gz, .bz2, .xz and .zst of every format as well."""
     speaker_notes: bool = True
     """Keep the notes of a presentation's slides."""
     max_archive_members: int = Field(10_000, gt=0)

@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 
 from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType, RowFlaw
 from qa_pipeline.settings.base import Group
-from qa_pipeline.storage.row_files import Limits
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
 SWEDISH_EMBEDDING_REVISION = "6b5e83cd29c03729cfdc33d13b1423399b0efb5c"
@@ -41,8 +40,6 @@ class RetrievalSettings(Group):
     """Commit of the hub; a hub name needs it."""
     reranker_device: Literal["cpu", "cuda"] = "cpu"
     """cuda computes on a GPU of NVIDIA."""
-    rerank_depth: int = Field(20, gt=0)
-    """Passages of the fused ranking that are ranked again."""
 
 
 class MixSettings(Group):
@@ -97,8 +94,6 @@ class GuardSettings(Group):
     """embedding: below this a question is refused."""
     hybrid_similarity: float = Field(0.3, ge=-1, le=1)
     """hybrid: below this a question is refused."""
-    confidence: float = Field(0.5, ge=0, le=1)
-    """llm: below this confidence a yes counts as a no."""
 
     @property
     def asks_a_model(self) -> bool:
@@ -118,18 +113,10 @@ class AnswerCheckSettings(Group):
 
     ignore: tuple[RowFlaw, ...] = ()
     """Reasons for which no pair is rejected, such as not_standalone for questions of a conversation."""
-    fewest_question_words: int = Field(3, ge=0)
-    """unclear_question: words of a question that names nothing and may be understood all the same, such as
-    "What is to be done?"."""
     most_characters: dict[AnswerStyle, int] = Field(
         {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
     )
     """answer_too_long: characters of a drafted answer by its style; a style not named has no limit."""
-    copied_share: float = Field(0.8, gt=0, le=1)
-    """copied_passage: share of a passage that a drafted answer repeats word for word, together with
-    copied_characters."""
-    copied_characters: int = Field(500, gt=0)
-    """copied_passage: characters from which such an answer is the passage and no answer."""
 
 
 class GenerationSettings(Group):
@@ -194,19 +181,3 @@ class GenerationSettings(Group):
     def asks_about_references(self) -> bool:
         """Return whether a model validates the passages."""
         return self.enable_reference_validation and self.validation_strategy == "llm"
-
-
-class PairsFileSettings(Group):
-    """Reading files of existing pairs."""
-
-    max_bytes: int = Field(1_000_000_000, gt=0)
-    """Larger files are refused."""
-    max_line_bytes: int = Field(1_000_000, gt=0)
-    """A longer line is a failed row."""
-    max_pairs: int = Field(1_000_000, gt=0)
-    """A file of more pairs is refused."""
-
-    @property
-    def limits(self) -> Limits:
-        """Return the limits as the reader of files takes them."""
-        return Limits(self.max_bytes, self.max_line_bytes, self.max_pairs, are_settings=True)

@@ -69,12 +69,6 @@ class RoleSettings(Group):
     """Model of this role."""
     base_url: str | None = None
     """Server of this role."""
-    max_output_tokens: int | None = Field(None, gt=0)
-    """Cap on the tokens of a reply."""
-    thinking_budget: int | None = Field(None, ge=-1)
-    """Tokens for thoughts."""
-    thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
-    """Amount of thinking."""
 
 
 class BudgetSettings(Group):

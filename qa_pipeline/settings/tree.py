@@ -22,7 +22,6 @@ from qa_pipeline.settings.generation import (
     EmbeddingSettings,
     GenerationSettings,
     MixSettings,
-    PairsFileSettings,
     RetrievalSettings,
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
@@ -111,7 +110,6 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
-    pairs_file: PairsFileSettings = PairsFileSettings()
     verification: VerificationSettings = VerificationSettings()
     canaries: CanarySettings = CanarySettings()
     judging: JudgingSettings = JudgingSettings()

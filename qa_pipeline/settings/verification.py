@@ -60,19 +60,8 @@ class VerificationSettings(Group):
     round_trip: bool = False
     """Have the verifying model answer each verified question from memory, and from its quotes alone where
     rules did not prove its answer: up to three calls a pair; questions of several hops always are."""
-    refusal_recall_none: Decides[float] = 0.20
-    """A refusal is correct when no chunk contains this share of the question's words."""
-    refusal_similarity_low: Decides[float] = 0.40
-    """A refusal is also correct when every chunk and sentence stays below this cosine and no chunk contains
-    half of the question's words."""
-    refusal_similarity_high: Decides[float] = 0.70
-    """A refusal is wrong when a sentence reaches this cosine and one contains 80 % of the question's
-    words."""
     contradictions: bool = True
     """Search for contradictions between documents of a batch."""
-    one_sided: Literal["needs_review", "ignore"] = "needs_review"
-    """Treatment of an answer that states one side of a contradiction: needs_review sends it to a person,
-    ignore lets it pass."""
     accept_grounding: Decides[float] = Field(1.0, gt=0, le=1)
     """Share of claims that must be supported. Below 1, answers with unproved statements are judged, and
     accepted as partially_supported if judging.floor_source and the composite score allow it."""
@@ -115,14 +104,12 @@ class CanarySettings(Group):
 
     enabled: bool = True
     """Add claims whose correct verdict is known to the verification of each batch."""
-    per_kind: int = Field(20, ge=1)
-    """Most claims of a kind; a small batch has fewer."""
     ask_model: bool = False
     """Let the verifying model decide borderline canaries too, which costs calls."""
     judged: int = Field(8, ge=0)
     """Most pairs of known verdict that the judge of a batch reads; 0 asks for none. A quarter are good pairs
     of the batch, whose replies it needs anyway; the others are wrong, and each costs a call. Of 8 these are
-    two of each kind: enough to show that a judge passes what is wrong (judging.max_canary_accepts), at the
+    two of each kind: enough to show that a judge passes what is wrong, at the
     price of six pairs."""
 
 
@@ -159,10 +146,6 @@ class JudgingSettings(Group):
     """Below this completeness a pair is rejected."""
     floor_question_quality: Decides[float] = 0.5
     """Below this score of its question a pair is rejected. 0 rejects none."""
-    max_canary_accepts: Decides[float] = Field(0.1, ge=0, le=1)
-    """Wilson lower bound of the share of wrong canaries that a judge may pass. Above it, and with more than
-    one passed, the judge decides nothing and its pairs need review as judge_not_trusted. Two of six are
-    within 0.1, three are not: a changed word may happen to leave a right answer."""
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":
@@ -211,21 +194,6 @@ class QualitySettings(Group):
     """Warning: share of pairs that need review."""
     max_failed: float = 0.05
     """Warning: share of pairs that failed."""
-    min_citation_accuracy: float = 0.95
-    """Warning: mean share of an accepted pair's citations that support a claim of it."""
-    max_yield_drop: float = 0.5
-    """Warning: fall against the mean of earlier batches."""
-    min_canary_recall: float = 0.7
-    """Blocking: Wilson upper bound of the share of swapped numbers, units, dates, names and negations among
-    the canaries that verification rejects."""
-    max_canary_accepts: float = 0.02
-    """Blocking for foreign, warning for misplaced canaries: Wilson lower bound of the share it accepts."""
-    max_canary_alarms: float = 0.05
-    """Warning: Wilson lower bound of the share of true canaries it rejects."""
-    max_judge_alarms: float = 0.05
-    """Warning: Wilson lower bound of the share of good pairs among its canaries that the judge rejects."""
-    max_canary_drop: float = 0.1
-    """Warning: fall of that recall against earlier batches together."""
 
 
 class ReleaseSettings(Group):

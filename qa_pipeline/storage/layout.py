@@ -109,14 +109,9 @@ class Layout:
         """Return the file of people's decisions about a batch, apart from tables, which may be remade."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
-    @property
-    def rating_folder(self) -> Path:
-        """Return the folder of verdicts that several people give on the same pairs, a file a batch."""
-        return self.out / "ratings"
-
     def ratings(self, batch: str) -> Path:
         """Return the file of verdicts that several people give on the same pairs of a batch."""
-        return self._of_batch(self.rating_folder, batch, ".jsonl")
+        return self._of_batch(self.out / "ratings", batch, ".jsonl")
 
     @property
     def asked(self) -> Path:

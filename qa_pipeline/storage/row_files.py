@@ -40,21 +40,16 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes above which a file, or a line of it, is refused; errors name the settings if they are those."""
+    """Sizes above which a file, or a line of it, is refused."""
 
     max_bytes: int = 1_000_000_000
     max_line_bytes: int = 1_000_000
     max_rows: int = 1_000_000
-    are_settings: bool = False
 
     @property
     def max_unpacked(self) -> int:
         """Return the bytes that the unpacked rows of a file may take."""
         return 4 * self.max_bytes
-
-    def remedy(self, setting: str) -> str:
-        """Return what to do about a file that is too large."""
-        return f"split it, or raise pairs_file.{setting}" if self.are_settings else "split it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +172,17 @@ class _Source:
     content: bytes | None
     limits: Limits
 
-    def error(self, problem: str, setting: str = "") -> InputError:
-        return InputError(f"{self.path} {problem}{self.limits.remedy(setting) if setting else ''}")
+    def error(self, problem: str) -> InputError:
+        return InputError(f"{self.path} {problem}")
 
     def not_utf8(self, line: int) -> InputError:
         return self.error(f"is not UTF-8 (line {line}); save it as UTF-8, in Excel as 'CSV UTF-8'")
 
     def too_large(self) -> InputError:
-        return self.error(f"unpacks to more than {self.limits.max_unpacked} bytes; ", "max_bytes")
+        return self.error(f"unpacks to more than {self.limits.max_unpacked} bytes; split it")
 
     def too_many_rows(self) -> InputError:
-        return self.error(f"holds more than {self.limits.max_rows} rows; ", "max_pairs")
+        return self.error(f"holds more than {self.limits.max_rows} rows; split it")
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -197,7 +192,7 @@ class _Source:
                 raise self.error("cannot be read: it is no file; name one")
             with self.path.open("rb") if self.content is None else io.BytesIO(self.content) as file:
                 if file.seek(0, io.SEEK_END) > self.limits.max_bytes:
-                    raise self.error(f"is larger than {self.limits.max_bytes} bytes; ", "max_bytes")
+                    raise self.error(f"is larger than {self.limits.max_bytes} bytes; split it")
                 file.seek(0)
                 yield file
         except OSError as error:
@@ -236,8 +231,7 @@ def _limited(
 
 def too_long(limits: Limits) -> Fault:
     """Return the fault of a row that is written in more bytes than allowed."""
-    setting = " (pairs_file.max_line_bytes)" if limits.are_settings else ""
-    return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes{setting}; shorten it")
+    return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes; shorten it")
 
 
 def _with_columns(rows: Iterator[FileRow]) -> RowFile:

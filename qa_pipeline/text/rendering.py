@@ -32,32 +32,17 @@ def render_html(template: str, **values: Any) -> str:
     return HTML.get_template(template).render(values)
 
 
-def render_page(template: str, styles: Sequence[str] = (), script: str | None = None, **values: Any) -> str:
-    """Return an HTML page that needs nothing else: a browser may run its script only, and fetch nothing.
+def render_page(template: str, **values: Any) -> str:
+    """Return an HTML page that needs nothing else: a browser runs no script and fetches nothing.
 
     Args:
         template: file of the package that extends `text/page.html.j2`.
-        styles: CSS files of the package, beside `STYLE`.
-        script: JavaScript file of the package.
         values: what the template shows.
     """
-    style = "".join(_read(name) for name in (STYLE, *styles))
-    code = _read(script) if script else ""
-    policy = (
-        f"default-src 'none'; style-src {_hash_source(style)}; script-src {_hash_source(code)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    head = {"policy": policy, "style": Markup(style), "script": Markup(code)}  # noqa: S704
-    return HTML.get_template(template).render(values, **head)
-
-
-def _read(name: str) -> str:
-    return resources.files("qa_pipeline").joinpath(name).read_text("utf-8")
-
-
-def _hash_source(content: str) -> str:
-    """Return the source of a content security policy that allows this very text."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+    style = resources.files("qa_pipeline").joinpath(STYLE).read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return HTML.get_template(template).render(values, policy=policy, style=Markup(style))  # noqa: S704
 
 
 def escape_markdown(value: object, longest: int | None = None) -> Markup:

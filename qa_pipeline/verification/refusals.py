@@ -30,6 +30,12 @@ _SEARCHED = 0.9
 
 A manual has a few pieces in another language; a batch in two languages may answer in the other one.
 """
+_RECALL_NONE = 0.20
+"""A refusal is correct when no chunk holds this share of the question's words."""
+_SIMILARITY_LOW = 0.40
+"""A refusal is also correct when every chunk and sentence stays below this cosine, with few shared words."""
+_SIMILARITY_HIGH = 0.70
+"""A refusal is wrong when a sentence reaches this cosine and holds nearly all of the question's words."""
 _RECALL_LOW = 0.50
 """A chunk with fewer of a question's words is about something else, if no vector is near either."""
 _RECALL_HIGH = 0.80
@@ -142,7 +148,7 @@ def _share(sentence: Reading, weights: Mapping[str, float]) -> float:
     return round(shared / total, 9) if total else 0.0
 
 
-def _outcome(settings: VerificationSettings) -> pl.Expr:
+def _outcome() -> pl.Expr:
     """Return the outcome that the signals amount to; a missing one proves nothing.
 
     Nothing near, in chunks or in single sentences, and most of the question's words in no chunk, or next to
@@ -151,14 +157,10 @@ def _outcome(settings: VerificationSettings) -> pl.Expr:
     that it is unclear what it asks.
     """
     words = pl.col("token_recall")
-    far = (pl.col("similarity") < settings.refusal_similarity_low) & (
-        pl.col("sentence_similarity") < settings.refusal_similarity_low
-    )
-    alien = (words < settings.refusal_recall_none) & (pl.col("question_words") >= _QUESTION_WORDS)
+    far = (pl.col("similarity") < _SIMILARITY_LOW) & (pl.col("sentence_similarity") < _SIMILARITY_LOW)
+    alien = (words < _RECALL_NONE) & (pl.col("question_words") >= _QUESTION_WORDS)
     low = alien | (far & (words < _RECALL_LOW))
-    high = (pl.col("sentence_similarity") >= settings.refusal_similarity_high) & (
-        pl.col("sentence_recall") >= _RECALL_HIGH
-    )
+    high = (pl.col("sentence_similarity") >= _SIMILARITY_HIGH) & (pl.col("sentence_recall") >= _RECALL_HIGH)
     return (
         pl.when(low)
         .then(pl.lit("correct_refusal"))
@@ -201,7 +203,7 @@ def judge_refusals(
 def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.DataFrame:
     """Return the outcome of each refusal from its stored scores; a missing score proves nothing."""
     decided = scored.select(SCORED.keys()).with_columns(
-        outcome=_outcome(settings), thresholds_id=pl.lit(settings.thresholds_id)
+        outcome=_outcome(), thresholds_id=pl.lit(settings.thresholds_id)
     )
     return REFUSALS.conform(decided.select(REFUSALS.schema.names()))
 

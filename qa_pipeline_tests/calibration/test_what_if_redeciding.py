@@ -42,12 +42,10 @@ verifications = st.builds(
     policy=st.sampled_from(["cascade", "cascade", "similarity_only"]),
     unsure=st.sampled_from(["unsupported", "undecided"]),
     accept_grounding=st.floats(0.1, 1),
-    refusal_recall_none=share,
 )
 canary_scores = st.lists(share, max_size=6)
 judgings = st.builds(
     JudgingSettings,
-    max_canary_accepts=share,
     weight_source=st.floats(0.1, 1),
     threshold=share,
     floor_correctness=share,

@@ -8,13 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli.exit_codes import BAD_INPUT, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import ChatServer
 
 SAYS = "The Kestrel heats water. It was built in 1998."
-OTHER = "Herons are birds that stand in shallow water and wait for fish all day long."
 
 
 def row(number: int, **values: Any) -> dict[str, Any]:
@@ -66,16 +65,6 @@ def test_a_data_set_becomes_a_report(folder: Path) -> None:
     assert rows["id"].to_list() == [one["id"] for one in ROWS]
 
 
-def test_a_data_set_has_the_name_it_is_given(folder: Path) -> None:
-    named = ("--name", "Boilers\nof spring", "--metric", "faithfulness", "--json")
-    ran = run(folder, written(folder, *ROWS), *named)
-    assert json.loads(ran.stdout)["dataset"] == "Boilers of spring"
-    assert "Boilers of spring" in (folder / "report" / "report.html").read_text(encoding="utf-8")
-    ran = run(folder, written(folder, *ROWS), "--replace", "--name", " ")
-    assert ran.code == BAD_INPUT
-    assert "is blank" in ran.stderr
-
-
 def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(folder: Path) -> None:
     corpus = Path(__file__).parents[2] / "data" / "corpora"
     assert invoke("run", corpus, "--out", folder / "out", "--accept-unjudged").code == OK
@@ -91,14 +80,6 @@ def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(f
     assert set(values["faithfulness"].drop_nulls()) == set(values["grounding"].drop_nulls()) == {1.0}
 
 
-def test_micro_f1_is_one_figure_of_all_rows(folder: Path) -> None:
-    relevant = [
-        row(number, ground_truth={"relevant_documents": [f"{number}.md", "x"]}) for number in range(2)
-    ]
-    ran = run(folder, written(folder, *relevant), "--metric", "f1_at_5", "--json")
-    assert json.loads(ran.stdout)["of_all_rows"] == {"micro_f1_at_5": round(2 * 2 / (2 * 5 + 4), 4)}
-
-
 def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     for name in "xy":
         (folder / name).mkdir()
@@ -108,37 +89,11 @@ def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     assert str(folder).encode() not in text
 
 
-def test_the_document_is_printed_for_programs(folder: Path) -> None:
-    ran = run(folder, written(folder, *ROWS), "--json", "--limit", "3")
-    found = json.loads(ran.stdout)
-    assert found.pop("report") == str(folder / "report")
-    assert found == json.loads((folder / "report" / "report.json").read_text())
-    assert found["total_queries"] == 3
-    assert ran.stderr == ""
-
-
-def test_what_cannot_be_read_is_left_out_and_told(folder: Path) -> None:
-    repeated = [{"text": SAYS, "rank": 1}, {"text": OTHER, "rank": 1}]
-    unscored = [{"text": SAYS, "score": float("nan")}]
-    rows = (
-        row(0),
-        row(1, contexts=repeated),
-        row(2, contexts=unscored),
-        row(3, contexts=[{"document": "a"}]),
-    )
-    ran = run(folder, written(folder, *rows), "--metric", "faithfulness", "--json")
-    found = json.loads(ran.stdout)
-    assert [(one["reason"], one["rows"]) for one in found["left_out"]] == [("repeated_rank", 1)]
-    faithfulness = found["metrics"]["faithfulness"]
-    assert (faithfulness["known"], faithfulness["unknown"]) == (2, 1)
-    assert faithfulness["missing"] == {"statements": 1}
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--metric", "truth"], "there is no metric truth; there are faithfulness"),
-        (["--metric", "faithfulness", "--worst-by", "grounding"], "this metric is not measured"),
+        (["--metric", "faithfulness", "--worst-by", "grounding"], "not measured"),
         (["--scorer", "model"], "no model verifies or judges"),
         (["--set", "out=x"], "where --data says"),
         (["--set", "verification.nothing=1"], "verification.nothing"),
@@ -151,15 +106,6 @@ def test_what_cannot_be_used_ends_before_anything_is_written(
     assert ran.code == BAD_INPUT
     assert said in ran.stderr
     assert not (folder / "report").exists()
-
-
-def test_an_empty_set_is_refused_and_leaves_nothing(folder: Path) -> None:
-    for content in ("", "{}", '{"answer": "no question"}'):
-        (folder / "set.jsonl").write_text(content)
-        ran = run(folder, folder / "set.jsonl")
-        assert ran.code == BAD_INPUT
-        assert "holds no row" in ran.stderr
-    assert sorted(path.name for path in folder.iterdir() if path.name != "data") == ["set.jsonl"]
 
 
 def test_a_report_in_the_way_is_replaced_only_on_demand(folder: Path) -> None:
@@ -211,24 +157,6 @@ def test_a_model_decides_what_no_rule_does_and_is_paid_once(
     assert found["metrics"]["faithfulness"]["decided_by"].keys() & {"llm", "m", found["settings"]["verifier"]}
 
 
-def test_the_model_cuts_answers_where_the_settings_say_so_and_is_paid_once(
-    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = written(folder, row(0, answer="The Kestrel heats water; it was built in 1998."))
-    by_model = ("--set", "verification.split_claims=model", "--metric", "faithfulness", "--max-calls", "50")
-    by_rules = ("--set", "verification.split_claims=rules", *by_model[2:])
-    cut = {}
-    with ChatServer() as server:
-        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
-        for name, options in {"rules": by_rules, "model": by_model, "again": by_model}.items():
-            before = server.stats.answered
-            assert run(folder, data, *hosted, *options, "--replace").code == OK
-            told = pl.read_parquet(folder / "report" / "statements.parquet")["text"].to_list()
-            cut[name] = (len(told), server.stats.answered > before)
-    assert cut == {"rules": (1, False), "model": (2, True), "again": (2, False)}
-    assert json.loads((folder / "report" / "report.json").read_text())["settings"]["split_claims"] == "model"
-
-
 def test_the_model_cuts_answers_on_request_and_the_rules_still_decide(
     folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,29 +178,8 @@ def test_the_model_cuts_answers_on_request_and_the_rules_still_decide(
     assert "llm" not in told["decided_by"].to_list()
 
 
-def test_a_model_that_is_to_cut_answers_must_be_named(folder: Path) -> None:
-    ran = run(folder, written(folder, *ROWS), "--statements", "model")
-    assert ran.code == BAD_INPUT
-    assert "set llm.verifier.provider" in ran.stderr
-
-
 def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path) -> None:
     ran = run(folder, written(folder, *ROWS), "--set", "verification.split_claims=model")
     assert ran.code == BAD_INPUT
     assert "eval run --statements model" in ran.stderr
     assert not (folder / "report").exists()
-
-
-def test_a_cap_that_is_reached_stops_without_a_report_and_a_higher_one_goes_on(
-    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = written(
-        folder, *(row(number, answer=f"A Kestrel of kind {number} makes water hot.") for number in range(6))
-    )
-    with ChatServer() as server:
-        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
-        ran = run(folder, data, *hosted, "--max-calls", "2")
-        assert (ran.code, server.stats.answered) == (STOPPED, 2)
-        assert not (folder / "report").exists()
-        assert run(folder, data, *hosted, "--max-calls", "50").code == OK
-        assert server.stats.repeats == 0

@@ -83,37 +83,6 @@ def test_only_days_whose_logs_changed_are_scored_again_and_old_alerts_do_not_cou
     assert json.loads(run("check", logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-01"]
 
 
-def test_few_rows_never_alarm(tmp_path: Path) -> None:
-    logs = logged(tmp_path / "logs", 1, "bad")
-    found = json.loads(run("check", logs, "--out", tmp_path / "out", "--json").stdout)
-    assert {one["state"] for one in found["levels"]} == {"not enough rows"}
-
-
-def test_broken_lines_are_counted_and_a_limit_may_be_set(tmp_path: Path) -> None:
-    logs = logged(tmp_path / "logs", 1, *["bad"] * 30)
-    with (logs / "2026-03-01" / "a.jsonl").open("a") as file:
-        file.write("\n{broken")
-    limit = 'monitoring.alerts.below={"faithfulness": 0.0}'
-    done = run(
-        "check",
-        logs,
-        "--out",
-        tmp_path / "out",
-        "--json",
-        "--set",
-        limit,
-        "--set",
-        "monitoring.alerts.hourly=[]",
-    )
-    (left_out,) = json.loads(done.stdout)["left_out"]
-    assert (done.exit_code, left_out["reason"], left_out["rows"], left_out["first_row"]) == (
-        0,
-        "broken_line",
-        1,
-        31,
-    )
-
-
 def test_days_are_held_against_scores_of_a_report(tmp_path: Path) -> None:
     pl.DataFrame({"id": ["a"] * 50, "faithfulness": [1.0] * 50}).write_parquet(tmp_path / "rows.parquet")
     logs = logged(tmp_path / "logs", 1, *["good", "bad"] * 30)

@@ -52,7 +52,7 @@ def twins_of_batches(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def are_twins(one: str, other: str, found: pl.DataFrame) -> bool:
-    groups = dict(found.select("pair_id", "near_group").iter_rows())
+    groups: dict[str, str] = dict(found.select("pair_id", "near_group").iter_rows())
     return groups[one] == groups[other]
 
 

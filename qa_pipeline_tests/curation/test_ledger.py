@@ -411,9 +411,7 @@ def test_a_known_answer_pair_is_neither_a_duplicate_nor_a_conflict() -> None:
     assert settle(frames)["verdict"].to_list() == ["accepted"] * 3
 
 
-def sided(
-    *rows: Row, one_sided: str = "needs_review", decided: Sequence[Row] = (), **judging: Any
-) -> tuple[str, str]:
+def sided(*rows: Row, decided: Sequence[Row] = (), **judging: Any) -> tuple[str, str]:
     """Verdict and reason of a judged pair whose claims have the given evidence."""
     frames = {
         "pairs": pairs(pair("p")),
@@ -429,7 +427,7 @@ def sided(
         contradictions=contradictions(contradiction()),
         round_trips=ROUND_TRIPS.empty(),
         judge_canaries=JUDGE_CANARIES.empty(),
-        verification=VerificationSettings(one_sided=one_sided),
+        verification=VerificationSettings(),
         judging=JudgingSettings(**judging),
     )
     verdict, reason = verdicts.select("verdict", "reason").row(0)
@@ -460,7 +458,6 @@ FIRST, SECOND = {"evidence_document_id": "d"}, {"evidence_document_id": "e"}
 def test_an_answer_that_states_one_side_of_a_contradiction_goes_to_a_person(side: Row) -> None:
     assert sided(side) == ("needs_review", "one_sided")
     assert sided(side, side) == ("needs_review", "one_sided")
-    assert sided(side, one_sided="ignore") == ("accepted", "passed")
 
 
 def test_an_answer_that_states_both_sides_or_neither_is_not_held_up() -> None:

@@ -95,23 +95,6 @@ def test_one_message_names_all_runs_that_failed_since_the_last_one(instance: dg.
         assert f"{batch}: blocked by verdicts: pass_rate (run " in message["message"]
 
 
-def test_checks_that_warn_are_named_too(instance: dg.DagsterInstance) -> None:
-    @dg.asset_check(asset="quality")
-    def good_enough() -> dg.AssetCheckResult:
-        return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN)
-
-    @dg.asset
-    def quality() -> None:
-        """Succeed."""
-
-    with webhook() as (url, messages):
-        alerts = Alerts(instance, url)
-        alerts.tick()
-        dg.materialize([quality, good_enough], instance=instance)
-        alerts.tick()
-    assert "checks quality: good_enough" in messages[0]["message"]
-
-
 def test_a_run_that_the_daemon_starts_anew_is_no_news_yet(instance: dg.DagsterInstance) -> None:
     with webhook() as (url, messages):
         alerts = Alerts(instance, url)

@@ -14,7 +14,7 @@ from qa_pipeline.curation.gates.gate import Gate, law
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import latest_record
-from qa_pipeline.defs.checks import BLOCKED_TAG, NOT_CHECKED, WARNS, WHEN_BLOCKED
+from qa_pipeline.defs.checks import BLOCKED_TAG, NOT_CHECKED, WHEN_BLOCKED
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun
 from qa_pipeline.settings.tree import load_settings
@@ -134,21 +134,6 @@ def test_a_judge_that_passes_wrong_pairs_is_a_warning_and_its_pairs_wait(
     assert "| `rejected` | `other_answer` |" in str(told["canaries by kind"].value)
 
 
-def test_a_run_names_every_gate_that_stopped_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    proof = next(gate for gate in GATES if gate.name == "proof")
-
-    @wraps(proof.function)
-    def breached(**frames: pl.DataFrame) -> Gate:
-        return law("proof", 1, {"quotes that differ": 1}, "")
-
-    monkeypatch.setitem(proof.__dict__, "function", breached)
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
-    strict.report("b1")
-    assert not strict.build("b1").success
-    named = strict.instance.get_runs()[0].tags[BLOCKED_TAG].split(", ")
-    assert sorted(named) == ["verdicts: pass_rate", "verdicts: proof"]
-
-
 def test_a_run_that_walks_around_a_failed_gate_publishes_nothing_until_it_passes(project: Project) -> None:
     # No document says 45 hours, so the first pair is not accepted.
     pairs = [
@@ -186,21 +171,6 @@ def test_warnings_do_not_stop_a_batch(project: Project) -> None:
     assert warned == {"warns_needs_review_share", "pass_rate"}
 
 
-def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches(finished: Project) -> None:
-    finished.report("b1", "b2")
-    finished.write("b2")
-    held = finished.table("verdicts", "b1").height
-    # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
-    strict = finished.with_settings(quality={"min_pass_rate": 1.5 * held / (1.5 * held + 3.84)})
-    found = [
-        check
-        for batch in ("b1", "b2")
-        for check in strict.build(batch).get_asset_check_evaluations()
-        if check.check_name == "pass_rate"
-    ]
-    assert [(check.passed, check.severity.value) for check in found] == [(False, "WARN"), (True, "ERROR")]
-
-
 def test_the_step_that_may_ask_a_model_is_in_its_pool() -> None:
     (step,) = build_assets(load_settings())
     assert step.op.pool == "llm-extractive"
@@ -227,14 +197,6 @@ def test_a_check_points_at_the_materialization_of_its_batch_that_it_checked(firs
         assert (checked.run_id, checked.timestamp) == (record.run_id, record.timestamp)
 
 
-def test_checks_say_by_name_and_description_whether_they_block() -> None:
-    (step,) = build_assets(load_settings())
-    told = {
-        (spec.blocking, spec.name.startswith(WARNS), str(spec.description)[:6]) for spec in step.check_specs
-    }
-    assert told == {(True, False, "Blocks"), (False, True, "Warns.")}
-
-
 def test_an_asset_is_made_from_the_versions_of_its_own_batch_whatever_other_runs_make_meanwhile(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,12 +212,6 @@ def test_an_asset_is_made_from_the_versions_of_its_own_batch_whatever_other_runs
     project.report("b1", "b2")
     assert project.build("b1").success
     assert project.reason("b1") is None
-
-
-def test_an_asset_made_alone_reads_the_others_and_is_up_to_date(finished: Project) -> None:
-    result = finished.build("b1", "verdicts")
-    assert set(materializations(result)) == {"verdicts"}
-    assert finished.reason("b1") is None
 
 
 def test_a_check_run_alone_makes_nothing_and_withdraws_the_batch_that_fails_it(finished: Project) -> None:

@@ -77,20 +77,6 @@ def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
     assert len(both_finished.model.asked) == asked
 
 
-def test_a_batch_that_is_deleted_while_it_runs_is_named_and_takes_no_other_down(project: Project) -> None:
-    folder = Path(project.settings.corpus) / "b1"
-    project.write("b2")
-    project.model.when_first_asked = lambda: shutil.rmtree(folder)
-    outcomes = project.launch("b1", "b2")
-    assert {batch: outcome.outcome for batch, outcome in outcomes.items()} == {
-        "b1": "failed",
-        "b2": "succeeded",
-    }
-    assert f"batch folder {folder} does not exist" in str(outcomes["b1"].error)
-    tick(project)
-    assert set(published(project.resources.layout)) == {"b2"}
-
-
 def test_a_partition_without_a_folder_fails_with_what_is_missing(project: Project) -> None:
     project.report("b1")
     project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["nobody"])
@@ -121,14 +107,3 @@ def test_a_corpus_that_cannot_be_reached_withdraws_nothing(finished: Project, tm
     shutil.move(finished.settings.corpus, tmp_path / "aside")
     tick(finished)
     assert set(published(finished.resources.layout)) == {"b1"}
-
-
-def test_a_broken_batch_says_what_stopped_it_and_takes_no_other_down(both_finished: Project) -> None:
-    both_finished.write("b1", "this is no pair", file="pairs.parquet")
-    both_finished.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
-    outcomes = both_finished.launch("b1", "b2")
-    assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
-    assert str(outcomes["b1"].error).startswith("pairs: ")
-    assert "pairs.parquet" in str(outcomes["b1"].error)
-    # the former ledger of b1 still holds
-    assert set(published(both_finished.resources.layout)) == {"b1", "b2"}

@@ -123,18 +123,6 @@ def test_however_many_batches_are_due_each_is_requested_once(
     assert automation.rests()
 
 
-def test_of_two_due_batches_the_broken_one_takes_the_other_not_down(empty: Project) -> None:
-    empty.write("b1")
-    empty.write("b2")
-    empty.write("b1", "this is no pair", file="pairs.parquet")
-    empty.report("b1", "b2")
-    automation = Automation(empty)
-    assert automation.tick() == ["b1", "b2"]
-    assert not empty.build("b1").success
-    assert empty.build("b2").success
-    assert automation.rests()
-
-
 def test_a_registered_batch_is_not_requested_before_its_content_is_reported(automation: Automation) -> None:
     automation.project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["b5"])
     assert automation.rests()
@@ -148,11 +136,6 @@ def test_a_batch_is_requested_only_once_it_is_registered(automation: Automation)
     assert automation.tick() == []
     project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["b7"])
     assert automation.tick() == ["b7"]
-
-
-def test_making_a_table_again_with_equal_content_requests_nothing(automation: Automation) -> None:
-    assert automation.project.build("b1", "documents", "chunks").success
-    assert automation.rests()
 
 
 def test_a_batch_run_from_the_command_line_is_not_requested_again(automation: Automation) -> None:

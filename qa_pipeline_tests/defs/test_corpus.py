@@ -124,15 +124,6 @@ def test_every_changed_batch_is_reported_once_however_many_there_are(
     assert (sorted(again), ticker.reported()) == (due, [])
 
 
-def test_only_the_batch_that_changed_is_reported_again(corpus: Path) -> None:
-    ticker = Ticker(corpus)
-    ticker.tick(), ticker.tick()
-    write(corpus / "b2" / "a.txt", "Another text.")
-    write(corpus / "b3" / "a.txt", "A third batch.")
-    assert ticker.reported() == []
-    assert ticker.reported() == ["b2", "b3"]
-
-
 def test_a_folder_still_being_copied_is_left_alone_until_it_stands_still(corpus: Path) -> None:
     ticker = Ticker(corpus)
     ticker.tick(), ticker.tick()
@@ -227,27 +218,6 @@ def test_a_corpus_that_is_not_mounted_retires_no_batch_and_says_so(corpus: Path,
     assert ticker.partitions == ["b1", "b2"]
 
 
-def test_a_folder_with_an_impossible_name_is_reported_and_the_others_are_registered(corpus: Path) -> None:
-    write(corpus / "a...b" / "a.txt", "text")
-    write(corpus / ".hidden" / "a.txt", "text")
-    ticker = Ticker(corpus)
-    told = ticker.tick().skip_reason
-    assert isinstance(told, dg.SkipReason)
-    assert "a...b" in str(told.skip_message)
-    assert ".hidden" not in str(told.skip_message)
-    assert ticker.partitions == ["b1", "b2"]
-
-
-def test_a_missing_corpus_skips_the_tick_with_its_reason(tmp_path: Path) -> None:
-    resources = Resources(Settings(corpus=tmp_path / "nowhere", out=tmp_path))
-    context = dg.build_sensor_context(
-        instance=dg.DagsterInstance.ephemeral(), resources={"resources": resources}
-    )
-    result = corpus_sensor(context)
-    assert isinstance(result, dg.SkipReason)
-    assert "nowhere" in str(result.skip_message)
-
-
 def test_reporting_by_hand_and_by_sensor_agree(corpus: Path) -> None:
     ticker = Ticker(corpus)
     report_batches(ticker.instance, corpus_of(ticker.resources.settings), ["b1", "b2"])
@@ -308,22 +278,6 @@ def test_a_tick_whose_time_is_up_reads_one_batch_and_the_next_ones_go_on(
     monkeypatch.setattr(defs_corpus, "TICK_SECONDS", -1.0)
     ticker = Ticker(corpus)
     assert [ticker.reported() for _ in range(4)] == [[], ["b1"], ["b2"], []]
-
-
-def test_the_cursor_holds_no_batch_that_rests(corpus: Path) -> None:
-    ticker = Ticker(corpus)
-    ticker.tick(), ticker.tick()
-    write(corpus / "b3" / "a.txt", "A third batch.")
-    ticker.tick()
-    assert [name for name in ("b1", "b2", "b3") if f'"{name}"' in str(ticker.cursor)] == ["b3"]
-
-
-def test_another_instance_hears_of_every_batch_though_the_output_folder_is_old(corpus: Path) -> None:
-    ticker = Ticker(corpus)
-    ticker.tick(), ticker.tick()
-    ticker.instance, ticker.cursor = dg.DagsterInstance.ephemeral(), None
-    assert ticker.reported() == []
-    assert ticker.reported() == ["b1", "b2"]
 
 
 def test_a_tick_that_dies_before_dagster_stores_what_it_reports_loses_no_batch(corpus: Path) -> None:

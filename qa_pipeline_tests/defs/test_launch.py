@@ -11,30 +11,22 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.defs.launch import materialize_batches, run_on_instance
+from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.errors import (
     BudgetExhaustedError,
     KeyRejectedError,
     MissingReplyError,
     PermanentModelError,
-    SettingsError,
     TransientModelError,
-    UnreadableReplyError,
 )
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
-from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.stages import STAGES
-from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.records import ProgressCallback
 from qa_pipeline.review.decision_files import read_decision_file, take_decisions
-from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes
 from qa_pipeline.storage.tables import STORED
-from qa_pipeline_tests.defs.project import GUIDE, CountingRules, Project, instance_at
-from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,13 +49,6 @@ def test_a_batch_of_which_nothing_was_read_stops_before_its_chunks_and_names_the
     gates = found.failed_gates
     assert gates == ("documents documents_read: nothing was read of 1 file: 1 unsupported_format",)
     assert not project.resources.layout.table("chunks", "b2").exists()
-
-
-def test_a_forced_run_asks_no_model_and_changes_no_byte(finished: Project) -> None:
-    before, asked = finished.contents(), len(finished.model.asked)
-    assert finished.launch("b1", force=True)["b1"].outcome == "succeeded"
-    assert finished.contents() == before
-    assert len(finished.model.asked) == asked > 0
 
 
 def test_only_the_batch_that_changed_runs(both_finished: Project) -> None:
@@ -108,14 +93,6 @@ def test_other_settings_count_for_the_command_line_and_not_for_the_night(finishe
     assert faster.reason("b1") is None
 
 
-def test_a_deleted_table_is_made_again(finished: Project) -> None:
-    file = finished.settings.out / "tables" / "claims" / "b1.parquet"
-    file.unlink()
-    assert "claims" in str(finished.reason("b1"))
-    assert finished.launch("b1")["b1"].outcome == "succeeded"
-    assert file.is_file()
-
-
 def test_a_batch_whose_model_gave_no_question_stops_there_and_is_work_left(project: Project) -> None:
     project.model.broken = TransientModelError("the server is down")
     outcome = project.launch("b1")["b1"]
@@ -132,51 +109,6 @@ def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project)
     assert project.launch("b1")["b1"].outcome == "succeeded"
     assert project.reason("b1") is None
     assert project.table("training_examples", "b1").height > 0
-
-
-class CutsAnswers(CountingRules):
-    """Rules that are also asked to cut answers into claims, and leave every sentence whole."""
-
-    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        if request.role == "verify":
-            raise UnreadableReplyError("refused", "these rules verify nothing")
-        if request.role != "split" or (self.broken is not None and self.broken_calls):
-            return await super().complete(request)
-        return Reply(request.reply_model.model_validate({"claims": []}), '{"claims": []}', self.name)
-
-
-class OnlyCuts(Resources):
-    """Its model cuts answers, and judges nothing."""
-
-    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
-        return self._model if role == "verifier" else None
-
-
-class Cutting(Project):
-    """A project whose answers a model cuts into claims."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, verification={"split_claims": "model"})
-        self.model = CutsAnswers()
-        self.model.broken_roles, self.model.broken_calls = ("split",), 1
-
-    @property
-    def resources(self) -> Resources:
-        stored = CachedModel(self.model, open_replies(self.settings.out / "cache" / "replies.sqlite"))
-        return OnlyCuts(self.settings, embedder=HashEmbedder(), model=stored)
-
-
-def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) -> None:
-    project = Cutting(tmp_path)
-    project.write("b1")
-    project.model.broken = TransientModelError("the server is down")
-    project.launch("b1")
-    assert TransientModelError.reason in project.table("claims", "b1")["split_reason"].to_list()
-    assert "rows of claims wait for a model" in str(project.reason("b1"))
-    project.model.broken = None
-    assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert TransientModelError.reason not in project.table("claims", "b1")["split_reason"].to_list()
-    assert project.reason("b1") is None
 
 
 @pytest.mark.parametrize(
@@ -246,14 +178,6 @@ def test_a_killed_run_is_marked_as_failed_and_its_batch_completed_by_the_next(tm
         assert project.launch("b1")["b1"].outcome == "succeeded"
         states = [run.status for run in instance.get_runs()]
         assert states == [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
-
-
-def test_without_an_instance_folder_the_command_line_says_what_to_set(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DAGSTER_HOME", "/nowhere/at/all")
-    with pytest.raises(SettingsError, match="DAGSTER_HOME"):
-        run_on_instance(project.settings, ["b1"], lambda batch, stage: no_progress)
 
 
 def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(finished: Project) -> None:

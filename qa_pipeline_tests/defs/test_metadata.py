@@ -21,7 +21,6 @@ from qa_pipeline.defs.metadata import (
 )
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED, TWINS, VERDICTS
-from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.defs.project import Project
 
 HOSTILE = [
@@ -67,13 +66,6 @@ def test_no_text_can_leave_its_cell(text: str) -> None:
     assert "\n" not in shown
     assert shown.count("`") in (0, 2)
     assert len(shown) <= CELL_LENGTH + 2
-
-
-def test_values_that_are_no_text_are_shown_as_json_and_null_as_nothing() -> None:
-    assert cell(["a", "b"]) == '`["a", "b"]`'
-    assert cell({"start": 1, "quote": "`x`"}) == '`{"start": 1, "quote": "ˋxˋ"}`'
-    assert cell(None) == ""
-    assert cell(0) == "`0`"
 
 
 def test_codes_are_counted_most_frequent_first_and_the_first_column_as_numbers() -> None:
@@ -126,21 +118,6 @@ def test_the_ledger_is_previewed_as_question_answer_verdict_and_quote(finished: 
     examples = frame_metadata(finished.table("training_examples", "b1"), STORED["training_examples"])
     assert rows_of(examples["preview"].value)[0] == ["question", "answer", "quote"]
     assert all(value == round(value, 4) for value in summary_metadata(tables[0]).values())
-
-
-def test_fractions_are_rounded() -> None:
-    assert cell(0.123456789) == "`0.123`"
-    assert cell(1 / 3, 20) == "`0.333`"
-
-
-def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
-    told = summary_metadata(verdicts(verdict("p", composite=0.8), verdict("q", "needs_review")))
-    assert told == {
-        "pass rate": 1.0,
-        "pass rate of all": 0.5,
-        "average score": 0.8,
-        "average score of passed": 0.8,
-    }
 
 
 def test_twins_are_counted_by_kind() -> None:

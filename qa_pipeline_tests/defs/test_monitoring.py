@@ -102,20 +102,6 @@ def test_drift_fails_its_check_with_a_warning(production: Production) -> None:
     assert found["no_drift"][1].startswith("`faithfulness on 2026-03-05: drift: mean 0.950 to 0.890")
 
 
-def test_an_empty_day_has_a_file_and_no_alert(production: Production) -> None:
-    result = production.run("2026-03-01")
-    assert (result.success, failed_checks(result)) == (True, {})
-    assert pl.read_parquet(production.settings.out / "monitoring" / "2026-03-01.parquet").height == 0
-
-
-def test_what_logs_left_out_is_shown_and_scores_that_are_none_are_unknown(production: Production) -> None:
-    production.log("2026-03-01", ["nan", 1.0, "none"])
-    (production.logs / "2026-03-01" / "b.jsonl").write_text("{broken\n")
-    metadata = told(production.run("2026-03-01"))
-    assert "| `broken_line` | `1` |" in metadata["what the logs left out"]
-    assert metadata["mean faithfulness"] == 1.0
-
-
 def test_logs_that_are_gone_fail_the_run_with_a_reason(production: Production) -> None:
     production.logs.rmdir()
     result = production.run("2026-03-01")

@@ -10,11 +10,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.withdrawals import note_gate
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.metadata import card_text
-from qa_pipeline.defs.release import RELEASE, build_release
-from qa_pipeline.defs.staleness import steps_of
-from qa_pipeline.storage.files import locked
+from qa_pipeline.defs.release import build_release
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.defs.project import GUIDE, Project
 
@@ -100,13 +97,6 @@ def test_a_batch_whose_gates_fail_is_named_by_a_warning_and_takes_no_other_down(
     assert "| `b2` | `it is withdrawn` |" in str(told(result).metadata["batches left out"].value)
 
 
-def test_rows_that_are_left_out_are_counted_by_reason(finished: Project) -> None:
-    finished.write("b2", GUIDE.format(name="b1"))
-    finished.launch("b2")
-    shown = str(told(publish(finished)).metadata["rows left out"].value)
-    assert "| `duplicate_across_batches` |" in shown
-
-
 def test_nothing_to_release_fails_with_the_reason_and_is_not_retried(project: Project) -> None:
     result = publish(project)
     assert not result.success
@@ -117,14 +107,6 @@ def test_nothing_to_release_fails_with_the_reason_and_is_not_retried(project: Pr
     assert not list((project.settings.out / "releases").glob("[0-9]*"))
 
 
-def test_a_second_publisher_fails_and_says_that_another_is_at_work(finished: Project) -> None:
-    publish(finished)
-    with locked(finished.settings.out / "releases", across_hosts=True):
-        failure = publish(finished).failure_data_for_node("release")
-    assert failure is not None
-    assert "another command works on" in str(failure.user_failure_data)
-
-
 def test_a_release_whose_files_were_changed_fails_its_blocking_check(finished: Project) -> None:
     publish(finished)
     card = finished.settings.out / "releases" / "1" / "README.md"
@@ -133,12 +115,6 @@ def test_a_release_whose_files_were_changed_fails_its_blocking_check(finished: P
     severity, problem = failed_checks(result)["release_verifies"]
     assert severity == "ERROR"
     assert "README.md is not the file that was released" in problem
-
-
-def test_a_release_is_no_step_of_a_batch(finished: Project) -> None:
-    assert RELEASE not in {spec.key for spec in steps_of(build_assets(finished.settings))}
-    publish(finished)
-    assert finished.launch("b1")["b1"].outcome == "unchanged"
 
 
 def asks(project: Project) -> str:
@@ -192,9 +168,3 @@ def test_a_card_says_nothing_that_acts(hostile: str) -> None:
     shown = card_text(card)
     assert shown.startswith("# Pairs")
     assert not any(live in shown for live in ("<", "](", "://", "www.", "configs"))
-
-
-def test_a_long_card_is_cut_at_the_end_of_a_line() -> None:
-    shown = card_text("# Pairs\n" + "| a row of a table |\n" * 5_000)
-    assert len(shown) < 21_000
-    assert shown.endswith("| a row of a table |\n\n…")

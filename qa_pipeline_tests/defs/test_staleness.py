@@ -162,31 +162,12 @@ def test_ticks_that_request_nothing_name_the_blocked_batch_and_its_gate(blocked:
     assert named in str(Automation(blocked).message())
 
 
-def test_the_log_of_a_tick_that_requests_others_names_the_blocked_batch_and_its_gate(
-    blocked: Project, capfd: pytest.CaptureFixture[str]
-) -> None:
-    blocked.write("b2")
-    blocked.report("b2")
-    for look in (lambda: requested(blocked), Automation(blocked).tick):
-        assert list(look()) == ["b2"]
-        assert "until something changes: b1 (pass_rate: " in capfd.readouterr().err
-
-
 def test_making_the_tables_before_a_gate_again_with_equal_content_leaves_the_batch_blocked(
     blocked: Project,
 ) -> None:
     assert blocked.build("b1", "documents", "chunks").success
     assert requested(blocked) == {}
     assert Automation(blocked).rests()
-
-
-def test_a_blocked_batch_of_which_a_table_is_gone_is_due(blocked: Project) -> None:
-    file = blocked.resources.layout.table(PAIRS.name, "b1")
-    content = file.read_bytes()
-    file.unlink()
-    reason = blocked.reason("b1")
-    file.write_bytes(content)
-    assert reason == f"{file} is gone"
 
 
 def test_a_blocked_batch_that_decisions_did_not_help_rests_again(tmp_path: Path) -> None:

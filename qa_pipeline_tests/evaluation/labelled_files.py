@@ -9,7 +9,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.datasets.grounding_items import Item
 from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, Labelled, labelled_files, read_file
-from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Limits
 
 Row = dict[str, Any]
 CONTEXT = [
@@ -62,7 +62,7 @@ def write_parquet(path: Path, rows: list[Row], **columns: pl.Expr) -> Path:
     return path
 
 
-def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
+def read_labelled(places: Sequence[Path], limits: Limits = LIMITS) -> Labelled:
     """Read labelled files, or the Parquet and JSONL files of folders.
 
     Args:

@@ -9,8 +9,6 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport, read_report
-from qa_pipeline.evaluation.running import STATEMENTS
-from qa_pipeline_tests.evaluation.reported import framed
 
 LOWER = ("hallucination", "fabricated_citations")
 Scores = Mapping[str, Sequence[float | None]]
@@ -30,14 +28,9 @@ def write_report(
     versions: Mapping[str, str] | None = None,
     ids: Sequence[str] | None = None,
     decided_by: Mapping[str, int] | None = None,
-    verdicts: Sequence[str | None] = (),
-    texts: Mapping[str, str] | None = None,
     **changes: Any,
 ) -> Path:
-    """A report folder; row n is about document n modulo `documents`. `changes` are of report.json.
-
-    `verdicts` are those on the one statement of the first answers, `texts` stand in every row and statement.
-    """
+    """A report folder; row n is about document n modulo `documents`. `changes` are of report.json."""
     rows = len(next(iter(scores.values())))
     about = {
         "id": ids or [f"r{row}" for row in range(rows)],
@@ -52,17 +45,7 @@ def write_report(
     }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text(json.dumps(document), encoding="utf-8")
-    shown = {"query": "Who?", "answer": "Ann. Bob.", "category": "a", "language": "en", **(texts or {})}
-    frame = pl.DataFrame({**about, **columns})
-    frame = frame.with_columns(pl.lit(text).alias(name) for name, text in shown.items())
-    frame.with_columns(difficulty=pl.lit(None, pl.String)).write_parquet(folder / "rows.parquet")
-    said = {"position": 0, "start": 0, "end": 4, "text": "Ann.", "quote": "Eve.", "document": "d.md"}
-    statements = [
-        {**said, **(texts or {}), "id": row_id, "verdict": verdict}
-        for row_id, verdict in zip(about["id"], verdicts, strict=False)
-        if verdict is not None
-    ]
-    framed(statements, STATEMENTS).write_parquet(folder / "statements.parquet")
+    pl.DataFrame({**about, **columns}).write_parquet(folder / "rows.parquet")
     return folder
 
 

@@ -3,7 +3,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
@@ -20,9 +19,9 @@ from qa_pipeline.evaluation.abilities import (
     Source,
     Text,
     build_suite,
-    release_source,
+    workspace_source,
 )
-from qa_pipeline_tests.end_to_end import invoke, new_workspace
+from qa_pipeline_tests.end_to_end import GUIDE, invoke, new_workspace
 
 Row = dict[str, Any]
 NAMES = ("Kestrel", "Merlin", "Osprey", "Harrier", "Falcon", "Buzzard", "Goshawk")
@@ -100,21 +99,21 @@ def test_pairs_that_cannot_be_asked_so_give_no_row() -> None:
     assert (row["category"], row["difficulty"]) == (REJECTION, "unanswerable")
 
 
-def test_a_release_gives_the_contexts_of_its_evaluation_format(tmp_path: Path) -> None:
-    evidence = {"claim": "It holds 340 l.", "path": "a.md", "quote": "It holds 340 l."}
-    row = {"pair_id": "p", "question": "How much?", "answer": "It holds 340 l.", "language": "en"}
-    for folder in ("data", "evaluation"):
-        (tmp_path / "r" / folder).mkdir(parents=True)
-    pl.DataFrame([{**row, "evidence": [evidence]}]).write_parquet(tmp_path / "r" / "data" / "test.parquet")
-    (tmp_path / "r" / "manifest.json").write_text("{}")
-    contexts = [{"text": "Old. It holds 340 l.", "document": "a.md"}, {"text": "Other.", "document": "b.md"}]
-    shown = {"id": "p", "query": "How much?", "contexts": contexts, "language": "en"}
-    (tmp_path / "r" / "evaluation" / "test.jsonl").write_text(json.dumps(shown), encoding="utf-8")
-    source = release_source(tmp_path / "r")
-    assert [text.text for text in source.texts["en"]] == ["Old. It holds 340 l.", "Other."]
-    assert source.pairs[0].passages == [Text("a.md", "Old. It holds 340 l.")]
+def test_an_output_folder_gives_its_pairs_and_all_of_its_passages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"boilers/guide.md": GUIDE})
+    assert workspace.run().code == OK
+    source = workspace_source(workspace.out)
+    assert {pair.pair_id for pair in source.pairs} == {
+        *workspace.table("training_examples", "boilers")["pair_id"]
+    }
+    assert all(proof.quote in proof.passage.text for pair in source.pairs for proof in pair.proofs)
+    shown = [text.text for text in source.texts["en"]]
+    assert sorted(shown) == sorted(workspace.table("chunks", "boilers")["text"])
     with pytest.raises(InputError):
-        release_source(tmp_path)
+        workspace_source(tmp_path)
 
 
 def test_answers_to_a_suite_are_measured_by_ability_and_kind(

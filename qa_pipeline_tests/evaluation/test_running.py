@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
-from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
-from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings, rows_schema
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -85,18 +85,6 @@ def test_what_the_offline_default_gives_for_the_seed_examples_is_what_the_page_s
 SUITES = Path("docs/examples/suites")
 
 
-@pytest.mark.parametrize("suite", ["legal", "medical"])
-def test_each_suite_has_ten_labelled_rows_in_each_of_three_languages(suite: str) -> None:
-    read_rows = read_rag_rows([SUITES / f"{suite}.jsonl"])
-    assert read_rows.left_out.is_empty()
-    counts = read_rows.items.group_by("language", "category").len().sort("language", "category")
-    labels = [("not_supported", 3), ("supported", 4), ("unanswerable", 3)]
-    assert counts.rows() == [(language, *label) for language in ("de", "en", "sv") for label in labels]
-    is_unanswerable = read_rows.items["category"] == "unanswerable"
-    assert (read_rows.items["must_refuse"] == is_unanswerable).all()
-    assert (read_rows.items["reference"].is_null() == is_unanswerable).all()
-
-
 def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path) -> None:
     page = Path("docs/evaluation.md").read_text("utf-8")
     lines = re.findall(r"^\| (\w+), (\w+) \| (\d.+) \|$", page, re.MULTILINE)
@@ -125,12 +113,3 @@ def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: P
     assert rows["faithfulness"].null_count() == 3
     assert counts.missing == {"faithfulness": {"statements": 3}}
     assert sum(counts.decided_by["faithfulness"].values()) == 3
-
-
-def test_every_metric_has_a_column_for_every_row_in_the_order_of_the_data(tmp_path: Path) -> None:
-    rows = read(tmp_path, *({**EIFFEL, "id": f"r{number}"} for number in range(3)))
-    evaluate_into(tmp_path, rows.lazy(), list(METRICS.values()), means_at(tmp_path))
-    found = pl.read_parquet(tmp_path / "rows.parquet")
-    assert found.schema == rows_schema(list(METRICS.values()))
-    assert found["id"].to_list() == ["r0", "r1", "r2"]
-    assert pl.read_parquet(tmp_path / "statements.parquet").height == 9

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
-from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Limits
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.verification.rows import chunks, documents
 
@@ -25,10 +25,8 @@ def lines(*values: Any) -> bytes:
     return b"\n".join(value if isinstance(value, bytes) else json.dumps(value).encode() for value in values)
 
 
-def imported(
-    *values: Any, name: str = "pairs.jsonl", limits: PairsFileSettings | None = None
-) -> pl.DataFrame:
-    raw = parse_pairs(lines(*values), name, limits or PairsFileSettings())
+def imported(*values: Any, name: str = "pairs.jsonl", limits: Limits | None = None) -> pl.DataFrame:
+    raw = parse_pairs(lines(*values), name, limits or Limits())
     return import_pairs(raw, DOCUMENTS, CHUNKS, "b")
 
 
@@ -128,13 +126,13 @@ def test_a_line_separator_inside_a_string_does_not_end_the_line() -> None:
 
 
 def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
-    small = PairsFileSettings(max_line_bytes=200, max_pairs=2)
+    small = Limits(max_line_bytes=200, max_rows=2)
 
     assert imported(GOOD, GOOD | {"answer": "x" * 300}, limits=small)["reason"].to_list() == [
         None,
         "line_too_long",
     ]
-    with pytest.raises(InputError, match=r"more than 2 rows.*pairs_file\.max_pairs"):
+    with pytest.raises(InputError, match=r"more than 2 rows.*pairs_file\.max_rows"):
         imported(GOOD, GOOD, GOOD, limits=small)
 
 
@@ -187,7 +185,7 @@ def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
     file.write_bytes(lines(GOOD))
     assert len(read_pairs(file)) == 1
     with pytest.raises(InputError, match="larger than"):
-        read_pairs(file, PairsFileSettings(max_bytes=3))
+        read_pairs(file, Limits(max_bytes=3))
 
 
 def test_equal_pairs_have_different_ids_and_equal_files_equal_rows() -> None:
@@ -372,13 +370,13 @@ def test_further_columns_of_a_parquet_file_are_kept_and_bounded() -> None:
     content = io.BytesIO()
     rows = [{**GOOD, "id": 3, "score": 0.5}, {**GOOD, "id": 4, "score": 1.0}]
     pl.DataFrame(rows).write_parquet(content)
-    raw = parse_pairs(content.getvalue(), "pairs.parquet", PairsFileSettings())
+    raw = parse_pairs(content.getvalue(), "pairs.parquet", Limits())
     frame = import_pairs(raw, DOCUMENTS, CHUNKS, "b")
     assert frame.select("source_line", "source_id", "source_fields").rows() == [
         (1, "3", '{"score": 0.5}'),
         (2, "4", '{"score": 1.0}'),
     ]
-    short = parse_pairs(content.getvalue(), "pairs.parquet", PairsFileSettings(max_line_bytes=10))
+    short = parse_pairs(content.getvalue(), "pairs.parquet", Limits(max_line_bytes=10))
     assert [pair.reason for pair in short] == ["line_too_long"] * 2
 
 
@@ -387,7 +385,7 @@ def test_what_a_paragraph_is_repeated_to_is_bounded() -> None:
     content = json.dumps([nested]).encode()
     assert [pair.line for pair in parse_pairs(content, "pairs.json")] == list(range(1, 10))
     with pytest.raises(InputError, match="unpacks to more"):
-        parse_pairs(content, "pairs.json", PairsFileSettings(max_bytes=4000))
+        parse_pairs(content, "pairs.json", Limits(max_bytes=4000))
 
 
 def test_a_cell_may_hold_a_list_as_json() -> None:

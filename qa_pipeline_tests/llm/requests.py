@@ -15,7 +15,6 @@ class Decision(ReplyModel):
 
 
 ACCEPT = Decision(reasoning="The passage says so.", decision="accept")
-REJECT = Decision(reasoning="The passage says 20.", decision="reject")
 SCORES = scored_reply(reason="Short and right.", correctness=0.7, completeness=0.4)
 
 

@@ -26,7 +26,7 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.calls import call
-from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, SCORES, Decision, claim, judgement
+from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 WRITER = """
@@ -115,25 +115,6 @@ def test_any_sequence_of_requests_costs_one_call_for_each_different_one(
     model.close()
 
 
-def test_another_process_of_the_same_run_later_pays_nothing(path: Path) -> None:
-    ask(stored(ScriptedModel([ACCEPT]), path), claim())
-    later = stored(ScriptedModel([]), path)
-    assert ask(later, claim()).value == ACCEPT
-    assert (later.calls, later.hits) == (0, 1)
-
-
-def test_another_model_is_asked_for_itself(path: Path) -> None:
-    ask(stored(ScriptedModel([ACCEPT], name="one"), path), claim())
-    other = stored(ScriptedModel([REJECT], name="two"), path)
-    assert ask(other, claim()).value == REJECT
-
-
-def test_the_same_prompt_with_another_reply_model_is_another_request(path: Path) -> None:
-    model = stored(ScriptedModel([ACCEPT, SCORES]), path)
-    ask(model, claim("same"))
-    assert asyncio.run(model.complete(judgement("same"))).value == SCORES
-
-
 def test_an_error_that_cost_nothing_is_not_stored(path: Path) -> None:
     model = stored(ScriptedModel([TransientModelError("busy"), PermanentModelError("no"), ACCEPT]), path)
     for error in (TransientModelError, PermanentModelError):
@@ -187,11 +168,6 @@ def test_a_reply_missing_in_replay_names_the_request_and_what_to_do(path: Path) 
         assert part in told
 
 
-def test_a_replay_needs_the_name_under_which_replies_are_found(path: Path) -> None:
-    with pytest.raises(ValueError, match="give a model, or a name"):
-        stored(None, path)
-
-
 def test_equal_requests_in_flight_share_one_call(path: Path) -> None:
     async def run() -> None:
         inner = Gated()
@@ -218,21 +194,6 @@ def test_a_cancelled_call_leaves_its_place_to_a_waiting_one(path: Path) -> None:
         assert (await waiting).value == ACCEPT
         assert leading.cancelled()
         assert inner.asked == 2
-
-    asyncio.run(run())
-
-
-def test_a_cancelled_waiter_leaves_the_call_and_the_other_waiters_alone(path: Path) -> None:
-    async def run() -> None:
-        inner = Gated()
-        model = stored(inner, path)
-        leading, waiting, other = [asyncio.create_task(model.complete(claim())) for _ in range(3)]
-        await inner.reached.wait()
-        waiting.cancel()
-        await asyncio.sleep(0)
-        inner.opened.set()
-        assert [(await task).value for task in (leading, other)] == [ACCEPT, ACCEPT]
-        assert inner.asked == 1
 
     asyncio.run(run())
 
@@ -299,28 +260,3 @@ def test_a_damaged_reply_is_an_error_that_names_it_and_is_not_asked_again(path: 
     with pytest.raises(ReplyStoreError, match=rf"{claim().key} of scripted .* is damaged"):
         ask(model, claim())
     assert model.calls == 1
-
-
-def test_making_a_model_touches_no_file(path: Path) -> None:
-    model = stored(ScriptedModel([ACCEPT]), path)
-    assert not path.parent.exists()
-    model.close()
-
-
-def test_a_closed_store_opens_again(path: Path) -> None:
-    model = stored(ScriptedModel([ACCEPT]), path)
-    ask(model, claim())
-    model.close()
-    assert ask(model, claim()).cached
-
-
-def test_connections_of_the_wrapped_model_are_closed_through_the_wrapper(path: Path) -> None:
-    class Connected(ScriptedModel):
-        closed = 0
-
-        async def aclose(self) -> None:
-            self.closed += 1
-
-    inner = Connected([ACCEPT])
-    complete_all(stored(inner, path), [claim()], workers=1)
-    assert inner.closed == 1

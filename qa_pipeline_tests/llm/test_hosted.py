@@ -145,10 +145,6 @@ def test_a_good_reply_takes_one_call_whose_record_says_everything() -> None:
     assert call.request_key == claim().key
 
 
-def test_a_prompt_is_kept_only_where_the_settings_want_it() -> None:
-    assert ask(JSON, store={"keep_prompts": True}).reply.calls[0].prompt == claim().prompt
-
-
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_error_shown() -> None:
     asked = ask("I accept.", JSON)
     assert (asked.reply.value, asked.reply.repair) == (ACCEPT, "reasked")
@@ -165,13 +161,6 @@ def test_only_once() -> None:
     assert isinstance(asked.error, UnreadableReplyError)
     assert (asked.error.reason, asked.outcomes) == ("not_json", ["not_json", "not_json"])
     assert asked.accounts.ends == ["settled", "settled"]
-
-
-@pytest.mark.parametrize("language", ["en", "sv", "de"])
-def test_the_second_asking_is_in_the_language_of_the_first(language: str) -> None:
-    asked = ask("no", JSON, request=claim(language=language))
-    known = {"en": "Reply again", "sv": "Svara igen", "de": "Antworte noch einmal"}
-    assert known[language] in asked.provider.sent[1].prompt
 
 
 @pytest.mark.parametrize("reason", ["truncated", "blocked_safety", "blocked_recitation", "refused"])
@@ -258,14 +247,6 @@ def test_calls_that_fail_one_after_the_other_stop_the_run_and_one_that_succeeds_
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [False, False, True, False, False]
     with pytest.raises(ServerUnavailableError, match=r"3 calls in a row failed \(llm\.max_failed_calls\)"):
         complete_all(model, [claim("last")], workers=1)
-
-
-def test_a_long_wait_is_told_now_and_then_and_a_short_one_not(caplog: pytest.LogCaptureFixture) -> None:
-    ask(*[AWAY] * 3, JSON)
-    assert caplog.records == []
-    ask(*[AWAY] * 40, JSON)
-    assert 2 < len(caplog.records) < 8
-    assert "up to 10 min (llm.wait_minutes)" in caplog.text
 
 
 def test_a_permanent_error_costs_nothing_and_is_raised_at_once() -> None:

@@ -8,9 +8,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from qa_pipeline.errors import SettingsError
-from qa_pipeline.llm import tracing
-from qa_pipeline.llm.tracing import span_attributes, stage_span
+from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batch
 from qa_pipeline.pipeline.stages import STAGES
@@ -72,17 +70,3 @@ def test_an_error_that_leaves_a_stage_is_on_its_span(kept: InMemorySpanExporter)
         raise ValueError("broken")
     (span,) = kept.get_finished_spans()
     assert (span.status.is_ok, [event.name for event in span.events]) == (False, ["exception"])
-
-
-def test_stages_that_ask_a_model_name_it_where_all_roles_have_the_same() -> None:
-    hosted = settings_of(llm={"provider": "gemini", "model": "gemini-x", "budget": {"max_calls": 1}})
-    said = span_attributes(hosted, "b1", "questions", asks_a_model=True)
-    assert (said["gen_ai.provider.name"], said["gen_ai.request.model"]) == ("gcp.gemini", "gemini-x")
-    assert "gen_ai.request.model" not in span_attributes(hosted, "b1", "chunks", asks_a_model=False)
-    assert "gen_ai.request.model" not in span_attributes(settings_of(), "b1", "questions", asks_a_model=True)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "find_spec", lambda _: None)
-    with pytest.raises(SettingsError, match=r"qa-pipeline\[otel\]"):
-        enter(settings_of())

@@ -6,15 +6,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.errors import InputError, StorageError
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.monitoring.days import (
-    BASE,
     Score,
     day_file,
     decisions_of,
-    describe_decisions,
-    has_decisions,
     metric_scores,
     metrics_of,
     read_days,
@@ -44,10 +41,6 @@ def lengths(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(length=pl.col("answer").str.len_chars(), odd=pl.lit(float("nan")))
 
 
-def never(rows: pl.DataFrame) -> pl.DataFrame:
-    raise AssertionError
-
-
 def test_answered_rows_are_scored_and_the_others_count_as_requests_alone(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"id": "a", "answer": "four"},
@@ -64,17 +57,6 @@ def test_answered_rows_are_scored_and_the_others_count_as_requests_alone(tmp_pat
     ]
     assert metrics_of(found) == ["errors", "length", "odd"]
     assert "four" not in str(found.to_dicts())
-
-
-def test_scores_that_are_no_number_are_unknown(tmp_path: Path) -> None:
-    assert scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths)["odd"].to_list() == [None]
-
-
-def test_an_empty_day_and_one_of_errors_alone_have_no_metrics_and_ask_nobody(tmp_path: Path) -> None:
-    empty = scored(logged(tmp_path), never)
-    assert (empty.schema, empty.height) == (BASE, 0)
-    failed = scored(logged(tmp_path, {"id": "a", "error": "e"}), never)
-    assert failed["errors"].to_list() == [1.0]
 
 
 def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_path: Path) -> None:
@@ -106,12 +88,6 @@ def test_no_scores_and_broken_ones_are_named(tmp_path: Path) -> None:
         read_reference(tmp_path / "ids.parquet")
 
 
-def test_scores_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError):
-        scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths, tmp_path / "file")
-
-
 def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:
     tower = {"text": "The Eiffel Tower is 330 metres tall.", "document": "a"}
     asked = {"query": "How tall is it?", "answer": "The Eiffel Tower is 330 metres tall."}
@@ -128,17 +104,3 @@ def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_t
     assert decisions_of(found) == {"faithfulness": {"alignment": 1}, "hallucination": {"alignment": 1}}
     assert decisions_of(read_days(tmp_path / "out")) == decisions_of(found)
     assert score(RAG_ROWS.to_frame()).height == 0
-
-
-def test_days_scored_before_deciders_were_stored_are_scored_again_and_say_so_until_then(
-    tmp_path: Path,
-) -> None:
-    rows = scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths, tmp_path / "out")
-    file = day_file(tmp_path / "out", DAY)
-    assert has_decisions(file)
-    assert describe_decisions(rows, "length") == "arithmetic"
-    rows.drop("decided_by").write_parquet(file)
-    assert not has_decisions(file)
-    assert describe_decisions(read_days(tmp_path / "out"), "length").startswith("unknown")
-    rows.select(*BASE).write_parquet(file)
-    assert has_decisions(file)

@@ -1,6 +1,5 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.signals.statement_tables import Statement
-from qa_pipeline.monitoring import streaming
 from qa_pipeline.monitoring.streaming import WITHDRAWN, Verdict, judge_answer, stream_verdicts
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -109,38 +107,8 @@ def test_the_first_verdict_comes_before_the_last_piece(resources: Resources) -> 
     assert rest[-1].text == "It is made of cheese."
 
 
-def test_an_abbreviation_does_not_end_a_statement_early(resources: Resources) -> None:
-    texts = [one.text for one in streamed(ANSWER, resources)]
-    assert "Gustave Eiffel's company built the tower, e.g. in Paris." in texts
-
-
 def test_a_statement_that_later_text_undoes_is_withdrawn(resources: Resources) -> None:
     answer = "It is `324 m. That is high. It was built` in 1889. It stands in Paris."
     found = streamed(answer, resources)
     assert {one.verdict for one in found if one.final} >= {"withdrawn"}
     assert final_verdicts(found) == whole_verdicts(answer, CONTEXTS, resources, QUESTION)
-
-
-@pytest.mark.parametrize("answer", ["", " \n", "…!?"])
-def test_an_answer_without_a_statement_has_no_verdict(resources: Resources, answer: str) -> None:
-    assert streamed(answer, resources) == []
-
-
-def test_without_contexts_nothing_is_supported(resources: Resources) -> None:
-    found = list(stream_verdicts([ANSWER], [], resources))
-    assert found
-    assert "supported" not in {one.verdict for one in found}
-
-
-def test_what_lies_beyond_the_early_part_of_an_answer_is_judged_at_its_end(
-    resources: Resources, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streaming, "MOST_EARLY", 70)
-    assert [one.final for one in streamed(ANSWER, resources)] == [False, False, True, True]
-
-
-def test_settings_of_a_project_are_enough(tmp_path: Path) -> None:
-    found = list(
-        stream_verdicts([ANSWER], CONTEXTS, Resources(Settings(out=tmp_path), embedder=HashEmbedder()))
-    )
-    assert len(final_verdicts(found)) == 4

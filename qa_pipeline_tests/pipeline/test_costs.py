@@ -2,7 +2,6 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,12 +81,6 @@ def test_a_call_is_a_row_with_its_time_in_utc() -> None:
     assert (row["cost"], row["outcome"], row["repair"]) == (None, "replied", "none")
 
 
-def test_prompts_are_left_out_unless_they_are_wanted() -> None:
-    asked = [call(prompt="secret")]
-    assert calls_frame(asked, keep_prompts=False)["prompt"].item() is None
-    assert calls_frame(asked, keep_prompts=True)["prompt"].item() == "secret"
-
-
 def test_what_an_accepted_pair_costs_counts_all_calls_and_no_known_answers() -> None:
     calls = calls_frame([call(n, cost=0.01) for n in range(4)], keep_prompts=False)
     decided = verdicts(
@@ -100,11 +93,6 @@ def test_what_an_accepted_pair_costs_counts_all_calls_and_no_known_answers() -> 
     assert summary.accepted == 2
     assert summary.cost_per_accepted_pair == pytest.approx(0.02)
     assert "Each of 2 accepted pairs cost 0.020000 USD" in summary.message()[0]
-
-
-def test_nothing_accepted_costs_nobody_knows_what_each() -> None:
-    calls = calls_frame([call()], keep_prompts=False)
-    assert cost_summary(calls, verdicts(verdict("a", verdict="rejected"))).cost_per_accepted_pair is None
 
 
 def test_unknown_costs_are_counted_and_never_nothing() -> None:
@@ -127,12 +115,6 @@ def test_calls_are_read_back_as_noted_those_of_the_batch_alone(tmp_path: Path) -
     note(database, *kept, call(3, batch="other"))
     assert read_calls(database, "b") == sorted(kept, key=lambda one: one.started_at)
     assert read_calls(database, "none") == []
-
-
-def test_no_calls_make_an_empty_table() -> None:
-    assert calls_frame([], keep_prompts=True).equals(LLM_CALLS.empty())
-    assert cost_summary(LLM_CALLS.empty()).document() is None
-    assert isinstance(cost_summary(LLM_CALLS.empty()).stages, pl.DataFrame)
 
 
 def test_repairs_and_failures_are_counted_and_reported() -> None:

@@ -5,12 +5,9 @@ import pytest
 
 from qa_pipeline.curation.withdrawals import withdraw_failed
 from qa_pipeline.pipeline import freshness
-from qa_pipeline.pipeline.freshness import Finished
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import BatchOutcome, run_batches
-from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -64,12 +61,6 @@ def test_an_unchanged_batch_is_not_run_and_none_of_its_tables_is_read(
     assert watched.stages == []
 
 
-def test_an_unchanged_batch_is_run_where_that_is_forced(folder: Folder) -> None:
-    watched = Watched()
-    assert watched.run(folder.settings, force=True).outcome == "succeeded"
-    assert set(watched.stages) == set(STAGES) - {"llm_calls"}
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -93,13 +84,6 @@ def test_a_batch_is_run_again_when_what_it_is_made_from_or_what_was_made_has_cha
     assert watched.run(folder.settings).outcome == "succeeded"
     assert watched.stages
     assert watched.run(folder.settings).outcome == "unchanged"
-
-
-def test_a_table_of_the_same_size_with_other_bytes_is_noticed(folder: Folder) -> None:
-    content = bytearray(some_table(folder).read_bytes())
-    content[len(content) // 2] ^= 1
-    some_table(folder).write_bytes(content)
-    assert Watched().run(folder.settings).outcome == "succeeded"
 
 
 def test_another_setting_or_other_code_runs_a_batch_again(
@@ -155,18 +139,3 @@ def test_an_unchanged_batch_still_says_what_it_waits_for(tmp_path: Path) -> None
     assert (waits.outcome, unchanged.outcome) == ("waiting", "unchanged")
     assert (unchanged.error, unchanged.failed_gates) == (waits.error, waits.failed_gates)
     assert "waits for a judge" in str(unchanged.error)
-
-
-def test_a_note_holds_hashes_and_no_time_or_text(folder: Folder) -> None:
-    content = folder.layout.finished(BATCH).read_bytes()
-    finished = Finished.model_validate_json(content)
-    assert all(len(digest) == 64 for digest in finished.files.values())
-    assert set(finished.model_dump()) == {"basis", "files", "error", "failed_gates", "earlier"}
-    folder.layout.finished(BATCH).unlink()
-    Watched().run(folder.settings)
-    assert folder.layout.finished(BATCH).read_bytes() == content
-
-
-def test_output_folders_that_share_a_cache_keep_their_notes_apart(tmp_path: Path) -> None:
-    places = [Layout(tmp_path / name, cache=tmp_path / "cache").finished(BATCH) for name in ("one", "two")]
-    assert len(set(places)) == 2

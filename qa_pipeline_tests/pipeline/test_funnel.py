@@ -79,16 +79,6 @@ def test_the_parts_of_a_stage_add_up_to_its_total(
         assert first == total == sum(parts)
 
 
-def test_accepted_pairs_behind_a_failed_gate_are_left_out_for_that_reason() -> None:
-    frames = batch([("accepted", None), ("accepted", "accepted"), ("rejected", None)])
-    del frames["training_examples"]
-    assert counts(yield_funnel(frames), "training_examples") == {
-        ("accepted", None): 2,
-        ("left_out", "known_answer"): 1,
-        ("left_out", "failed_gate"): 1,
-    }
-
-
 def test_every_loss_has_its_reason() -> None:
     frames = batch(
         [
@@ -145,11 +135,6 @@ def test_pairs_are_distinguished_by_origin_and_failures_by_reason() -> None:
         ("generated", None): 1,
         ("failed", "not_json"): 1,
     }
-
-
-def test_stages_come_in_the_order_of_the_pipeline() -> None:
-    stages = yield_funnel(batch([]))["stage"].unique(maintain_order=True).to_list()
-    assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
 
 
 @given(ledger=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=10))

@@ -89,8 +89,3 @@ def test_a_foreign_file_among_the_tables_is_named_and_does_no_harm(tmp_path: Pat
     found = report(layout, finished_batches(layout))
     assert [row[0] for row in counted(found)] == ["a"]
     assert list(found.incomplete) == ["x, y"]
-
-
-def test_nothing_to_count_is_a_report_of_nothing(tmp_path: Path) -> None:
-    found = report(Layout(tmp_path), [])
-    assert (found.batches.height, found.unread.height, set(found.tables.values())) == (0, 0, {0})

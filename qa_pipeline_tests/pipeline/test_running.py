@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
-from qa_pipeline.errors import BudgetExhaustedError, InputError, PermanentModelError
+from qa_pipeline.errors import BudgetExhaustedError, PermanentModelError
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
@@ -260,15 +260,6 @@ def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:
     validate_pairs(OnlyGenerates(settings, embedder=HashEmbedder(), model=rules), "boilers", pairs)
     assert rules.asked == []
     assert table(settings, "verdicts", "boilers")["verdict"].to_list() == ["accepted", "rejected"]
-
-
-def test_a_pairs_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    pairs = tmp_path / "mine.parquet"
-    pairs.write_bytes(b"not parquet")
-    resources = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
-    with pytest.raises(InputError, match=r"mine\.parquet"):
-        validate_pairs(resources, "boilers", pairs)
 
 
 def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(tmp_path: Path) -> None:

@@ -2,23 +2,17 @@
 
 import importlib.util
 import math
-import re
-from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import polars as pl
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline_tests.defs.project import GUIDE, Project
-from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.end_to_end import Workspace
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 MOST_LINES = 145
@@ -157,61 +151,3 @@ def test_the_downstream_location_loads_by_itself_and_starts_nothing_unasked() ->
     dg.Definitions.validate_loadable(definitions)
     (sensor,) = definitions.get_repository_def().sensor_defs
     assert sensor.default_status == dg.DefaultSensorStatus.STOPPED
-
-
-def tiny_chat_model(folder: Path) -> None:
-    """Save a model that knows nothing, and a tokenizer of bytes with a chat template."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    bytewise = Tokenizer(
-        models.BPE(vocab={sign: n for n, sign in enumerate([*alphabet, "<end>"])}, merges=[])
-    )
-    bytewise.pre_tokenizer, bytewise.decoder = pre_tokenizers.ByteLevel(False), decoders.ByteLevel()
-    tokenizer: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=bytewise, eos_token="<end>", pad_token="<end>"
-    )
-    tokenizer.chat_template = (
-        "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
-        "{% if add_generation_prompt %}assistant: {% endif %}"
-    )
-    tokenizer.save_pretrained(folder)
-    sizes: dict[str, Any] = {
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-    }
-    torch.manual_seed(0)
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
-
-
-@pytest.mark.usefixtures("one_thread")
-def test_fine_tuning_lowers_the_loss_and_writes_answers_that_the_evaluation_reads(
-    published: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tiny_chat_model(tmp_path / "model")
-    held_out = largest_held_out(published.out / "releases")
-    options = {"language": None, "layers": 1, "device": "cpu", "seeds": 2, "epochs": 1, "size": 4}
-    made = {
-        "releases": published.out / "releases",
-        "model": str(tmp_path / "model"),
-        "to": tmp_path / "answers",
-    }
-    example("finetune").main(
-        Namespace(**made, **options, column="messages", held_out=held_out, rows=None, rate=3e-3)
-    )
-    *seeds, gain = capsys.readouterr().out.splitlines()
-    first, second = (re.findall(r"loss ([\d.]+)", line) for line in seeds)
-    fell, low, high = map(float, re.findall(r"-?\d+\.\d+", gain))
-    assert 0 < low <= fell <= high
-    assert first[0] == second[0]
-    assert all(float(after) < float(before) for before, after in (first, second))
-    files = [tmp_path / "answers" / f"{name}.jsonl" for name in ("untuned", "tuned")]
-    for path in files:
-        report = tmp_path / path.stem
-        ran = invoke("eval", "run", path, "--metric", "exact_match", "--metric", "token_f1", "--out", report)
-        assert ran.code == OK, ran.stderr
-        rows = pl.read_parquet(report / "rows.parquet")
-        assert rows.height == 2 * read_manifest(published.out / "releases" / "1").splits[held_out]
-        assert rows["exact_match"].null_count() == 0
-    ran = invoke("eval", "compare", tmp_path / "untuned", tmp_path / "tuned")
-    assert ran.code == OK, ran.stderr

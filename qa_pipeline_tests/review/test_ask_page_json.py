@@ -1,7 +1,6 @@
 """Programs ask a batch over HTTP, and get what the page shows as JSON."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,42 +70,6 @@ def test_a_sentence_without_proof_is_marked(
     assert document["badge"] == {"level": "partial", "supported": 1, "claims": 2}
 
 
-def test_the_draft_comes_before_it_is_verified_where_news_is_waited_for(client: TestClient) -> None:
-    address, steps = ask(client), 0
-    documents: list[dict[str, Any]] = []
-    while not documents or not documents[-1]["is_done"]:
-        documents.append(client.get(f"{address}?seen={steps}").json())
-        steps = documents[-1]["steps"]
-    assert all(document.get("draft") == PROVED for document in documents)
-    assert all(document["badge"] or not document["sentences"] for document in documents)
-    assert documents[-1]["badge"]["level"] == "well_supported"
-
-
-def test_a_question_about_something_else_is_a_refusal_without_badge(client: TestClient) -> None:
-    document = answered(client, "Who won the football world cup of 1998?")
-    assert document["is_refusal"]
-    assert document["badge"] is None
-    assert document["sentences"] == document["sources"] == []
-
-
-@pytest.mark.parametrize(
-    ("question", "place", "words"),
-    [
-        (" \n ", BATCH, "the question is empty"),
-        ("why " * 1250, BATCH, "at most 1,000 are read"),
-        (QUESTION, "batch:../../etc", "cannot be used"),
-        (QUESTION, "", "cannot be searched"),
-    ],
-)
-def test_a_bad_question_is_refused_with_a_reason(
-    client: TestClient, question: str, place: str, words: str
-) -> None:
-    fields = {"form_token": client.get("/ask.json").json()["form_token"], "question": question}
-    reply = client.post("/ask.json", data={**fields, "place": place})
-    assert reply.status_code == 422
-    assert words in reply.json()["problem"]
-
-
 def test_nobody_asks_without_a_session_or_its_form_token(client: TestClient, workspace: Workspace) -> None:
     fields = {"question": QUESTION, "place": BATCH}
     assert client.post("/ask.json", data=fields).status_code == 403
@@ -125,10 +88,6 @@ def test_an_answer_that_is_no_longer_in_memory_is_not_there(client: TestClient) 
     reply = client.get("/ask/answer/gone.json")
     assert reply.status_code == 404
     assert "Ask again" in reply.json()["problem"]
-
-
-def test_batches_are_listed_with_the_names_that_questions_give(client: TestClient, tmp_path: Path) -> None:
-    assert client.get("/ask.json").json()["places"] == [{"place": BATCH, "title": "b"}]
 
 
 @pytest.mark.parametrize("suffix", ["", ".json"])

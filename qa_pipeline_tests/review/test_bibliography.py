@@ -79,8 +79,3 @@ def test_markdown_shows_texts_as_texts() -> None:
     assert "[a](b)" not in text
     assert "CC-BY-4.0" in text.replace("\\", "")
     assert "page 7" in text
-
-
-def test_an_answer_without_sources_is_exported() -> None:
-    assert "Sources" not in as_markdown(answer())
-    assert as_bibtex(answer()) == ""

@@ -1,6 +1,5 @@
 """Edits are verified and decisions applied by the local steps, whichever command made the output folder."""
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from qa_pipeline.review.decisions import Applying, LocalSteps
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.defs.project import Project
-from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.review.conftest import GUIDE, PAIRS
 from qa_pipeline_tests.review.test_server import first_pair, hidden
 from qa_pipeline_tests.review.test_server_bad_input import decide, paragraphs
 
@@ -51,32 +49,6 @@ def test_decisions_are_applied_to_the_tables_of_dagster_as_its_own_run_would(
     before = project.contents()
     assert project.build("b1").success
     assert project.contents() == before
-
-
-def test_decisions_about_validated_pairs_name_the_command_that_takes_them_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign_in: Callable[[Path], TestClient]
-) -> None:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"b/guide.md": GUIDE})
-    file = tmp_path / "mine.jsonl"
-    file.write_text("".join(f"{json.dumps({'citations': ['guide.md'], **row})}\n" for row in PAIRS))
-    command = ("validate", file, "--corpus", workspace.corpus / "b", "--out", workspace.out)
-    assert invoke(*command).code == 0
-    client = sign_in(workspace.out)
-    assert decide(client, first_pair(client), "nobody asks so") == 303
-    before = workspace.contents()
-    form = {"form_token": hidden(client.get("/decisions").text, "form_token")}
-    client.post("/decisions/b/apply", data=form)
-    deadline = time.monotonic() + 30
-    while "refresh" in (reply := client.get("/decisions")).headers and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert "run it again as before, which takes them in" in paragraphs(reply.text)
-    assert f"qa-pipeline validate PAIRS --corpus CORPUS --out {workspace.out}" in paragraphs(reply.text)
-    assert workspace.contents() == before
-    assert not Layout(workspace.out).origin("b").exists()
-    assert invoke(*command).code == 0
-    assert "person_rejected" in workspace.table("verdicts", "b")["reason"].to_list()
-    assert "Everything that was decided is in the tables" in client.get("/decisions").text
 
 
 def test_an_edit_that_is_verified_while_decisions_are_applied_says_so_and_loses_nothing(

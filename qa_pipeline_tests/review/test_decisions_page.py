@@ -182,17 +182,6 @@ def test_a_pair_that_changed_or_went_keeps_what_was_written(workspace: Workspace
     assert not recorded(workspace).height
 
 
-def test_what_decide_refuses_is_refused_in_the_same_words(workspace: Workspace, client: TestClient) -> None:
-    address = link(workspace, "How long does it take?")
-    refused = paragraphs(post(client, address, decision="accepted").text)
-    assert "there is no answer to accept" in refused
-    mixed = post(client, link(workspace, WRONG), decision="accepted", edited_answer=RIGHT)
-    assert "it has an edited answer and the decision accepted" in mixed.text
-    assert RIGHT in mixed.text
-    assert post(client, address, decision="maybe").status_code == 400
-    assert post(client, address, code="no_code").status_code == 400
-
-
 def test_applied_decisions_are_in_tables_and_exports_as_after_a_run(
     workspace: Workspace, client: TestClient
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.review.document_view import DocumentView, facts, in_context, pieces
+from qa_pipeline.review.document_view import DocumentView, pieces
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
@@ -57,12 +57,6 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
         assert sum(piece.kind == kind for piece in found) == count
 
 
-def test_a_chunk_is_between_what_surrounds_it_in_its_section() -> None:
-    shown = DocumentView(document("before CHUNK after" + " " * 22, [(0, 40)], []), [])
-    found = list(in_context(shown, chunk(0, 7, 12)))
-    assert [piece.text for piece in found if piece.kind == "text"][:2] == ["before ", "CHUNK"]
-
-
 @pytest.fixture
 def workspace_with_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     workspace = new_workspace(tmp_path, monkeypatch)
@@ -76,21 +70,6 @@ def test_a_document_is_shown_with_its_facts_and_borders(workspace_with_documents
     assert shown.code == 0
     for part in ("one/guide.md", "section Kestrel 4 guide > Filling [", "▼ chunk 0", "open the lower valve"):
         assert part in shown.stdout
-
-
-def test_one_chunk_is_shown_in_its_section(workspace_with_documents: Workspace) -> None:
-    first = workspace_with_documents.table("chunks", "one").row(0, named=True)
-    shown = invoke(
-        "show", "one/guide.md", "--out", workspace_with_documents.out, "--chunk", first["chunk_id"][:8]
-    )
-    assert shown.code == 0
-    assert first["text"].splitlines()[-1] in shown.stdout
-    assert "residual-current" not in shown.stdout
-
-
-def test_a_document_that_could_not_be_read_says_why(workspace_with_documents: Workspace) -> None:
-    shown = invoke("show", "broken.pdf", "--out", workspace_with_documents.out)
-    assert (shown.code, "failed, damaged" in shown.stdout) == (0, True)
 
 
 def test_programs_get_one_json_document(workspace_with_documents: Workspace) -> None:
@@ -112,23 +91,6 @@ def test_what_cannot_be_found_is_reported_with_what_can(
 ) -> None:
     shown = invoke("show", name, "--out", workspace_with_documents.out, *options)
     assert (shown.code, told in shown.stderr) == (2, True)
-
-
-def test_facts_leave_out_what_is_unknown() -> None:
-    row = {
-        **document("x", [], []),
-        **dict.fromkeys(
-            ("reason", "detail", "title", "format", "near_duplicate_of", "licence", "source_uri")
-        ),
-        "status": "parsed",
-        "languages": [{"language": "sv", "share": 0.75}, {"language": "en", "share": 0.25}],
-        "left_out": [{"what": "comment", "pieces": 2, "characters": 1500}],
-        "masked": [],
-    }
-    named = dict(facts(DocumentView(cast("DocumentRow", row), [])))
-    assert named["languages"] == "sv 75%, en 25%"
-    assert named["left out"] == "comment 2 (1,500 characters)"
-    assert "personal data" not in named
 
 
 def test_a_page_of_a_pdf_is_drawn_with_a_chunk_highlighted(
@@ -187,21 +149,3 @@ def test_a_picture_that_cannot_be_drawn_says_why(
     (workspace.corpus / "one" / "printed.pdf").write_bytes(pdf_bytes("Another text."))
     shown = invoke("show", "one/printed.pdf", *place)
     assert (shown.code, "run the batch again" in shown.stderr) == (2, True)
-
-
-def test_a_span_is_drawn_on_the_page_that_it_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"one/printed.pdf": pdf_bytes("The boiler is drained.", "The pump is changed.")})
-    workspace.run()
-    start = workspace.table("documents", "one")["text"].item().index("pump")
-    place = ("--out", workspace.out, "--corpus", workspace.corpus, "--picture", tmp_path / "page.png")
-    shown = invoke("show", "one/printed.pdf", *place, "--span", f"{start}:{start + 4}")
-    assert "page 2 of printed.pdf; 4 of 4 letters highlighted" in shown.stdout
-
-
-@pytest.mark.parametrize("options", [("--page", "2"), ("--span", "1:2"), ("--corpus", "x")])
-def test_options_of_a_picture_without_one_are_refused(
-    workspace_with_documents: Workspace, options: tuple[str, ...]
-) -> None:
-    shown = invoke("show", "guide.md", "--out", workspace_with_documents.out, *options)
-    assert (shown.code, f"{options[0]} takes a picture" in shown.stderr) == (2, True)

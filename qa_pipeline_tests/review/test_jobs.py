@@ -57,17 +57,6 @@ def test_what_stops_a_job_is_said_and_the_next_job_runs(caplog: pytest.LogCaptur
     assert wait_for(jobs.start("c", lambda _: iter([3]))).value == 3
 
 
-def test_progress_and_values_are_steps() -> None:
-    jobs = Jobs()
-
-    def work(job: Job) -> Iterator[int]:
-        job.report("half")
-        yield 1
-
-    job = wait_for(jobs.start("a", work))
-    assert (job.progress, job.steps) == ("half", 3)
-
-
 def test_too_many_jobs_are_refused() -> None:
     jobs = Jobs()
     end = threading.Event()
@@ -82,8 +71,3 @@ def test_too_many_jobs_are_refused() -> None:
     end.set()
     for job in waiting:
         wait_for(job)
-
-
-def test_a_job_that_is_not_there_says_why() -> None:
-    with pytest.raises(InputError, match="no longer in memory"):
-        Jobs().get("gone")

@@ -2,15 +2,12 @@
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review import page_files
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.source import find_document
 from qa_pipeline.review.stored import StoredTables
@@ -76,30 +73,6 @@ def test_a_page_that_does_harm_costs_that_page_only_and_says_why(pages_that_ask_
     assert pages.files.draw_page(pages.document, 1, (4, 9)).startswith(b"\x89PNG")
 
 
-def test_a_process_that_is_killed_as_it_draws_is_a_sentence_and_the_next_page_is_drawn(
-    pages_that_ask_for: Asks,
-) -> None:
-    pages = pages_that_ask_for("slow", LIMITS)
-    problems: list[str] = []
-
-    def draw() -> None:
-        try:
-            pages.files.draw_page(pages.document, 2, None)
-        except InputError as error:
-            problems.append(str(error))
-
-    thread = threading.Thread(target=draw)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while pages.files._worker is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.2)  # whether it is at work already or about to begin, the outcome is the same
-    os.kill(pages.process, signal.SIGKILL)
-    thread.join()
-    assert problems == ["a.pdf: the system ended the process that parsed it, as it does when memory runs out"]
-    assert pages.files.map_page(pages.document, 1).boxes
-
-
 def test_a_process_is_kept_for_the_next_page_and_one_that_died_meanwhile_is_replaced(
     pages_that_ask_for: Asks,
 ) -> None:
@@ -112,28 +85,3 @@ def test_a_process_is_kept_for_the_next_page_and_one_that_died_meanwhile_is_repl
     os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
     assert pages.files.map_page(pages.document, 1).boxes
     assert pages.process != first
-
-
-def test_bytes_of_a_file_are_read_once(pages_that_ask_for: Asks) -> None:
-    pages = pages_that_ask_for("harmless")
-    pages.files.map_page(pages.document, 1)
-    (pages.sources.files / "b" / "a.pdf").unlink()
-    assert pages.files.draw_page(pages.document, 2, None).startswith(b"\x89PNG")
-
-
-def test_a_page_that_is_long_drawn_lets_others_wait_for_a_while_and_no_longer(
-    pages_that_ask_for: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page_files, "SECONDS", 0.0)
-    pages = pages_that_ask_for("harmless")
-    with pages.files._lock, pytest.raises(InputError, match="other pages are still being drawn"):
-        pages.files.map_page(pages.document, 1)
-
-
-def test_a_page_is_not_shown_where_no_process_can_be_started(
-    pages_that_ask_for: Asks,
-) -> None:
-    pages = pages_that_ask_for("harmless")
-    files = PageFiles(pages.sources.layout, LIMITS, ("/nowhere/python",))
-    with pytest.raises(InputError, match=r"^a\.pdf: no process can be started"):
-        files.map_page(pages.document, 1)

@@ -60,15 +60,6 @@ def test_counts_agree_with_those_of_status(layout: Layout) -> None:
         assert view(layout, list="all", batch=row["batch"])["total"] == row["pairs"]
 
 
-def test_pairs_that_wait_come_first_and_in_the_order_of_their_tables(layout: Layout) -> None:
-    waiting = [f"a-needs_review-{number}" for number in range(3)] + [
-        f"b-needs_review-{number}" for number in range(2)
-    ]
-    queue = Queue(layout)
-    assert listed(queue) == waiting
-    assert listed(queue, list="all")[: len(waiting)] == waiting
-
-
 def test_a_sample_is_bounded_and_another_seed_draws_another(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,15 +172,6 @@ def test_a_filter_counts_what_the_other_filters_leave(layout: Layout) -> None:
     assert [label for _, label, _ in facets["document"]] == ["library.md"]
 
 
-def test_of_many_values_those_with_the_most_pairs_are_offered(
-    layout: Layout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queue_module, "MOST_CHOICES", 2)
-    facet = next(facet for facet in view(layout, list="all")["facets"] if facet["name"] == "verdict")
-    assert [value for value, _, _ in facet["choices"]] == ["accepted", "rejected"]
-    assert facet["more"] == 2
-
-
 def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_module, "PAGE", 8)
     last = view(layout, page="99", list="all")
@@ -205,7 +187,3 @@ def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.Mon
 def test_an_address_gives_back_its_filters(values: dict[str, str]) -> None:
     filters = Filters(**values)
     assert Filters.from_query(dict(parse_qsl(filters.address()))) == filters
-
-
-def test_what_is_no_filter_is_passed_over() -> None:
-    assert Filters.from_query({"list": "none", "page": "2", "who": "x"}) == Filters()

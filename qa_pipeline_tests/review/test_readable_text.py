@@ -66,12 +66,6 @@ def test_each_piece_knows_its_place_in_the_text(first: int, second: int) -> None
     assert anchors.count("evidence") <= 1
 
 
-def test_a_page_is_named_before_the_block_that_begins_it() -> None:
-    begin = TEXT.index("Open")
-    blocks = list(readable_blocks(TEXT, (0, len(TEXT)), (), HEADINGS, {0: 1, begin: 2}))
-    assert [block.page for block in blocks] == [1, 2, None, None, None, None]
-
-
 @pytest.mark.parametrize("text", ["", "\n\n", "```\nopen", "- \n- ", " | ", "# "])
 def test_odd_texts_keep_their_words(text: str) -> None:
     pieces = [

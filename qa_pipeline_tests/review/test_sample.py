@@ -44,11 +44,6 @@ def test_over_many_seeds_each_row_is_as_likely_as_any_other() -> None:
     assert max(counts.values()) - min(counts.values()) < 0.1 * sum(counts.values()) / 7
 
 
-def test_a_draw_of_more_rows_than_there_are_has_all_of_them() -> None:
-    rows = rows_of({"en": 4})
-    assert every_kth(rows, 9, "0").equals(rows)
-
-
 def test_labels_add_up_in_all_and_by_part_with_intervals_and_reasons(tmp_path: Path) -> None:
     first = sheet(tmp_path / "1.jsonl", [{"rating": "good"}, {"rating": "bad", "why": "wrong"}])
     second = sheet(tmp_path / "2.jsonl", [{"rating": "thin", "language": "sv"}, {"rating": None}])
@@ -66,11 +61,6 @@ def test_labels_add_up_in_all_and_by_part_with_intervals_and_reasons(tmp_path: P
     assert languages == {"en": 2, "sv": 1}
     assert figures["reasons"] == [{"rating": "bad", "why": "wrong", "rows": 1}]
     assert figures["unlabelled"] == 1
-
-
-def test_without_labels_there_is_no_interval(tmp_path: Path) -> None:
-    figures = label_figures(read_labels([sheet(tmp_path / "s.jsonl", [{"rating": None}])]))
-    assert (figures["parts"][0]["good_interval"], figures["unlabelled"]) == (None, 1)
 
 
 @pytest.mark.parametrize(

@@ -131,15 +131,6 @@ def test_a_post_from_another_site_is_refused_even_with_the_token_of_its_form(
     assert read_decisions(Layout(workspace.out).decisions("b")).is_empty()
 
 
-def test_a_post_from_a_page_of_the_app_is_taken(client: TestClient, workspace: Workspace) -> None:
-    link = first_pair(client)
-    page = client.get(link).text
-    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
-    headers = {"origin": ADDRESS, "sec-fetch-site": "same-origin"}
-    client.post(f"{link}/decision", data={**form, "decision": "rejected"}, headers=headers)
-    assert read_decisions(Layout(workspace.out).decisions("b")).height == 1
-
-
 @pytest.mark.parametrize(
     ("content_type", "size", "refused"),
     [
@@ -163,13 +154,6 @@ def test_what_is_too_large_is_refused_before_it_is_read(
 def test_an_upload_that_does_not_say_how_large_it_is_is_refused(client: TestClient) -> None:
     reply = client.post("/ask", content=iter([b"form_token="]))
     assert (reply.status_code, "does not say how large" in reply.text) == (411, True)
-
-
-def test_a_link_on_another_site_is_loaded_again_with_the_cookie(client: TestClient) -> None:
-    client.cookies.clear()
-    reply = client.get("/", headers={"sec-fetch-site": "cross-site"})
-    assert (reply.status_code, reply.headers["refresh"]) == (401, "0")
-    assert "refresh" not in client.get("/", headers={"sec-fetch-site": "same-origin"}).headers
 
 
 def test_a_fault_is_a_page_too_and_is_not_swallowed(

@@ -50,15 +50,6 @@ def test_an_output_folder_without_tables_names_the_next_step(
     assert str(out) in reply.text
 
 
-def test_a_pair_whose_document_is_gone_is_shown_and_says_so(workspace: Workspace, client: TestClient) -> None:
-    link = first_pair(client)
-    file = Layout(workspace.out).table(DOCUMENTS.name, "b")
-    write_table(file, read_table(file, DOCUMENTS).clear(), DOCUMENTS)
-    reply = client.get(link)
-    assert reply.status_code == 200
-    assert "it may have been removed since" in paragraphs(reply.text)
-
-
 def test_a_pair_whose_document_has_other_words_now_is_shown_and_says_so(
     workspace: Workspace, client: TestClient
 ) -> None:
@@ -81,18 +72,6 @@ def test_a_damaged_table_is_named_and_does_not_hide_other_batches(
     text = paragraphs(client.get("/?list=all").text)
     assert str(layout.table("verdicts", "c")) in text
     assert "When does the safety valve open?" in text
-
-
-def test_a_pair_that_was_generated_anew_names_its_batch(client: TestClient) -> None:
-    reply = client.get("/pair/b/gone")
-    assert reply.status_code == 404
-    assert "batch 'b' has no pair 'gone'" in paragraphs(reply.text).replace("&#39;", "'")
-
-
-@pytest.mark.parametrize("batch", ["..", "%2e%2e", "..%2f..", "nowhere", "a%00b", "%2fetc"])
-def test_a_batch_that_is_none_reads_no_file(client: TestClient, batch: str) -> None:
-    for path in (f"/pair/{batch}/p", f"/document/{batch}/d"):
-        assert client.get(path).status_code in (404, 500)
 
 
 def test_a_decision_that_cannot_be_written_says_why_and_leaves_the_earlier_ones(

@@ -33,28 +33,6 @@ def test_a_search_marks_and_counts_without_script(client: TestClient, workspace:
     assert "does not have these words" in client.get(f"{address_of(workspace, 'bar')}&find=xyzzy").text
 
 
-def test_the_search_beside_a_pair_stays_beside_it(client: TestClient) -> None:
-    link = re.search(r'href="(/pair/[^"]+)', client.get("/?list=all&search=safety").text)
-    assert link
-    path, _, query = link[1].replace("&amp;", "&").partition("?")
-    page = client.get(f"{path}?{query}&find=valve").text
-    assert 'name="find" value="valve"' in page
-    assert 'type="hidden" name="list" value="all"' in page
-
-
-def test_text_of_documents_is_escaped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign_in: Callable[[Path], TestClient]
-) -> None:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    hostile = '# <script>alert(1)</script>\n\n`<img src=x onerror=alert(1)>` is "quoted" here.\n'
-    workspace.write({"b/a.md": hostile})
-    assert workspace.run("--provider", "none").code == 0
-    page = sign_in(workspace.out).get(f"{address_of(workspace, 'quoted')}&find=%22><script>").text
-    assert "<script>alert" not in page
-    assert "<img" not in page
-    assert '"><script>' not in page
-
-
 @pytest.mark.slow
 def test_a_page_of_a_pdf_has_a_picture_boxes_and_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign_in: Callable[[Path], TestClient]
@@ -76,14 +54,6 @@ def test_a_page_of_a_pdf_has_a_picture_boxes_and_words(
     plain, quoted = reply.content, client.get(picture[1].partition("?")[0] + "?start=0&end=40").content
     assert plain != quoted
     assert client.get(picture[1].replace("/1.png", "/7.png")).status_code == 404
-
-
-@pytest.mark.parametrize("query", ["start=0&end=999999999", "start=9&end=1"])
-def test_a_wrong_stretch_is_one_clear_sentence(client: TestClient, workspace: Workspace, query: str) -> None:
-    path = address_of(workspace, "bar").partition("?")[0]
-    reply = client.get(f"{path}?{query}")
-    assert reply.status_code == 404
-    assert "may have changed since" in reply.text
 
 
 @pytest.mark.parametrize("query", [f"start={'9' * 5000}&end=1", "page=-1&part=x&hit=0", f"find={'a' * 5000}"])

@@ -8,7 +8,6 @@ from fpdf import FPDF
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.errors import InputError
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.source import LONGEST_PART, SourceView, source_view
 from qa_pipeline.review.stored import StoredTables
@@ -81,12 +80,6 @@ def two_pages() -> bytes:
     return bytes(pdf.output())
 
 
-def test_a_short_document_is_shown_whole(sources: Sources) -> None:
-    view = sources.store("One sentence.\n\nAnother one.").show("Another")
-    assert shown_text(view) == "One sentence. Another  one."
-    assert view.part == 1
-
-
 def test_a_long_document_opens_at_the_section_of_the_evidence(sources: Sources) -> None:
     text, sections = long_text(60)
     view = sources.store(text, sections=sections).show("number 30 opens")
@@ -124,19 +117,6 @@ def test_a_search_counts_all_places_and_begins_behind_the_evidence(sources: Sour
     assert sources.show(find="nowhere").hits.current == 0
 
 
-def test_links_keep_the_filters_of_the_queue_and_drop_what_was_shown(sources: Sources) -> None:
-    view = sources.store("Some text.").show("text", list="all", evidence="1", find="some", hit="1")
-    assert view.link(part=2) == "?list=all&evidence=1&find=some&part=2"
-    assert view.link(evidence=0, find="") == "?list=all&evidence=0"
-
-
-@pytest.mark.parametrize("span", [(5, 99), (3, 2)])
-def test_a_stretch_outside_the_text_is_an_error(sources: Sources, span: tuple[int, int]) -> None:
-    sources.store("Short.")
-    with pytest.raises(InputError, match="may have changed since"):
-        source_view(StoredTables(sources.layout), sources.pages, "b", "d", span, {})
-
-
 @pytest.mark.slow
 def test_a_pdf_opens_at_the_page_of_the_evidence_with_its_words_boxed(sources: Sources) -> None:
     identity = sources.read(two_pages())
@@ -150,24 +130,6 @@ def test_a_pdf_opens_at_the_page_of_the_evidence_with_its_words_boxed(sources: S
     words = [text for _, text, frame in view.sheet.words if frame.y == view.sheet.boxes[0][1].y]
     assert quote[0].split()[0] in " ".join(words)
     assert all(sources.texts[identity][start:].startswith(text) for start, text, _ in view.sheet.words)
-
-
-@pytest.mark.slow
-def test_a_quote_over_two_pages_says_that_it_goes_on(sources: Sources) -> None:
-    identity = sources.read(two_pages())
-    text = sources.texts[identity]
-    first = sources.show(text[10:-10], identity)
-    second = sources.show(text[10:-10], identity, page="2")
-    assert (first.next_page_of_quote, second.next_page_of_quote) == (2, None)
-    assert second.sheet
-    assert second.sheet.boxes
-
-
-def test_a_pdf_is_read_as_text_where_the_reader_wants_that(sources: Sources) -> None:
-    identity = sources.read(two_pages())
-    view = sources.show("first", identity, view="text")
-    assert view.sheet is None
-    assert [block.page for block in view.blocks if block.page] == [1, 2]
 
 
 @pytest.mark.parametrize("change", ["gone", "changed", "corpus", "unrecorded"])
@@ -187,9 +149,3 @@ def test_text_stands_in_for_pages_whose_file_is_gone_or_changed(sources: Sources
     assert view.sheet is None
     assert view.problem
     assert "first" in shown_text(view)
-
-
-def test_a_page_that_is_none_is_said_to_be_so(sources: Sources) -> None:
-    identity = sources.read(two_pages())
-    view = sources.show(identity=identity, page="9")
-    assert str(view.problem) == "a.pdf has no page 9 with text"

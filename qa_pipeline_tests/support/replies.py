@@ -28,11 +28,6 @@ def refuses(text: str) -> ServerResponse:
     return chat.says(None, refusal=text)
 
 
-def no_choices() -> ServerResponse:
-    """Reply with nothing in it."""
-    return json_response({"object": "chat.completion", "model": "chat-loopback", "choices": []})
-
-
 def lacks_credit() -> ServerResponse:
     """Reply as to an account without money, for which waiting does not help."""
     message = "You exceeded your current quota, please check your plan and billing details."

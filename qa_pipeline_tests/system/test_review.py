@@ -1,4 +1,4 @@
-"""People review in a real browser, against a server process; test_review_asking has the models of a user."""
+"""People review and ask in a real browser, against a server process."""
 
 import json
 import os
@@ -17,7 +17,6 @@ from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import Workspace, new_workspace
-from qa_pipeline_tests.review.test_server_hostile import MARKUP, document, file_name, pairs
 from qa_pipeline_tests.support.review_server import ReviewServer, review_server
 from qa_pipeline_tests.system.browser import NARROW, WIDE, person, serious_problems
 
@@ -110,7 +109,7 @@ def open_pair(page: Page, question: str) -> None:
 
 
 def pair_of(page: Page) -> str:
-    return urlsplit(page.url).path.rpartition("/")[2]
+    return str(urlsplit(page.url).path.rpartition("/")[2])
 
 
 BOXED_WORDS = """() => {
@@ -259,21 +258,19 @@ def test_no_page_has_a_serious_problem_of_accessibility_or_is_wider_than_a_telep
     reader.set_viewport_size(WIDE)
 
 
-def test_hostile_texts_run_nothing_and_break_no_layout(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = new_workspace(tmp_path, monkeypatch)
-    names = [file_name(number, text) for number, text in enumerate(MARKUP)]
-    made.write({f"b/{name}": document(text) for name, text in zip(names, MARKUP, strict=True)})
-    rows = [list(pairs(name, text))[1] for name, text in zip(names, MARKUP, strict=True)]
-    made.write({"b/pairs.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
-    assert made.run("--provider", "none").code == 0
-    keys = made.table("pairs", "b")["pair_id"]
-    with review_server(made.out) as server, person(browser, server.address) as ada:
-        assert len(keys) == len(MARKUP)
-        for key in [*keys, None]:
-            ada.goto(f"{server.base}/pair/b/{key}" if key else f"{server.base}/?list=all")
-            for viewport in (WIDE, NARROW):
-                ada.set_viewport_size(viewport)
-                assert ada.evaluate("document.documentElement.scrollWidth") <= viewport["width"], key
-                expect(ada.get_by_role("navigation").first).to_be_visible()
+def test_an_uploaded_document_answers_with_its_page(browser: Browser, tmp_path: Path) -> None:
+    question = "When does the safety valve open?"
+    with review_server(tmp_path / "new") as server, person(browser, server.address) as page:
+        expect(page.get_by_role("main")).to_contain_text("qa-pipeline run")
+        page.goto(f"{server.base}/ask")
+        manual = {"name": "manual.pdf", "mimeType": "application/pdf", "buffer": pdf_bytes(*PAGES)}
+        page.get_by_label("Document", exact=True).set_input_files(manual)
+        page.get_by_role("button", name="Read it").click()
+        page.get_by_role("link", name="Ask it").click()
+        page.get_by_label("Question").fill(question)
+        page.get_by_role("button", name="Ask").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(question)
+        answer = page.locator("#job:not([data-more])")
+        expect(answer.locator("mark.supported")).to_have_text(SAFETY)
+        expect(answer.locator("#c1 cite")).to_have_text("manual.pdf, page 3")
+        assert serious_problems(page) == []

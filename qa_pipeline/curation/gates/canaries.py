@@ -14,12 +14,21 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline.curation.gates.gate import Gate
-from qa_pipeline.settings.verification import JudgingSettings, QualitySettings
 from qa_pipeline.verification.canaries import misplaced
 from qa_pipeline.verification.canaries.outcomes import canary_rates, replied
 
 SWAPS = ("number", "unit", "date", "name", "negation")
 """Kinds that the local steps are made to reject; the others are counted for what is accepted."""
+MIN_RECALL = 0.7
+"""Least share of swaps that a working verifier rejects."""
+MAX_ACCEPTS = 0.02
+"""Largest share of falsehoods that it accepts."""
+MAX_ALARMS = 0.05
+"""Largest share of true claims that it rejects, and of good pairs that a judge rejects."""
+MAX_DROP = 0.1
+"""Largest fall of the share of rejected swaps against earlier batches."""
+MAX_JUDGE_ACCEPTS = 0.1
+"""Share of wrong pairs that a judge may pass: two of six, for a changed word may leave a right answer."""
 _NONE = "the batch has no such canaries: too little text, or none are seeded"
 _NO_JUDGE = (
     "no such pair was judged: no judge is configured, the batch has too little text, or none are seeded"
@@ -30,10 +39,9 @@ def _rate_gate(
     name: str,
     which: pl.Expr,
     outcome: Literal["rejected", "accepted"],
-    limit: str,
+    threshold: float,
     *,
     canaries: pl.DataFrame,
-    settings: QualitySettings | JudgingSettings,
     at_least: bool = False,
     may_block: bool = True,
     without: str = _NONE,
@@ -42,10 +50,10 @@ def _rate_gate(
 
     A single canary never fails a batch: a few of the generated falsehoods happen to be true.
 
-    `limit` names the setting, a lower one with `at_least`. A gate that `may_block` does where the cascade
+    The threshold is a lower one with `at_least`. A gate that `may_block` does where the cascade
     decided, which is made to see swaps. `without` says what it means that there are no canaries.
     """
-    selected, threshold = canaries.filter(which), float(getattr(settings, limit))
+    selected = canaries.filter(which)
     if not selected.height:
         return Gate(name, True, may_block, None, threshold, 0, without)
     rates = _rates(selected)
@@ -68,25 +76,19 @@ _SWAPPED = pl.col("kind").is_in(SWAPS)
 _MISPLACED = pl.col("kind").is_in(misplaced.KINDS)
 _FOREIGN, _TRUE = pl.col("family") == "foreign", pl.col("expected") == "supported"
 
-canary_recall_gate = partial(
-    _rate_gate, "canary_recall", _SWAPPED, "rejected", "min_canary_recall", at_least=True
-)
-canary_accepts_gate = partial(_rate_gate, "canary_accepts", _FOREIGN, "accepted", "max_canary_accepts")
+canary_recall_gate = partial(_rate_gate, "canary_recall", _SWAPPED, "rejected", MIN_RECALL, at_least=True)
+canary_accepts_gate = partial(_rate_gate, "canary_accepts", _FOREIGN, "accepted", MAX_ACCEPTS)
 canary_misplaced_gate = partial(
-    _rate_gate, "canary_misplaced", _MISPLACED, "accepted", "max_canary_accepts", may_block=False
+    _rate_gate, "canary_misplaced", _MISPLACED, "accepted", MAX_ACCEPTS, may_block=False
 )
-canary_alarms_gate = partial(
-    _rate_gate, "canary_alarms", _TRUE, "rejected", "max_canary_alarms", may_block=False
-)
+canary_alarms_gate = partial(_rate_gate, "canary_alarms", _TRUE, "rejected", MAX_ALARMS, may_block=False)
 
 
-def canary_drift_gate(
-    *, canaries: pl.DataFrame, earlier: Sequence[tuple[int, int]], settings: QualitySettings
-) -> Gate:
+def canary_drift_gate(*, canaries: pl.DataFrame, earlier: Sequence[tuple[int, int]]) -> Gate:
     """Compare the share of rejected swapped canaries with that of other batches."""
     rejected, total = swap_counts(canaries)
     before, all_before = (sum(counts) for counts in zip(*earlier, strict=True)) if earlier else (0, 0)
-    limit = before / all_before - settings.max_canary_drop if all_before else None
+    limit = before / all_before - MAX_DROP if all_before else None
     counts = {"rejected": rejected, "canaries": total, "earlier_canaries": all_before}
     if not total:
         return Gate("canary_drift", True, False, None, limit, 0, _NONE, counts)
@@ -110,7 +112,7 @@ JUDGE_NOT_TRUSTED = "judge_not_trusted"
 _WRONG = pl.col("expected") == "rejected"
 
 
-def judge_trust(judge_canaries: pl.DataFrame, judging: JudgingSettings) -> Gate:
+def judge_trust(judge_canaries: pl.DataFrame) -> Gate:
     """Return whether a judge may judge: not where it accepts wrong pairs in a share surely over the limit.
 
     Replies that are lacking or cannot be read say nothing about it; a judge of which nothing is known is
@@ -120,9 +122,8 @@ def judge_trust(judge_canaries: pl.DataFrame, judging: JudgingSettings) -> Gate:
         "judge_canaries",
         _WRONG,
         "accepted",
-        "max_canary_accepts",
+        MAX_JUDGE_ACCEPTS,
         canaries=replied(judge_canaries),
-        settings=judging,
         may_block=False,
     )
 
@@ -142,15 +143,14 @@ def judge_canaries_gate(*, judge_canaries: pl.DataFrame, verdicts: pl.DataFrame)
     return Gate("judge_canaries", not waiting, False, share, None, read.height, detail, counts)
 
 
-def judge_alarms_gate(*, judge_canaries: pl.DataFrame, settings: QualitySettings) -> Gate:
+def judge_alarms_gate(*, judge_canaries: pl.DataFrame) -> Gate:
     """Verify that the judge accepts pairs of the batch that look right, as far as known without it."""
     return _rate_gate(
         "judge_alarms",
         ~_WRONG,
         "rejected",
-        "max_judge_alarms",
+        MAX_ALARMS,
         canaries=replied(judge_canaries),
-        settings=settings,
         may_block=False,
         without=_NO_JUDGE,
     )

@@ -26,6 +26,11 @@ from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
 
+MIN_CITATION_ACCURACY = 0.95
+"""Least mean share of an accepted pair's citations that support a claim of it."""
+MAX_YIELD_DROP = 0.5
+"""Largest fall of the yield against earlier batches."""
+
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
     """Verify that no accepted pair cites a source or a quote that does not exist."""
@@ -37,9 +42,9 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
     )
 
 
-def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+def accuracy_gate(*, verdicts: pl.DataFrame) -> Gate:
     """Measure the mean share of an accepted pair's citations that support a claim of it."""
-    limit, name = settings.min_citation_accuracy, "citation_accuracy"
+    limit, name = MIN_CITATION_ACCURACY, "citation_accuracy"
     values = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
     count = values.len()
     if not count:
@@ -242,12 +247,11 @@ def yield_gate(
     verdicts: pl.DataFrame,
     chunks: pl.DataFrame,
     earlier: Sequence[float],
-    settings: QualitySettings,
 ) -> Gate:
     """Compare the accepted pairs for each chunk with those of other batches."""
     value = batch_yield(verdicts, chunks)
     usual = sum(earlier) / len(earlier) if earlier else None
-    limit = None if usual is None else (1 - settings.max_yield_drop) * usual
+    limit = None if usual is None else (1 - MAX_YIELD_DROP) * usual
     counts = {"chunks": chunks.height, "earlier_batches": len(earlier)}
     if value is None:
         return Gate("yield", True, False, None, limit, 0, "the batch has no chunks", counts)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from qa_pipeline.documents.decoding import UNPACKERS, unpack
 from qa_pipeline.documents.formats import delimited, epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
@@ -44,32 +43,9 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 """Formats whose headings are those of rows or sheets, none of which names the whole."""
 
 
-def _behind(suffix: str, parser: Parser) -> Parser:
-    """Return a parser of compressed files, whose content goes to the parser of their format."""
-
-    def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-        content = unpack(source.content, suffix, settings.max_bytes)
-        return parser(SourceFile(source.path[: -len(suffix)], content), settings)
-
-    return parse
-
-
-PARSERS |= {f"{name}{end}": _behind(end, parser) for name, parser in PARSERS.items() for end in UNPACKERS}
-
-
-def format_of(path: str, *, compressed: bool = False, readers: Mapping[str, str] = {}) -> str | None:
+def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:
     """Return the name of the format of a file's suffix; None when nothing reads it.
 
-    Args:
-        path: the file.
-        compressed: whether a suffix of compression may stand behind that of the format; the format of
-            `a.md.gz` is `markdown.gz`.
-        readers: formats of further suffixes, or others for those above.
+    `readers` are formats of further suffixes, or others for those above.
     """
-    name = PurePosixPath(path)
-    end = name.suffix.lower()
-    formats = {**SUFFIXES, **readers}
-    if not compressed or end not in UNPACKERS:
-        return formats.get(end)
-    inner = formats.get(PurePosixPath(name.stem).suffix.lower())
-    return f"{inner}{end}" if inner else None
+    return {**SUFFIXES, **readers}.get(PurePosixPath(path).suffix.lower())

@@ -24,7 +24,7 @@ from phonenumbers import (
 
 from qa_pipeline.documents.masking.items import Family, Item, digits_of, pattern_family, text_before
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.text.lexicon.languages import CAPITALS, any_of_all, of_all
+from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
 _WINDOW = re.compile(
     r"(?<![^\W_])(?<!\d[.,:])(?:\+ ?|\((?=[0+2-9])\+?)?\d(?:[ ()./\n-]{0,3}\d){6,18}(?![^\W_])(?![.,:]\d)"
@@ -265,12 +265,6 @@ _MACHINE = re.compile(
     re.IGNORECASE,
 )
 _PORT = re.compile(r":\d{2,5}|/\d")
-_OUTLINE = re.compile(r"[1-9]\d?(?:\.(?:[1-9]|[1-5]\d)){3}")
-_REFERRED = re.compile(rf"\b{any_of_all('layout.see')} $", re.IGNORECASE)
-_INSIDE_TEXT = re.compile(r"(?:1[1-9]|2\d)(?:\.(?:[1-9]|[12]\d)){3}")
-_TITLE = re.compile(r"[.:)]? {1,40}[^\W\d_]|[.:)]?$")
-_TITLE_AFTER_TEN = re.compile(rf"[.:)] {{1,40}}[^\W\d_]| {{1,40}}[{CAPITALS}]")
-"""Private networks begin with 10 as well, and lists of machines have their names behind their addresses."""
 _IPV6 = re.compile(
     r"(?<![\w:.])\[?((?:[0-9A-Fa-f]{1,4}:|:){2,8}(?:[0-9A-Fa-f]{1,4}|:)?(?:\d{1,3}(?:\.\d{1,3}){3})?)"
     r"(?:%\w{1,16})?(?:/(\d{1,3}))?(?![\w:])"
@@ -298,19 +292,13 @@ def _find_ip(text: str) -> Iterator[Item]:
 
 
 def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
-    """Return whether a number is that of a version, or of a chapter at the beginning of its line."""
+    """Return whether a number is rather that of a version or chapter than of a machine."""
     leads = text_before(text, match.start(), 24)
     if _VERSION.search(leads):
         return True
     if _MACHINE.search(leads) or _PORT.match(text, match.end(1)):
         return False
-    if _SMALL.fullmatch(match[1]) or _INSIDE_TEXT.fullmatch(match[1]):
-        return True
-    if not _OUTLINE.fullmatch(match[1]):
-        return False
-    begins_line = match.start() == 0 or text[match.start() - 1] == "\n"
-    title = _TITLE_AFTER_TEN if match[1].startswith("10.") else _TITLE
-    return bool(_REFERRED.search(leads) or (begins_line and title.match(text, match.end())))
+    return _SMALL.fullmatch(match[1]) is not None
 
 
 def _is_assigned(written: str, network: str | None) -> bool:

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import cycle
-from operator import mul
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,28 +87,3 @@ def mod_97(characters: str) -> bool:
     """Return whether ISO 7064 MOD 97-10 fits, as in IBANs: the first four count last, letters 10 to 35."""
     turned = characters[4:] + characters[:4]
     return int("".join(str(_LETTERS.get(character, character)) for character in turned)) % 97 == 1
-
-
-def mod_11_10(digits: str) -> bool:
-    """Return whether ISO 7064 MOD 11,10 fits: the last digit checks all before it."""
-    product = 10
-    for digit in digits[:-1]:
-        sum_of_both = (int(digit) + product) % 10 or 10
-        product = sum_of_both * 2 % 11
-    return (11 - product) % 10 == int(digits[-1])
-
-
-def pension_number(characters: str) -> bool:
-    """Return whether a German pension insurance number fits (VKVV § 4): weighted sums of digits."""
-    spelt = f"{characters[:8]}{ord(characters[8]) - 64:02d}{characters[9:11]}"
-    pairs = zip(spelt, (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1), strict=True)
-    weighted = (int(digit) * weight for digit, weight in pairs)
-    return sum(value // 10 + value % 10 for value in weighted) % 10 == int(characters[11])
-
-
-def machine_readable(characters: str, check: str) -> bool:
-    """Return whether weights 7, 3, 1 fit (ICAO Doc 9303), letters counting as 10 to 35."""
-    values = (
-        int(_LETTERS.get(character, character if character.isdigit() else 0)) for character in characters
-    )
-    return str(sum(map(mul, values, cycle((7, 3, 1)))) % 10) == check

@@ -14,9 +14,8 @@ from typing import get_args
 
 from qa_pipeline.documents.corpus.description import BatchDescription, read_description
 from qa_pipeline.documents.corpus.places import BatchFiles
-from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import SUFFIXES
-from qa_pipeline.documents.masking import contact, names, numbers, secrets
+from qa_pipeline.documents.masking import contact, numbers, secrets
 from qa_pipeline.documents.masking.items import Family, Item
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, keep
@@ -31,16 +30,12 @@ _PATTERNS = (
     contact.LOGINS,
     contact.EMAILS,
     secrets.LABELLED,
-    numbers.LINES,
     numbers.ACCOUNTS,
     numbers.CARDS,
-    numbers.PENSION_NUMBERS,
-    numbers.TAX_IDS,
     numbers.PERSONNUMMER,
     numbers.AMERICAN,
     numbers.BRITISH,
     numbers.LABELLED,
-    numbers.TAX_NUMBERS,
     contact.MAC,
     contact.IP,
 )
@@ -50,8 +45,7 @@ _DIGITS = "0123456789"
 def families_of(settings: MaskingSettings) -> tuple[Family, ...]:
     """Return the families that the settings ask for, in the order in which they look."""
     families = (*_PATTERNS, contact.phone_family(settings.phone_regions))
-    chosen = tuple(family for family in families if family.kind in settings.kinds)
-    return (*chosen, names.names_family(settings.names_models)) if settings.names_models else chosen
+    return tuple(family for family in families if family.kind in settings.kinds)
 
 
 def find_items(text: str, families: Sequence[Family]) -> list[Item]:
@@ -85,7 +79,7 @@ def _blank_out(text: str, items: Iterable[Item]) -> str:
 
 REMOVED = "[removed]"
 _REPLACING_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
-_NAMES = "|".join(kind.upper() for kind in (*MASKED_KINDS, "name"))
+_NAMES = "|".join(kind.upper() for kind in MASKED_KINDS)
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
 """Wherever they begin and end: items that stood side by side leave tokens that do."""
@@ -210,7 +204,7 @@ def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: s
 
 
 _BORDER = re.compile(r"([/\\;|#\[\]])")
-_SUFFIXES = frozenset({*SUFFIXES, *UNPACKERS, ".parquet", ".zip"})
+_SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
 
 
 def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:

@@ -2,7 +2,6 @@
 
 import re
 from calendar import monthrange
-from collections import Counter
 from collections.abc import Iterator
 
 from qa_pipeline.documents.masking.items import (
@@ -11,11 +10,8 @@ from qa_pipeline.documents.masking.items import (
     characters_of,
     digits_of,
     luhn,
-    machine_readable,
-    mod_11_10,
     mod_97,
     pattern_family,
-    pension_number,
     text_before,
 )
 from qa_pipeline.text.lexicon.languages import any_of_all, of_all
@@ -32,20 +28,6 @@ _FEWEST_DIGITS = 4  # the label is followed by a word otherwise, written in capi
 _LONGEST = 9
 """A number may be written with its check digit, which is no part of it."""
 
-_LINE = re.compile(r"(?<![A-Z0-9<])[A-Z0-9<]{30,44}(?![A-Z0-9<])")
-_FORMS = (  # ICAO Doc 9303, parts 4 and 5; each group is followed by its check digit
-    re.compile(r"P[A-Z<][A-Z<]{3}[A-Z]{1,40}<[A-Z<]{0,40}<<"),
-    re.compile(r"([A-Z0-9<]{9})(\d)[A-Z<]{3}(\d{6})(\d)[MFX<](\d{6})(\d)[A-Z0-9<]{16}"),
-    re.compile(r"[ACI][A-Z0-9<][A-Z<]{3}([A-Z0-9<]{9})(\d)[A-Z0-9<]{15}"),
-    re.compile(r"(\d{6})(\d)[MFX<](\d{6})(\d)[A-Z<]{3}[A-Z0-9<]{11}\d"),
-    re.compile(r"[A-Z]{1,40}(?:<[A-Z]{1,40}){0,20}<<[A-Z<]{0,40}<<"),
-)
-
-
-def _is_machine_readable(match: re.Match[str]) -> bool:
-    lines = filter(None, (form.fullmatch(match[0]) for form in _FORMS))
-    return any(all(map(machine_readable, line.groups()[::2], line.groups()[1::2])) for line in lines)
-
 
 def _find_named(text: str) -> Iterator[Item]:
     folded = text.lower()
@@ -56,7 +38,6 @@ def _find_named(text: str) -> Iterator[Item]:
             yield Item("id_document", *match.span(1), value)
 
 
-LINES = pattern_family("id_document", str, _LINE, is_right=_is_machine_readable)
 LABELLED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
 
 
@@ -101,70 +82,6 @@ PERSONNUMMER = pattern_family(
     digits=10,
     search_inside=True,
 )
-
-
-_START, _END = r"(?<![^\W_])(?<!\d\.)", r"(?![^\W_])(?!\.\d)"
-_GAP = r"[ \n./-]"
-_TAX_ID = re.compile(
-    rf"{_START}[1-9](?:\d{{10}}|\d{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{3}}|\d\d{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d\d|"
-    rf"\d{{4}}{_GAP}\d{{3}}{_GAP}\d{{3}}|\d{{3}}{_GAP}\d{{4}}{_GAP}\d{{3}}){_END}"
-)
-_AMOUNT = re.compile(r"\s?(?:€|\$|EUR\b|Euro\b|kr\b|SEK\b|USD\b|CHF\b|Mio|Mrd|%)|,\d")
-_AMOUNT_BEFORE = re.compile(r"(?:€|\$|EUR|SEK|USD|CHF)\s?$")
-_TAX_NUMBER = re.compile(
-    rf"{_START}(?:\d{{2,3}}[ \n]?/[ \n]?\d{{3}}[ \n]?/[ \n]?\d{{4,5}}|"
-    rf"\d{{2,5}}[ /\n]\d{{3,5}}(?:[ /\n]\d{{3,5}})?|\d{{10,13}}){_END}"
-)
-_TAX_NUMBER_NAMED = re.compile(
-    r"steuer-?\s?(?:n(?:umme)?r\b|no\b)|\bst\.?\s?-?nr|\btax n(?:umber|o\b|r\b)", re.IGNORECASE
-)
-_UNMISTAKABLE = re.compile(r"\d{2,3}/\d{3}/\d{5}")
-_PENSION = re.compile(rf"{_START}\d\d[ \n]?\d{{6}}[ \n]?[A-Za-z][ \n]?\d\d[ \n]?\d(?![^\W_])")
-_LATE_DAYS = 50
-"""Persons who share birthday and first letter get days from 51 on when the serial numbers are spent."""
-
-
-def _is_tax_id(match: re.Match[str]) -> bool:
-    """Return whether one of ten digits occurs twice or thrice, not thrice in a row (AO § 139b)."""
-    digits = digits_of(match[0])
-    often = [count for count in Counter(digits[:10]).values() if count > 1]
-    in_a_row = any(digits[place] * 3 == digits[place : place + 3] for place in range(8))
-    return often in ([2], [3]) and not in_a_row and mod_11_10(digits) and not _is_amount(match)
-
-
-def _is_amount(match: re.Match[str]) -> bool:
-    text = match.string
-    amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(text_before(text, match.start(), 5))
-    return match[0].count(".") == 3 and bool(amount)
-
-
-def _is_pension_number(match: re.Match[str]) -> bool:
-    """Return whether area, birth date, initial, serial number and check digit fit."""
-    value = characters_of(match[0])
-    day, month, year = int(value[2:4]), int(value[4:6]), int(value[6:8])
-    day -= _LATE_DAYS if day > _LATE_DAYS else 0
-    if not (1 <= month <= 12 and "02" <= value[:2] <= "89"):
-        return False
-    last = max(monthrange(century + year, month)[1] for century in (1900, 2000))
-    return 1 <= day <= last and pension_number(value)
-
-
-def _is_tax_number(match: re.Match[str]) -> bool:
-    """Return whether a word for tax numbers is before a number: no check digit holds in all states."""
-    label = _TAX_NUMBER_NAMED.search(text_before(match.string, match.start()))
-    return bool(label or _UNMISTAKABLE.fullmatch(match[0]))
-
-
-TAX_IDS = pattern_family("steuer_id", digits_of, _TAX_ID, is_right=_is_tax_id, digits=11, search_inside=True)
-PENSION_NUMBERS = pattern_family(
-    "sozialversicherungsnummer",
-    characters_of,
-    _PENSION,
-    is_right=_is_pension_number,
-    digits=11,
-    search_inside=True,
-)
-TAX_NUMBERS = pattern_family("steuernummer", digits_of, _TAX_NUMBER, is_right=_is_tax_number, digits=9)
 
 
 # HMRC, NIM39110: letters that are never issued, prefixes that are never issued, suffix A to D.

@@ -23,10 +23,9 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
     left_out,
     read_blocks,
 )
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import appended_parquet
-from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.row_files import Fault, Limits
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
 
@@ -218,7 +217,7 @@ def _must_refuse(row: Row) -> bool | None:
     return is_refusal(row["reference"], row["language"])
 
 
-def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
+def read_rag_rows(places: Sequence[Path], limits: Limits = LIMITS) -> Labelled:
     """Read answered questions (`RAG_ROWS`) from files, folders of files, or folders of releases.
 
     Raises:
@@ -228,9 +227,7 @@ def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) ->
     return Labelled(pl.concat(list(rag_blocks(places, faults, limits))), left_out(faults))
 
 
-def rag_blocks(
-    places: Sequence[Path], faults: Faults, limits: PairsFileSettings = LIMITS
-) -> Iterator[pl.DataFrame]:
+def rag_blocks(places: Sequence[Path], faults: Faults, limits: Limits = LIMITS) -> Iterator[pl.DataFrame]:
     """Yield answered questions (`RAG_ROWS`), a block at a time.
 
     The contexts of the rows of a release are the quotes of their proof.

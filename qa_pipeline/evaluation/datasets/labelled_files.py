@@ -4,7 +4,7 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 """
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -12,12 +12,10 @@ from typing import Annotated, Any, ClassVar
 
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage.row_files import Fault, FileRow, open_rows
+from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
 
 Row = dict[str, Any]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
@@ -33,7 +31,7 @@ LEFT_OUT = pl.Schema(
     }
 )
 """One row for each file and reason: how many rows are left out, and the first of them, from 1."""
-LIMITS = PairsFileSettings()
+LIMITS = Limits()
 _BLOCK = 256
 """Rows that are held as objects; a frame of them takes a tenth of the memory."""
 
@@ -119,7 +117,7 @@ Faults = dict[tuple[str, str], Row]
 """Rows of `LEFT_OUT` by file and reason."""
 
 
-def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> Labelled:
+def read_file(path: Path, kind: Choice, limits: Limits = LIMITS) -> Labelled:
     """Read one file whole.
 
     Raises:
@@ -135,9 +133,7 @@ def left_out(faults: Faults) -> pl.DataFrame:
     return pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
 
 
-def read_blocks(
-    path: Path, kind: Choice, faults: Faults, limits: PairsFileSettings = LIMITS
-) -> Iterator[pl.DataFrame]:
+def read_blocks(path: Path, kind: Choice, faults: Faults, limits: Limits = LIMITS) -> Iterator[pl.DataFrame]:
     """Yield the rows of one file, a block at a time; of rows with one id the first counts.
 
     Args:
@@ -150,7 +146,7 @@ def read_blocks(
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
     nested = unfolded if path.suffix.lower() == ".json" else None
-    file = open_rows(path, limits.limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
+    file = open_rows(path, limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:
@@ -242,25 +238,5 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
         return Fault("bad_label", f"label should hold {needed['label']}")
     if field in needed and problem["type"] in ("value_error", "string_too_short"):
         return Fault("empty_field", f"{field} is empty{advice}")
-    return Fault("wrong_type", f"{field}{_wrong_type(problem, advice)}")
-
-
-_SHOULD_BE: Mapping[str, str] = {
-    "string_type": "a text",
-    "list_type": "a list",
-    "model_type": "a text, or an object with its fields",
-    "bool_type": "true or false",
-}
-
-
-def _wrong_type(problem: ErrorDetails, advice: str) -> str:
-    """Return which entry of a field holds what, and what it should hold: the advice, else by its type."""
-    _, *parts = problem["loc"]
-    entry = "".join(f", entry {part + 1}" if isinstance(part, int) else f", {part}" for part in parts)
-    should_be, value = _SHOULD_BE.get(problem["type"]), problem["input"]
-    if should_be is None:
-        return f"{entry}: {problem['msg']}{advice}"
-    kind = {bytes: "bytes, which no encoding is known of", type(None): "null"}.get(
-        type(value), f"a {type(value).__name__}"
-    )
-    return f"{entry} is {kind}{advice or f'; it should be {should_be}'}"
+    place = ".".join(map(str, problem["loc"]))
+    return Fault("wrong_type", f"{place}: {problem['msg']}{advice}")

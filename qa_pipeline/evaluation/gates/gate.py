@@ -1,7 +1,7 @@
 """The regression gate: what may not get worse from one evaluation to the next, and what must hold at all."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,40 +24,29 @@ MOST_NAMED = 20
 """Golden rows that are named one by one, so that a report stays readable; all are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(BaseModel):
     """The limits of a gate.
 
-    Args:
+    Attributes:
         drop: loss of a metric relative to the baseline's mean that fails, and share of rows that the
             baseline knew and the current run does not.
         critical_drop: the same of critical metrics.
         critical: names of critical metrics; those that neither run has count for none.
         thresholds: the worst mean allowed, by metric: the least where higher is better, else the greatest.
-        accept_likeness: whether figures that likeness alone decided pass and fail critical checks.
+        accept_likeness: if figures that likeness alone decided pass and fail critical checks.
     """
 
-    drop: float = 0.05
-    critical_drop: float = 0.02
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    drop: Annotated[float, Field(ge=0, le=1)] = 0.05
+    critical_drop: Annotated[float, Field(ge=0, le=1)] = 0.02
     critical: tuple[str, ...] = CRITICAL
-    thresholds: Mapping[str, float] = field(default_factory=dict)
+    thresholds: dict[str, FiniteFloat] = Field(default_factory=dict)
     accept_likeness: bool = False
 
     def of(self, name: str) -> float:
         """Return the loss that fails this metric."""
         return self.critical_drop if name in self.critical else self.drop
-
-
-class _LimitsFile(BaseModel):
-    """Hold the limits of a file: names and bounds of those of `Limits`, and nothing else."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    drop: Annotated[float, Field(ge=0, le=1)] = 0.05
-    critical_drop: Annotated[float, Field(ge=0, le=1)] = 0.02
-    critical: list[str] = list(CRITICAL)
-    thresholds: dict[str, FiniteFloat] = Field(default_factory=dict)
-    accept_likeness: bool = False
 
 
 def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mapping[str, float]) -> Limits:
@@ -73,17 +62,17 @@ def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mappi
     """
     if path is not None and not path.is_file():
         raise InputError(f"--limits {path} is no file; name a YAML file of limits")
+    values = {} if path is None else read_settings_file(path)
+    values |= {name: value for name, value in options.items() if value is not None}
     try:
-        limits = _LimitsFile.model_validate({} if path is None else read_settings_file(path))
+        limits = Limits.model_validate(values)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, problem["loc"]))
         raise InputError(
-            f"{path}: {where}: {problem['msg']}; it may hold {', '.join(_LimitsFile.model_fields)}"
+            f"{path}: {where}: {problem['msg']}; it may hold {', '.join(Limits.model_fields)}"
         ) from error
-    values = limits.model_dump() | {name: value for name, value in options.items() if value is not None}
-    values |= {"critical": tuple(values["critical"]), "thresholds": {**limits.thresholds, **thresholds}}
-    return Limits(**values)
+    return limits.model_copy(update={"thresholds": {**limits.thresholds, **thresholds}})
 
 
 def gate(
@@ -117,7 +106,12 @@ def gate(
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
-        _check_excluded(compared["excluded"], baseline, limits)
+        for name, why in compared["excluded"].items():
+            known = baseline.rows[name].count() if name in baseline.rows.columns else 0
+            if name in limits.critical and known and why != "only in current":
+                raise InputError(
+                    f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
+                )
         for name, metric in compared["metrics"].items():
             checks += _unless_likeness(_metric_checks(name, metric, limits), reports, limits)
     checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
@@ -136,12 +130,7 @@ def gate(
         "current": _described(current),
         "baseline": _described(baseline) if baseline else None,
         "golden": golden.document() if golden else None,
-        "limits": {
-            "drop": limits.drop,
-            "critical_drop": limits.critical_drop,
-            "critical": [*limits.critical],
-            "accept_likeness": limits.accept_likeness,
-        },
+        "limits": limits.model_dump(mode="json", exclude={"thresholds"}),
         **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
         "checks": checks,
     }
@@ -154,20 +143,6 @@ def _described(report: StoredReport) -> Document:
         "dataset_sha256": report.dataset_sha256,
         "rows": report.rows.height,
     }
-
-
-def _was_known(baseline: StoredReport, name: str) -> bool:
-    """Return whether the baseline has a score of a metric, from which there can be a loss."""
-    return name in baseline.rows.columns and baseline.rows[name].null_count() < baseline.rows.height
-
-
-def _check_excluded(excluded: Mapping[str, str], baseline: StoredReport, limits: Limits) -> None:
-    """Refuse to look no more at what is critical, which would leave the gate open."""
-    for name, why in excluded.items():
-        if name in limits.critical and why != "only in current" and _was_known(baseline, name):
-            raise InputError(
-                f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
-            )
 
 
 def _unless_likeness(
@@ -193,9 +168,14 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
         yield {"kind": "unknown", **about, "outcome": FAILED, "detail": detail, **figures}
     if not metric["rows"]:
         return
-    if not _fell(metric, limit):
+    # from a mean of zero any loss is more than allowed
+    relative = metric["relative"]
+    fell = metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9)
+    low, high = metric["joint_low"], metric["joint_high"]
+    beyond_noise = low is not None and (high < 0 if metric["direction"] == "higher" else low > 0)
+    if not fell:
         yield {"kind": "drop", **about, "outcome": PASSED, "detail": _change(metric), **figures}
-    elif _beyond_noise(metric):
+    elif beyond_noise:
         detail = f"{_change(metric)}; more than {limit:.0%} worse, and not by chance"
         yield {"kind": "drop", **about, "outcome": FAILED, "detail": detail, **figures}
     else:
@@ -207,20 +187,6 @@ _FIGURES = (
     "baseline", "current", "relative", "low", "high", "joint_low", "joint_high", "family", "p", "p_holm",
     "rows", "groups",
 )  # fmt: skip
-
-
-def _fell(metric: Document, limit: float) -> bool:
-    """Return whether a metric got worse by more than allowed; from a mean of zero any loss is more."""
-    if metric["gain"] >= 0:
-        return False
-    return metric["relative"] is None or -metric["relative"] >= limit - 1e-9
-
-
-def _beyond_noise(metric: Document) -> bool:
-    low, high = metric["joint_low"], metric["joint_high"]
-    if low is None or high is None:
-        return False
-    return bool(high < 0 if metric["direction"] == "higher" else low > 0)
 
 
 def _change(metric: Document) -> str:
@@ -246,7 +212,9 @@ def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Itera
         else:
             outcome = PASSED if (mean >= bound if higher else mean <= bound) else FAILED
             side = "at least" if higher else "at most"
-            detail = f"{mean:.3f}, should be {side} {bound:g}{_threshold_noise(metric_now, bound)}"
+            detail = f"{mean:.3f}, should be {side} {bound:g}"
+            if metric_now["low"] is not None and metric_now["low"] <= bound <= metric_now["high"]:
+                detail += f"; the interval {metric_now['low']:.3f} to {metric_now['high']:.3f} holds both"
         figures = {
             "current": mean,
             "low": metric_now["low"],
@@ -256,12 +224,6 @@ def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Itera
         yield {
             "kind": "threshold", "name": name, "limit": bound, "outcome": outcome, "detail": detail, **figures
         }  # fmt: skip
-
-
-def _threshold_noise(metric: Document, bound: float) -> str:
-    if metric["low"] is None or not metric["low"] <= bound <= metric["high"]:
-        return ""
-    return f"; the interval {metric['low']:.3f} to {metric['high']:.3f} holds both"
 
 
 def _golden(

@@ -12,9 +12,8 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.exports import is_unanswerable
 from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.reports.stored_report import StoredReport
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.hashes import hash_file
-from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.row_files import Fault, Limits
 
 REFUSAL = "refusal_correct"
 """The metric that says whether a question was rightly refused or answered."""
@@ -85,7 +84,7 @@ class GoldenSet:
         return {**about, "rows": len(self.criteria)}
 
 
-def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
+def read_golden(path: Path, limits: Limits = LIMITS) -> GoldenSet:
     """Read a golden set: id, criteria, must_refuse or ground_truth, dataset (its name) and version.
 
     `criteria` maps a metric to the bound its score must reach: the least one where higher is better, the

@@ -27,21 +27,12 @@ def _relevance() -> pl.Expr:
     return pl.when(noncommittal).then(0.0).otherwise(share(cosines).clip(-1, 1))
 
 
-def _correctness() -> pl.Expr:
-    recall = faithfulness("reference_statements")
-    return WEIGHT_FAITHFULNESS * recall + WEIGHT_SIMILARITY * pl.col("reference_similarity")
-
-
 def _words(column: str) -> pl.Expr:
     """Return the words as SQuAD compares them: lower case, no punctuation, no English articles."""
     plain = pl.col(column).str.normalize("NFC").str.to_lowercase().str.replace_all(r"[\p{P}\p{S}]", "")
     bare = plain.str.replace_all(r"\b(?:a|an|the)\b", " ")
     text = pl.when(pl.col("language") == "en").then(bare).otherwise(plain)
     return text.str.extract_all(r"\S+")
-
-
-def _exact() -> pl.Expr:
-    return (_words("answer") == _words("reference")).cast(pl.Float64)
 
 
 def _token_f1(frame: pl.DataFrame) -> pl.Series:
@@ -108,12 +99,18 @@ METRICS = (
     Metric(
         "answer_correctness",
         ("reference_statements", "reference_similarity"),
-        _correctness(),
+        WEIGHT_FAITHFULNESS * faithfulness("reference_statements")
+        + WEIGHT_SIMILARITY * pl.col("reference_similarity"),
         f"{_SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
         decided_by=pl.concat_list("reference_statements_by", "reference_similarity_by"),
         version=STATEMENTS_VERSION,
     ),
-    Metric("exact_match", ("answer", "reference"), _exact(), _SQUAD),
+    Metric(
+        "exact_match",
+        ("answer", "reference"),
+        (_words("answer") == _words("reference")).cast(pl.Float64),
+        _SQUAD,
+    ),
     Metric("token_f1", ("answer", "reference"), _token_f1, _SQUAD),
     Metric(
         "answer_uncertainty",

@@ -37,10 +37,6 @@ def _mean(name: str) -> pl.Expr:
     return share(field(pl.col("statements"), name))
 
 
-def _contradicted() -> pl.Expr:
-    return share(field(pl.col("contradictions"), "contradicted"))
-
-
 _POSITION = pl.element().struct.field("position").cast(pl.Float64)
 METRICS = (
     Metric(
@@ -90,7 +86,7 @@ METRICS = (
     Metric(
         "hallucination",
         ("contradictions",),
-        _contradicted(),
+        share(field(pl.col("contradictions"), "contradicted")),
         "DeepEval HallucinationMetric: contradicted contexts / contexts",
         direction="lower",
         decided_by=pl.col("contradictions_by"),

@@ -1,7 +1,7 @@
 """The report of an evaluation: its document, what to know before its figures are believed, and Markdown."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,12 @@ from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.reports.deciders import (
     LIKENESS,
     decider_shares,
-    decision_counts,
     describe_deciders,
     rests_on_likeness,
 )
-from qa_pipeline.evaluation.reports.summaries import PARTS, rounded, summarise
+from qa_pipeline.evaluation.reports.summaries import rounded, summarise
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown, shorten
+from qa_pipeline.text.rendering import figure, first_names, plural, render_markdown, shorten
 
 Document = dict[str, Any]
 FORMAT = 1
@@ -133,61 +132,39 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
 
 def what_to_know(document: Document) -> list[str]:
     """Return sentences about what stands between the figures and belief in them; none where nothing does."""
-    return [
-        *_few(document),
-        *_left_out(document),
-        *_unsplit(document),
-        *_half_unknown(document),
-        *_by_likeness(document),
-    ]
-
-
-def _few(document: Document) -> Iterator[str]:
+    notes, metrics = [], document["metrics"]
     count, groups = document["total_queries"], document["groups"]
     if groups < 2:
-        yield "All rows are about one document: nothing is known of how another would do."
+        notes.append("All rows are about one document: nothing is known of how another would do.")
     elif count < FEW_ROWS or groups < FEW_GROUPS:
-        yield f"Only {plural(count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
-
-
-def _left_out(document: Document) -> Iterator[str]:
+        notes.append(
+            f"Only {plural(count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
+        )
     if left_out := document["left_out"]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
-        yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
-
-
-def _unsplit(document: Document) -> Iterator[str]:
-    if reasons := document["settings"].get("unsplit"):
-        yield (
+        notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
+    if unsplit := document["settings"].get("unsplit"):
+        why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
+        notes.append(
             f"Without statements, since the model that should cut them failed: "
-            f"{plural(sum(reasons.values()), 'answer')} ({_by_reason(reasons)})."
+            f"{plural(sum(unsplit.values()), 'answer')} ({why})."
         )
-
-
-def _by_reason(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
-
-
-def _half_unknown(document: Document) -> Iterator[str]:
-    total = document["total_queries"]
-    shares = {name: metric["known"] for name, metric in document["metrics"].items() if metric["known"]}
-    if few := [f"{name} ({count:,})" for name, count in shares.items() if count < MOSTLY * total]:
-        yield f"Known of less than half of the {plural(total, 'row')}: {_listed(few)}."
-
-
-def _by_likeness(document: Document) -> Iterator[str]:
-    by = {name: metric["decided_by"] for name, metric in document["metrics"].items()}
+    shares = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
+    if rare := [f"{name} ({known:,})" for name, known in shares.items() if known < MOSTLY * count]:
+        notes.append(f"Known of less than half of the {plural(count, 'row')}: {_listed(rare)}.")
+    by = {name: metric["decided_by"] for name, metric in metrics.items()}
     if mostly := [
         f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
         for name, deciders in by.items()
         if rests_on_likeness(deciders)
     ]:
-        yield (
+        notes.append(
             f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
             "with the share of their words that a text has. It overlooks a swapped number, name or negation, "
             "and rejects right answers in other words or in a few."
         )
+    return notes
 
 
 _MOST_LISTED = 4
@@ -251,40 +228,11 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
         notes=what_to_know(document),
         measured={key: metric for key, metric in metrics.items() if metric["known"]},
         unknown=reasons(metrics),
-        parts=[] if name is None else list(_by_part(document, name)),
         name=name,
         worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
-        decisions=_decisions(metrics),
         bounds=with_bounds,
         deciders=describe_deciders,
     )
-
-
-_MOST_PARTS = 12
-"""Parts of the data that a table shows, the largest: as many as are taken in at a glance."""
-
-
-def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Document], int]]:
-    """Yield each column that parts the data, the figures of its largest parts, and the count of others."""
-    for column in PARTS:
-        parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
-        if len(parts) < 2:
-            continue
-        largest = sorted(parts, key=lambda part: -parts[part][name]["known"])[:_MOST_PARTS]
-        yield (
-            column,
-            {part: parts[part][name] for part in parts if part in largest},
-            len(parts) - len(largest),
-        )
-
-
-def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
-    """Return the steps that decided, and for how many parts of the metric that each decided most of."""
-    most: dict[str, int] = {}
-    for metric in metrics.values():
-        for who, count in decision_counts(metric["decided_by"]).items():
-            most[who] = max(most.get(who, 0), count)
-    return ranked(most)
 
 
 def sentence_about(document: Document, name: str) -> str:

@@ -2,18 +2,16 @@
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.reports.report import (
-    FORMAT,
     WORST,
     About,
     Document,
@@ -25,7 +23,7 @@ from qa_pipeline.evaluation.reports.report import (
 from qa_pipeline.evaluation.reports.report_page import report_page
 from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.evaluation.running import Counts, blocks_of
-from qa_pipeline.storage.files import delete, locked, prepare_folder, write_bytes
+from qa_pipeline.storage.files import prepare_folder, write_bytes
 
 REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
 _INPUT_COLUMNS = ("id", "query", "reference", "relevant_documents", "true_claims")
@@ -53,44 +51,29 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
 def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a new folder beside `place` that takes its name where the block ends well, and else is deleted.
 
-    A command that is killed leaves it, and in one moment of replacing the old report without its name: the
-    next one for this place gives that back, and deletes what is left.
-
     Args:
         place: of the report; there may be nothing, or an empty folder.
         replace: whether a report that is there is replaced.
 
     Raises:
         InputError: something is there that is no report, or a report that is not to be replaced.
-        StorageError: it cannot be written, or another command makes it; what was there is as it was.
+        StorageError: it cannot be written; what was there is as it was.
     """
     prepare_folder(place.parent)
-    hashed = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:32]
-    new, old = (place.parent / f".{hashed}-{name}.tmp" for name in ("new", "old"))
-    with locked(new):
-        _restore(old, place)
-        try:
-            _check_place(place, replace=replace)
-            for left in new.iterdir():
-                delete(left)
+    _check_place(place, replace=replace)
+    try:
+        with TemporaryDirectory(prefix=".", suffix=".tmp", dir=place.parent) as work:
+            new = Path(work) / "new"
+            new.mkdir()
             yield new
             _check_place(place, replace=replace)
             if place.is_dir():
-                place.rename(old)
+                place.rename(Path(work) / "old")
             new.rename(place)
-        except OSError as error:
-            raise StorageError(
-                f"cannot write {place}: {error.strerror or error}; free space or rights, then run again"
-            ) from error
-        finally:
-            _restore(old, place)
-            for folder in (new, old):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _restore(old: Path, place: Path) -> None:
-    if old.is_dir() and not place.exists():
-        old.rename(place)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {place}: {error.strerror or error}; free space or rights, then run again"
+        ) from error
 
 
 def _check_place(place: Path, *, replace: bool) -> None:
@@ -100,21 +83,11 @@ def _check_place(place: Path, *, replace: bool) -> None:
         raise InputError(f"{place} is in the way and is no folder; name another one")
     if not any(place.iterdir()):
         return
-    if not _is_report(place):
+    names = {REPORT, MARKDOWN, PAGE, "rows.parquet", "statements.parquet"}
+    if not {REPORT} <= {file.name for file in place.iterdir()} <= names:
         raise InputError(f"{place} holds other files than a report; name another folder")
     if not replace:
         raise InputError(f"{place} is a report already; name another folder, or add --replace")
-
-
-def _is_report(place: Path) -> bool:
-    names = {REPORT, MARKDOWN, PAGE, "rows.parquet", "statements.parquet"}
-    if not {REPORT} <= {file.name for file in place.iterdir()} <= names:
-        return False
-    try:
-        document = json.loads((place / REPORT).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and document.get("format") == FORMAT
 
 
 def write_report(

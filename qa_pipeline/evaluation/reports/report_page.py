@@ -49,9 +49,7 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
                 "query": _cut(row["query"], "query"),
                 "answer": list(marked(row["answer"], found)),
                 "language_tag": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
-                "statements": [
-                    {**one, "number": at, "quote": _cut(one["quote"], "quote")} for at, one in shown
-                ],
+                "statements": shown,
                 "more": max(0, len(found) - MOST_STATEMENTS),
             }
         )

@@ -65,12 +65,11 @@ class StoredReport:
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
+def read_report(folder: Path) -> StoredReport:
     """Read a report folder; scores that are NaN or infinite are unknown.
 
     Args:
         folder: that `eval run` wrote.
-        texts: further columns of the rows that are wanted, such as query.
 
     Raises:
         InputError: a file is missing, damaged or of another format, an id is missing or there twice, a metric
@@ -83,7 +82,7 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
         where = ".".join(map(str, problem["loc"])) or "the document"
         raise InputError(f"{folder / REPORT}: {where}: {problem['msg']}; {_REMEDY}") from error
     try:
-        rows = _rows(_content(folder / ROWS), document.metrics, texts)
+        rows = _rows(_content(folder / ROWS), document.metrics)
         check_ranges(rows, {name: metric.range for name, metric in document.metrics.items()})
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{folder / ROWS}: not a Parquet file that can be read; {_REMEDY}") from error
@@ -105,17 +104,17 @@ def dataset_labels(datasets: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{name} ({digest[:8]})" if shared[name] > 1 else name for name, digest in datasets]
 
 
-def _rows(content: bytes, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) -> pl.DataFrame:
+def _rows(content: bytes, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
     rows = pl.read_parquet(io.BytesIO(content))
-    for name in ("id", "group", *texts):
-        if rows.schema.get(name) != pl.String() or (rows[name].null_count() and name not in texts):
+    for name in ("id", "group"):
+        if rows.schema.get(name) != pl.String() or rows[name].null_count():
             raise InputError(f"the column {name} should hold a text in each row; {_REMEDY}")
     if not rows.height:
         raise InputError("holds no rows: nothing was evaluated")
     twice = rows.filter(pl.col("id").is_duplicated())
     if twice.height:
         raise InputError(f"the id {twice['id'][0]!r} is there twice; give each row of the data set its own")
-    return rows.select("id", "group", *texts, *known_scores(rows, metrics))
+    return rows.select("id", "group", *known_scores(rows, metrics))
 
 
 def _content(path: Path) -> bytes:

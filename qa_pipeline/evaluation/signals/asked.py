@@ -42,11 +42,7 @@ their pairs grow with the square."""
 
 
 def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:
-    """Return whether each context contradicts the answer ({contradicted}, null where unsure).
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
+    """Return whether each context contradicts the answer ({contradicted}, null where unsure)."""
     pairs = [
         (place, contradiction_request(row, passage, llm))
         for place, row in enumerate(rows.iter_rows(named=True))
@@ -71,9 +67,6 @@ def ask_relevance(
         sentences: of each context of each row.
         model: who is asked.
         llm: workers and seed.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
     """
     requests = [
         (place, relevance_request(row, texts, llm))
@@ -100,11 +93,7 @@ def ask_relevance(
 def ask_back_questions(
     rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings
 ) -> list[BackQuestionsReply | None]:
-    """Return the questions that each answer answers; None where the reply failed or holds none.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
+    """Return the questions that each answer answers; None where the reply failed or holds none."""
     requests = [back_questions_request(row, llm) for row in rows.iter_rows(named=True)]
     replies = _replies(requests, model, llm)
     return [
@@ -116,11 +105,7 @@ def ask_back_questions(
 
 
 def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row] | None]:
-    """Return whether the contexts contradict one another and, if so, whether the answer deals with it.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
+    """Return whether the contexts contradict one another and, if so, whether the answer deals with it."""
     conflicts = [
         (place, conflict_request(row, passages, llm))
         for place, row in enumerate(rows.iter_rows(named=True))
@@ -137,11 +122,7 @@ def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) ->
 
 
 def ask_groundedness(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[float | None]:
-    """Return how far the contexts ground each answer, 0 to 1; None with too many of them to be shown.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
+    """Return how far the contexts ground each answer, 0 to 1; None with too many of them to be shown."""
     requests = [
         (place, groundedness_request(row, passages, llm))
         for place, row in enumerate(rows.iter_rows(named=True))
@@ -158,9 +139,6 @@ def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> 
     """Return the group of same meaning of each sample; None where one comparison is unsure or failed.
 
     All are compared with the first of the first group, those that differ with the first of them, and so on.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
     """
     sampled = rows.select("query", "language", "samples").rows(named=True)
     groups: list[list[int] | None] = [[-1] * len(row["samples"]) for row in sampled]

@@ -109,9 +109,6 @@ def decide_statements(
         model_claims: claims that a model cut, in place of those of the rules.
         to_the_question: whether a claim must also answer the question of its statement.
         similarity: whether cosines are computed, by which no claim is accepted.
-
-    Raises:
-        PermanentModelError: the verifier can answer no further request.
     """
     settings = resources.settings
     claims = score_claims(

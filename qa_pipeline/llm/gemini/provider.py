@@ -18,7 +18,6 @@ from qa_pipeline.llm.provider import (
     place_of,
     read_key,
 )
-from qa_pipeline.llm.replies import one_line
 from qa_pipeline.settings.llm import ModelSettings
 
 if TYPE_CHECKING:
@@ -115,10 +114,6 @@ class GeminiProvider:
         if self._credentials is not None:
             return self._credentials.token or ""
         return self._key.get_secret_value()
-
-    def without_key(self, message: str) -> str:
-        """Return one printable line of a message of the server, without the key."""
-        return one_line(message, self.secret)
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""

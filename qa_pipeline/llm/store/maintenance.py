@@ -38,13 +38,6 @@ def erase(database: Database, documents: Sequence[str]) -> Erased:
     return erased
 
 
-def known_documents(database: Database, beginning: str) -> list[str]:
-    """Return the ids of documents in stored replies that begin so."""
-    seen = REPLY_DOCUMENTS.c.document_id
-    chosen = sa.select(seen).distinct().where(seen.startswith(beginning, autoescape=True)).order_by(seen)
-    return list(database.read(lambda connection: connection.scalars(chosen).all()))
-
-
 def _saw(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
     """Return whether a row of `table` and one of `reply_documents` are of one request."""
     return sa.and_(

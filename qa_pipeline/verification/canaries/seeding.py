@@ -20,6 +20,8 @@ ORIGIN = "canary"
 EVERY: tuple[Generator, ...] = (*known.GENERATORS, *misplaced.GENERATORS, *foreign.GENERATORS)
 KINDS: tuple[str, ...] = tuple(dict.fromkeys(generator.kind for generator in EVERY))
 """In a stable order."""
+PER_KIND = 20
+"""Most canaries of a kind in a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Canary:
     draft: Draft
 
 
-def seed_canaries(material: Material, per_kind: int, kinds: Sequence[str] = KINDS) -> list[Canary]:
+def seed_canaries(material: Material, per_kind: int = PER_KIND, kinds: Sequence[str] = KINDS) -> list[Canary]:
     """Draw at most `per_kind` canaries of each kind, from its generators in turn, one of a sentence.
 
     A kind the batch has too little material for gets fewer.

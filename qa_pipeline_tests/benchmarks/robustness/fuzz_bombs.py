@@ -1,9 +1,6 @@
 """Files built to do harm: deep, long, wide, or larger than their size shows."""
 
-import bz2
-import gzip
 import io
-import lzma
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -17,11 +14,6 @@ Build = Callable[[], bytes]
 
 LONG = 50_000_000
 """As long as a file may be by default."""
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
 _TEXT = (".md", ".txt", ".html", ".rst", ".csv", ".jsonl", ".eml")
 _MEMBER_WITH_TEXT = {
     ".docx": "word/document.xml",
@@ -32,7 +24,7 @@ _MEMBER_WITH_TEXT = {
 
 def bombs() -> Iterator[tuple[str, Build]]:
     """Yield the name and the content of every bomb of a readable format."""
-    return ((name, build) for name, build in _all() if format_of(name, compressed=True))
+    return ((name, build) for name, build in _all() if format_of(name))
 
 
 def _all() -> Iterator[tuple[str, Build]]:
@@ -46,9 +38,6 @@ def _all() -> Iterator[tuple[str, Build]]:
     yield from _named(".parquet", _parquets())
     for suffix, member in _MEMBER_WITH_TEXT.items():
         yield from _named(suffix, _containers(suffix, member))
-    for end, pack in PACKERS.items():
-        yield f"zeros-300mb.md{end}", partial(_packed, pack, b"\0" * 1_000_000, 300)
-        yield f"twice.txt{end}", partial(_packed, pack, pack(b"text " * 100), 1)
 
 
 def _told_apart(build: Build, suffix: str) -> bytes:
@@ -178,7 +167,3 @@ def _parquet(columns: Mapping[str, object]) -> bytes:
     target = io.BytesIO()
     pl.DataFrame(columns).write_parquet(target, compression="zstd")
     return target.getvalue()
-
-
-def _packed(pack: Callable[[bytes], bytes], piece: bytes, times: int) -> bytes:
-    return pack(piece * times)

@@ -27,7 +27,6 @@ from time import monotonic
 import polars as pl
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.reading import read_documents
@@ -36,7 +35,7 @@ from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.characters import clean
-from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import PACKERS, bombs
+from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import bombs
 from qa_pipeline_tests.benchmarks.robustness.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import collect_seeds
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
@@ -46,8 +45,6 @@ _IN_A_BATCH = 200
 _BYTES_IN_A_BATCH = 400_000_000
 _GRACE_SECONDS = 5.0
 _SLOWEST = 12
-_PACKED = 0.03
-"""Share of the damaged files that are compressed afterwards."""
 
 File = tuple[str, bytes]
 
@@ -117,7 +114,6 @@ def main() -> None:
         parse_workers=arguments.workers,
         parse_seconds=arguments.seconds,
         parse_memory=arguments.memory,
-        compressed=True,
     )
     start = monotonic()
     findings = fuzz(_files(arguments), settings, arguments.keep, arguments.keep_reasons)
@@ -143,16 +139,7 @@ def damaged_files(folders: list[Path], seed: int) -> Iterator[File]:
         suffix = suffixes[number % len(suffixes)]
         number += 1
         content = mutate(random.choice(seeds[suffix]), seeds[suffix], random)
-        if random.random() < _PACKED:
-            yield _packed(f"{number:05}{suffix}", content, seeds[suffix], random)
-        else:
-            yield f"{number:05}{suffix}", content
-
-
-def _packed(name: str, content: bytes, others: list[bytes], random: Random) -> File:
-    end = random.choice([end for end in UNPACKERS if end in PACKERS])
-    packed = PACKERS[end](content)
-    return name + end, mutate(packed, others, random) if random.random() < 0.5 else packed
+        yield f"{number:05}{suffix}", content
 
 
 def fuzz(

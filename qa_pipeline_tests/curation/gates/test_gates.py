@@ -227,7 +227,7 @@ def test_citation_accuracy_is_the_mean_over_accepted_pairs_and_warns(
         verdict("bad", "rejected", citation_accuracy=0.0),
         verdict("known", expected_verdict="accepted", citation_accuracy=0.0),
     )
-    gate = accuracy_gate(verdicts=ledger, settings=SETTINGS)
+    gate = accuracy_gate(verdicts=ledger)
     assert (gate.passed, gate.blocking) == (passed, False)
 
 
@@ -396,7 +396,6 @@ def test_the_yield_is_compared_with_the_mean_of_earlier_batches(
         verdicts=of_words(accepted=2, rejected=5),
         chunks=chunks(chunk("c"), chunk("c2")),
         earlier=earlier,
-        settings=SETTINGS,
     )
     assert (gate.value, gate.passed, gate.threshold, gate.blocking) == (1.0, passed, limit, False)
 
@@ -453,7 +452,7 @@ def test_a_batch_whose_pairs_wait_for_a_judge_fails_only_if_accepting_them_all_w
 
 
 def test_a_batch_without_chunks_has_no_yield() -> None:
-    gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier=(1.0,), settings=SETTINGS)
+    gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier=(1.0,))
     assert (gate.value, gate.passed, gate.detail) == (None, True, "the batch has no chunks")
 
 

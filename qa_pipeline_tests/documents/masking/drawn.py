@@ -27,35 +27,6 @@ def personnummer(draw: Draw) -> str:
     return f"{year // 100}{body}{luhn_digit(body)}"
 
 
-def steuer_id(draw: Draw) -> str:
-    while True:
-        chosen = draw.sample(string.digits, 9 if draw.random() < 0.5 else 8)
-        body = chosen + [chosen[0]] * (10 - len(chosen))
-        draw.shuffle(body)
-        number = "".join(body)
-        if number[0] != "0" and chosen[0] * 3 not in number:
-            return number + _mod_11_10_digit(number)
-
-
-def _mod_11_10_digit(number: str) -> str:
-    rest = 10
-    for digit in number:
-        both = (int(digit) + rest) % 10
-        rest = 2 * (both or 10) % 11
-    return str((11 - rest) % 10)
-
-
-def pension_number(draw: Draw) -> str:
-    born = f"{draw.randint(1, 28):02d}{draw.randint(1, 12):02d}{draw.randint(0, 99):02d}"
-    area, letter, serial = draw.randint(10, 29), draw.choice(string.ascii_uppercase), draw.randint(0, 99)
-    spelt = f"{area}{born}{ord(letter) - 64:02d}{serial:02d}"
-    products = (
-        int(one) * factor for one, factor in zip(spelt, (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1), strict=True)
-    )
-    check = sum(sum(map(int, str(product))) for product in products) % 10
-    return f"{area}{born}{letter}{serial:02d}{check}"
-
-
 def iban(draw: Draw) -> str:
     country, length = draw.choice([("SE", 24), ("DE", 22), ("GB", 22), ("NO", 15), ("FR", 27), ("AT", 20)])
     body = digits(draw, length - 4)
@@ -119,10 +90,6 @@ def uk_nino(draw: Draw) -> str:
 
 def id_number(draw: Draw) -> str:
     return draw.choice("CFGHJKLMNPRTVWXYZ") + digits(draw, 3) + draw.choice("XYZ") + digits(draw, 4)
-
-
-def steuernummer(draw: Draw) -> str:
-    return digits(draw, 10, "123456789")
 
 
 def login(draw: Draw) -> str:

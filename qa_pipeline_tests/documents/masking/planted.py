@@ -84,24 +84,6 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
         },
         "",
     ),
-    "steuer_id": (
-        drawn.steuer_id,
-        {"joined": str, "as on letters": lambda n: grouped(n, 2, 3, 3, 3)},
-        {"threes": lambda n: grouped(n, 3, 3, 3, 2), "full width": wide},
-        "",
-    ),
-    "steuernummer": (
-        drawn.steuernummer,
-        {"slashes": lambda n: grouped(n, 2, 3, 5, by="/"), "joined": str},
-        {"blanks": lambda n: grouped(n, 2, 3, 5), "Bavaria": lambda n: grouped(n, 3, 3, 4, by="/")},
-        "Steuernummer: ",
-    ),
-    "sozialversicherungsnummer": (
-        drawn.pension_number,
-        {"joined": str, "groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:]}"},
-        {"small": str.lower, "more groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:11]} {n[11]}"},
-        "",
-    ),
     "iban": (
         drawn.iban,
         {"joined": str, "fours": fours, "small": str.lower},

@@ -114,12 +114,9 @@ def test_what_only_looks_like_an_item_is_left_alone(text: str) -> None:
         ("from anna@[10.1.2.3]", "email", "anna@[10.1.2.3]"),
         ("Listen 10.1.2.3:80", "ip_address", "10.1.2.3"),
         ("ping 8.8.8.8", "ip_address", "8.8.8.8"),
-        ("IDD<<T220001293<<<<<<<<<<<<<<<", "id_document", "IDD<<T220001293<<<<<<<<<<<<<<<"),
-        ("C01X00T478D<<6408125F2702283<<<<<<<<<<<<<<<4", "id_document", None),
         ("Tel: (555) 123-4567", "phone", "(555) 123-4567"),
         ("2024-01-15 070-123 45 67", "phone", "070-123 45 67"),
         ("12 070-123 45 67 2024 8112", "phone", "070-123 45 67"),
-        ("30 689 957 102 92", "steuer_id", None),
     ],
 )
 def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece: str | None) -> None:
@@ -177,24 +174,6 @@ def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     find_items(piece * (30_000 // len(piece)), FAMILIES)
 
 
-SECTIONS = [
-    "10.2.3.4. Optionen",
-    "12.1.3.10 Title of it",
-    "11.2.3.4 apt-get",
-    "14.3.2.1",
-    "(siehe 10.2.3.4)",
-    "see 10.4.2.1 above",
-    "Kap. 10.4.2.1, Ziffer 12.3.4.5 und Anhang 10.1.1.2",
-    "23.4.1.2 Foo . . . . . 112",
-    "which 13.2.4.1 explains",
-]
-
-
-@pytest.mark.parametrize("text", SECTIONS)
-def test_the_number_of_a_section_of_the_fourth_level_is_no_address(text: str) -> None:
-    assert found(text) == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -216,9 +195,6 @@ KEY = "Zm9vYmFy1234567890abcdefABCDEF+/" * 2
 @pytest.mark.parametrize(
     ("text", "kind", "piece"),
     [
-        ("IdNr. 86.095.742.719", "steuer_id", "86.095.742.719"),
-        ("86/095/742/719", "steuer_id", "86/095/742/719"),
-        ("86-095-742-719", "steuer_id", "86-095-742-719"),
         ("Kund 811218 9876 ringde", "personnummer", "811218 9876"),
         ("19811218 9876", "personnummer", "19811218 9876"),
         ("anna.berg @ example.com", "email", "anna.berg @ example.com"),

@@ -14,7 +14,6 @@ MASK = MaskingSettings.model_validate({"action": "mask", "key": "a key that is l
         ("letters/anna@example.com.md", "letters/removed.md"),
         ("anna@example.com", "removed"),
         ("kunder/cv_811218-9876_2.pdf", "kunder/cv_removed_2.pdf"),
-        ("bo@x.se/mail to anna@example.com.md.gz", "removed/mail to removed.md.gz"),
         ("guide.v1.2.md", "guide.v1.2.md"),
         ("2024-01-15/sfs-2010-800.md", "2024-01-15/sfs-2010-800.md"),
         (".md", ".md"),

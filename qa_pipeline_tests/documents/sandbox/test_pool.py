@@ -101,7 +101,7 @@ def test_every_format_is_parsed_as_it_is_here(real_pool: ParsingPool) -> None:
 
 
 def test_damaged_files_of_every_format_are_rows_of_clean_text_or_a_reason() -> None:
-    limits = DocumentSettings(parse_workers=2, compressed=True)
+    limits = DocumentSettings(parse_workers=2)
     findings = fuzz(islice(damaged_files([], seed=7), 100), limits, keep=None, reasons=[])
     assert findings.violations == []
     assert findings.rows == 100

@@ -2,13 +2,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from datasets import Dataset, DatasetDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, read_rag_rows
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 
@@ -66,13 +64,6 @@ def test_exports_of_other_evaluators_are_the_same_rows(tmp_path: Path, row: dict
     assert found["must_refuse"] is False
 
 
-def test_evidence_that_is_none_of_a_release_is_no_reason_to_stop(tmp_path: Path) -> None:
-    wrong: list[Any] = [[1], [{"path": 1, "quote": "q", "claim": "c"}], [{}], "text"]
-    for evidence in wrong:
-        row = {"query": "Who?", "answer": "Ann.", "messages": [], "evidence": evidence}
-        assert one(tmp_path, row)["contexts"] is None
-
-
 def test_contexts_stand_in_the_order_of_their_ranks(tmp_path: Path) -> None:
     contexts = [{"text": "b", "rank": 7}, {"text": "a", "rank": 2}]
     found = one(tmp_path, {"query": "Who?", "contexts": contexts})
@@ -96,21 +87,6 @@ def test_contexts_that_cannot_be_used_are_left_out_with_a_reason(
     assert found.items["query"].to_list() == ["When?"]
 
 
-@pytest.mark.parametrize(
-    ("named", "language"), [("EN", "en"), ("sv-SE", "sv"), ("de_AT", "de"), (" ", "en"), ("fr", "fr")]
-)
-def test_a_language_is_the_code_without_its_region(tmp_path: Path, named: str, language: str) -> None:
-    rows = read(tmp_path, {"query": "Who wrote the book of the year?", "language": named})
-    assert rows.items["language"].to_list() == [language]
-
-
-def test_a_score_that_is_no_number_is_unknown(tmp_path: Path) -> None:
-    row = {"query": "Who?", "seconds": float("nan"), "contexts": [{"text": "a", "score": float("inf")}]}
-    found = one(tmp_path, row)
-    assert found["seconds"] is None
-    assert found["contexts"][0]["score"] is None
-
-
 def test_ids_of_ragas_name_documents_and_texts_name_themselves_without_ids(tmp_path: Path) -> None:
     asked = {"user_input": "Who?", "retrieved_contexts": ["a", "b"]}
     named = one(tmp_path, {**asked, "retrieved_context_ids": [3, 4], "reference_context_ids": [4]})
@@ -132,42 +108,6 @@ def test_a_row_is_about_its_first_relevant_document_then_its_first_context(tmp_p
     assert one(tmp_path, relevant)["group"] == "a.md"
     assert one(tmp_path, {"query": "Who?", "contexts": contexts})["group"] == "b.md"
     assert one(tmp_path, {"query": "Who?", "group_id": "c"})["group"] == "c"
-
-
-def test_two_files_that_use_one_id_are_refused(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.jsonl").write_text('{"id": "x", "query": "Who?"}')
-    with pytest.raises(InputError, match="make ids unique"):
-        read_rag_rows([tmp_path])
-
-
-def test_rows_of_parquet_are_those_of_jsonl(tmp_path: Path) -> None:
-    row = {"query": "Who?", "contexts": [{"text": "a", "document": "d", "rank": 1}], "seconds": 1.5}
-    written = read(tmp_path, row).items
-    pl.DataFrame([row]).write_parquet(tmp_path / "rows.parquet")
-    assert read_rag_rows([tmp_path / "rows.parquet"]).items.drop("file").equals(written.drop("file"))
-
-
-def test_an_empty_file_and_one_without_a_usable_row_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("")
-    with pytest.raises(InputError, match="holds no row"):
-        read_rag_rows([path])
-    path.write_text('{"answer": "Ann."}')
-    with pytest.raises(InputError, match="query is missing; it should hold the question"):
-        read_rag_rows([path])
-
-
-def test_true_claims_may_be_texts_or_have_sources(tmp_path: Path) -> None:
-    claims = ["A.", {"claim": "B.", "source": "b.md"}]
-    found = one(tmp_path, {"query": "Who?", "ground_truth": {"claims": claims}})["true_claims"]
-    assert found == [{"claim": "A.", "source": None}, {"claim": "B.", "source": "b.md"}]
-
-
-@pytest.mark.parametrize(("authority", "kept"), [(None, 2), (0.5, 2), (1.5, 1), (float("nan"), 2)])
-def test_authority_is_unknown_or_from_0_to_1(tmp_path: Path, authority: float | None, kept: int) -> None:
-    row = {"query": "Who?", "contexts": [{"text": "A.", "authority": authority}]}
-    assert read(tmp_path, row, {"query": "Why?"}).items.height == kept
 
 
 # As DeepEval 4.3 (save_as) and Ragas 0.4 (to_csv, to_pandas, to_hf_dataset, Dataset.save) write them.
@@ -218,12 +158,6 @@ def test_a_saved_dataset_is_read_from_its_folder_with_and_without_splits(tmp_pat
         assert items["answer"].to_list() == ["Ann.", None]
 
 
-def test_an_arrow_file_that_is_none_is_named(tmp_path: Path) -> None:
-    (tmp_path / "data.arrow").write_bytes(b"no stream")
-    with pytest.raises(InputError, match="is not an Arrow stream that can be read"):
-        read_rag_rows([tmp_path / "data.arrow"])
-
-
 @pytest.mark.parametrize(
     ("cell", "texts"),
     [
@@ -240,26 +174,6 @@ def test_contexts_of_deepeval_are_parted_where_it_joined_them(
     assert [context["text"] for context in row["contexts"]] == texts
 
 
-def test_ideal_contexts_of_deepeval_are_not_taken_for_retrieved_ones(tmp_path: Path) -> None:
-    assert (
-        one(tmp_path, {"input": "Who?", "retrieval_context": None, "context": ["Ann."]})["contexts"] is None
-    )
-
-
-def test_a_list_in_a_cell_that_breaks_off_is_left_out_with_a_reason(tmp_path: Path) -> None:
-    found = read(tmp_path, {"query": "Who?", "contexts": "['Ann', 'Bo"}, {"query": "When?"})
-    assert found.left_out.select("reason", "rows").rows() == [("wrong_type", 1)]
-
-
-def test_numbers_and_truths_of_csv_cells_are_read(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text(
-        'query,answer,seconds,must_refuse,confidences\nWho?,12,1.5,True,"[0.5, 0.75]"\n'
-    )
-    row = read_rag_rows([tmp_path / "rows.csv"]).items.row(0, named=True)
-    assert (row["answer"], row["seconds"], row["must_refuse"]) == ("12", 1.5, True)
-    assert row["confidences"] == [0.5, 0.75]
-
-
 GOLDEN_ROW = {
     "id": "g1",
     "query": "How heavy?",
@@ -271,14 +185,6 @@ def test_a_golden_row_has_the_right_answer_and_its_documents(tmp_path: Path) -> 
     row = one(tmp_path, GOLDEN_ROW)
     assert (row["reference"], row["relevant_documents"], row["must_refuse"]) == ("43 kg", ["guide.md"], False)
     assert row["true_claims"] is None
-
-
-def test_documents_that_a_golden_row_cites_are_relevant_where_none_are_named(tmp_path: Path) -> None:
-    truth = {"answer": "43 kg", "citations": [{"document": "a.md"}, "b.md", "b.md"]}
-    assert one(tmp_path, {"query": "How heavy?", "ground_truth": truth})["relevant_documents"] == [
-        "a.md",
-        "b.md",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, draw
 from qa_pipeline.evaluation.datasets.labelled_files import check
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.row_files import Fault, Limits
 from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
 
 ANY = st.recursive(
@@ -67,42 +66,6 @@ def test_both_formats_hold_the_same_items(tmp_path: Path) -> None:
     assert not lines.left_out.height
 
 
-def test_optional_columns_may_be_missing(tmp_path: Path) -> None:
-    rows = [{name: row[name] for name in Item.needed()} for row in items(3)]
-    pl.DataFrame(rows).write_parquet(tmp_path / "pumps.parquet")
-    read = read_labelled([tmp_path])
-    assert read.items.height == 3
-    assert read.items["task"].null_count() == 3
-
-
-@pytest.mark.parametrize("column", list(Item.needed()))
-def test_a_missing_column_is_named_with_its_file_and_what_it_should_hold(column: str, tmp_path: Path) -> None:
-    rows = [{name: value for name, value in row.items() if name != column} for row in items(3)]
-    with pytest.raises(InputError, match=rf"pumps\.parquet has no column {column}; add it: \w+"):
-        read_labelled([write_parquet(tmp_path / "pumps.parquet", rows)])
-    with pytest.raises(InputError, match=rf"pumps\.jsonl holds no row that.*row 1: {column} is missing"):
-        read_labelled([write_lines(tmp_path / "pumps.jsonl", rows)])
-
-
-@pytest.mark.parametrize(
-    ("column", "change", "said"),
-    [
-        ("context", pl.lit("one text"), "context is a str; it should hold a list of texts"),
-        ("label", pl.lit("supported"), "label should hold 1 where"),
-        ("answer", pl.lit(7), "answer is a int; it should hold the text to check"),
-        ("id", pl.int_range(pl.len()), "id is a int; it should hold a text"),
-        ("spans", pl.lit("0-3"), "spans is a str; it should be a list"),
-        ("answer", pl.lit(None), "answer is missing; it should hold the text to check"),
-    ],
-)
-def test_a_table_with_a_column_of_another_type_holds_no_row_that_can_be_used(
-    column: str, change: pl.Expr, said: str, tmp_path: Path
-) -> None:
-    path = write_parquet(tmp_path / "pumps.parquet", items(3), **{column: change})
-    with pytest.raises(InputError, match=rf"pumps\.parquet holds no row that can be used; row 1: {said}"):
-        read_labelled([path])
-
-
 def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
@@ -125,12 +88,11 @@ def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
 
 def test_limits_of_the_settings_hold_and_are_named(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "pumps.parquet", items(5))
-    with pytest.raises(InputError, match="max_pairs"):
-        read_labelled([path], PairsFileSettings(max_pairs=4))
+    with pytest.raises(InputError, match="max_rows"):
+        read_labelled([path], Limits(max_rows=4))
     path = write_lines(tmp_path / "pumps.jsonl", [*items(2), item(2, answer="word " * 300)])
-    read = read_labelled([path], PairsFileSettings(max_line_bytes=1000))
+    read = read_labelled([path], Limits(max_line_bytes=1000))
     assert read.left_out.select("reason", "first_row").rows() == [("line_too_long", 3)]
-    assert "pairs_file.max_line_bytes" in read.left_out["detail"][0]
 
 
 @given(st.integers(1, 40), st.integers(0, 40))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
+from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired
 from qa_pipeline.evaluation.gates.comparison_pages import (
     Table,
     comparison_page,
@@ -51,29 +51,8 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
         assert "<h1" not in shown
 
 
-def test_what_is_unknown_is_a_dash_and_what_was_compared_is_counted(tmp_path: Path) -> None:
-    nothing = stored(tmp_path, {"grounding": [None, None]})
-    compared = compare_paired(nothing, nothing)
-    page = markdown("Page", comparison_page(compared))
-    assert "| grounding | – | – | – | – | – | – | – |" in page
-    assert "2 rows in both, 0 only in the baseline" in page
-    apart = markdown("Page", comparison_page(compare_unpaired(nothing, nothing)))
-    assert "2 rows against 2 others, as independent samples" in apart
-
-
 def test_the_id_of_a_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
     report = stored(tmp_path, {"grounding": [0.5, 0.5]}, ids=["\x1b[2J\u202e", "b"])
     found = gate(report, golden=golden(("\x1b[2J\u202e", "grounding", 0.9)))
     shown = [one.rows for one in gate_page(found) if isinstance(one, Table)]
     assert "�[2J�" in [row[1] for rows in shown for row in rows]
-
-
-def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_path: Path) -> None:
-    before = stored(tmp_path / "a", {"grounding": continuous(20), "token_f1": continuous(20)})
-    now = stored(tmp_path / "b", {"grounding": continuous(20)})
-    compared = compare_paired(before, now)
-    compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
-    assert comparison_page(compared)[-2:] == [
-        "keep: it is not better (grounding)",
-        "not compared: token_f1 (only in baseline)",
-    ]

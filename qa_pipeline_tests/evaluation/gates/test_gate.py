@@ -1,4 +1,3 @@
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,37 +55,12 @@ def test_a_large_loss_fails_and_a_gain_never_does(tmp_path: Path) -> None:
     assert "not by chance" in found["checks"][1]["detail"]
 
 
-def test_where_lower_is_better_a_rise_is_the_loss(tmp_path: Path) -> None:
-    low = [1 - score for score in BEFORE["faithfulness"]]
-    high = [score + 0.1 for score in low]
-    assert outcomes(held(tmp_path / "1", {"hallucination": high}, {"hallucination": low})) == {
-        "hallucination": "failed"
-    }
-    assert outcomes(held(tmp_path / "2", {"hallucination": low}, {"hallucination": high})) == {
-        "hallucination": "passed"
-    }
-
-
 def test_from_none_at_all_any_rise_that_is_not_chance_fails(tmp_path: Path) -> None:
     none = {"fabricated_citations": [0.0] * 60}
     few = {"fabricated_citations": [1.0] * 1 + [0.0] * 59}
     many = {"fabricated_citations": [float(row % 3 == 0) for row in range(60)]}
     assert outcomes(held(tmp_path / "1", few, none)) == {"fabricated_citations": "within_noise"}
     assert outcomes(held(tmp_path / "2", many, none)) == {"fabricated_citations": "failed"}
-
-
-def test_five_points_of_two_hundred_yes_no_rows_fail_where_none_is_won_and_pass_where_as_many_are(
-    tmp_path: Path,
-) -> None:
-    """Rows of ten of forty documents are lost."""
-    before = [0.0 if row % 20 == 19 else 1.0 for row in range(200)]
-    lost = [0.0 if row < 10 else score for row, score in enumerate(before)]
-    swapped = [1.0 if row % 20 == 19 else score for row, score in enumerate(lost)]
-    for now, outcome in ((lost, "failed"), (swapped, "passed")):
-        scores = {"faithfulness": now, "citation_accuracy": before}
-        baseline = {"faithfulness": before, "citation_accuracy": before}
-        found = held(tmp_path / outcome, scores, baseline, documents=40)
-        assert outcomes(found) == {"faithfulness": outcome, "citation_accuracy": "passed"}
 
 
 def test_a_loss_that_chance_alone_would_make_passes(tmp_path: Path) -> None:
@@ -98,14 +72,6 @@ def test_a_loss_that_chance_alone_would_make_passes(tmp_path: Path) -> None:
     assert (check["outcome"], found["passed"]) == ("within_noise", True)
 
 
-def test_rows_of_one_document_show_nothing(tmp_path: Path) -> None:
-    current = stored(tmp_path / "a", {"faithfulness": less(BEFORE["faithfulness"], 0.2)}, documents=1)
-    before = stored(tmp_path / "b", {"faithfulness": BEFORE["faithfulness"]}, documents=1)
-    (check,) = gate(current, before)["checks"]
-    assert check["outcome"] == "within_noise"
-    assert "one document" in check["detail"]
-
-
 def test_scores_that_are_unknown_now_fail_the_gate(tmp_path: Path) -> None:
     """A judge that gives up on hard rows would else raise the mean."""
     now = {**BEFORE, "faithfulness": [None] * 5 + BEFORE["faithfulness"][5:]}
@@ -115,19 +81,6 @@ def test_scores_that_are_unknown_now_fail_the_gate(tmp_path: Path) -> None:
     assert unknown["detail"].startswith("5 of 60 rows")
     gone = held(tmp_path, {**BEFORE, "faithfulness": [None] * 60})
     assert outcomes(gone)["faithfulness"] == "failed"
-
-
-def test_a_metric_that_neither_run_knows_is_not_checked(tmp_path: Path) -> None:
-    nothing: Scores = {"faithfulness": [None] * 60, "grounding": BEFORE["grounding"]}
-    assert outcomes(held(tmp_path, nothing, nothing)) == {"grounding": "passed"}
-
-
-def test_a_metric_that_the_baseline_never_knew_is_ignored(tmp_path: Path) -> None:
-    never: Scores = {"faithfulness": [None] * 60, "grounding": BEFORE["grounding"]}
-    assert outcomes(held(tmp_path, BEFORE, never)) == {"grounding": "passed"}
-    assert outcomes(held(tmp_path, {"grounding": BEFORE["grounding"]}, never)) == {"grounding": "passed"}
-    other = held(tmp_path, BEFORE, never, versions={"faithfulness": "2"})
-    assert outcomes(other) == {"grounding": "passed"}
 
 
 def test_a_critical_metric_of_another_version_makes_the_baseline_unusable(tmp_path: Path) -> None:
@@ -166,11 +119,6 @@ def test_a_threshold_is_the_most_where_lower_is_better_and_names_noise(tmp_path:
     assert (check["outcome"], "holds both" in check["detail"]) == ("passed", False)
 
 
-def test_a_threshold_of_an_unknown_metric_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such metric; it has faithfulness, grounding"):
-        gate(stored(tmp_path, BEFORE), limits=Limits(thresholds={"faith": 0.5}))
-
-
 def test_a_gate_that_has_nothing_to_check_does_not_pass(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give --baseline, --threshold or --golden"):
         gate(stored(tmp_path / "a", BEFORE))
@@ -206,26 +154,6 @@ def test_without_a_baseline_every_failing_golden_row_is_new(tmp_path: Path) -> N
     assert outcomes(found) == {"golden": "failed", "r0": "failed", "gone": "failed"}
 
 
-def test_a_golden_row_that_the_baseline_did_not_measure_fails_anew(tmp_path: Path) -> None:
-    before = stored(tmp_path / "a", {"faithfulness": [None, 1.0]})
-    now = stored(tmp_path / "b", {"faithfulness": [0.5, 1.0]})
-    found = gate(now, before, None, golden(("r0", "faithfulness", 0.9)))
-    assert not found["passed"]
-    assert found["checks"][-1]["detail"] == "faithfulness is 0.5, should be at least 0.9"
-
-
-def test_very_many_failing_golden_rows_are_counted_and_the_first_named(tmp_path: Path) -> None:
-    report = stored(tmp_path, {"faithfulness": [0.5] * 50})
-    rows = golden(*((f"r{place}", "faithfulness", 0.9) for place in range(50)))
-    checks = gate(report, golden=rows)["checks"]
-    assert (len(checks), checks[0]["new"]) == (21, 50)
-
-
-def test_equal_runs_give_an_equal_result(tmp_path: Path) -> None:
-    now = {name: less(values, 0.02) for name, values in BEFORE.items()}
-    assert held(tmp_path, now) == held(tmp_path, now)
-
-
 LIKENESS, RULES = {"similarity": 6, "alignment": 4}, {"similarity": 4, "alignment": 6}
 
 
@@ -257,33 +185,14 @@ def test_a_threshold_over_likeness_is_undecided(tmp_path: Path, bound: float) ->
     assert gate(current, None, limits)["outcome"] == "undecided"
 
 
-def test_golden_criteria_over_likeness_are_undecided_and_the_others_still_hold(tmp_path: Path) -> None:
-    current = stored(tmp_path / "now", BEFORE, decided_by=LIKENESS)
-    rows = GoldenSet("boilers", None, "0" * 64, {"r0": {"faithfulness": 0.0}, "r1": {"length": 1.0}})
-    found = gate(current, None, None, rows)
-    assert [one["outcome"] for one in found["checks"]] == ["undecided", "failed", "failed"]
-    assert gate(current, None, Limits(accept_likeness=True), rows)["checks"][0]["passing"] == 1
-
-
 def test_limits_of_a_file_are_those_of_the_command_line_where_that_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "limits.yaml"
     path.write_text("drop: 0.1\ncritical: [grounding]\nthresholds: {faithfulness: 0.9, grounding: 0.5}\n")
     limits = read_limits(path, {"drop": None, "critical_drop": 0.03}, {"grounding": 0.6})
-    assert limits == Limits(0.1, 0.03, ("grounding",), {"faithfulness": 0.9, "grounding": 0.6})
+    assert limits == Limits(
+        drop=0.1,
+        critical_drop=0.03,
+        critical=("grounding",),
+        thresholds={"faithfulness": 0.9, "grounding": 0.6},
+    )
     assert read_limits(None, {}, {}) == Limits()
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("drops: 0.1", "drops: Extra inputs are not permitted"),
-        ("drop: 2", "drop: Input should be less than or equal to 1"),
-        ("thresholds: {faithfulness: .nan}", "thresholds.faithfulness: Input should be a finite number"),
-        ("critical: grounding", "critical: Input should be a valid list"),
-    ],
-)
-def test_a_file_of_other_things_than_limits_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "limits.yaml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=re.escape(problem)):
-        read_limits(path, {}, {})

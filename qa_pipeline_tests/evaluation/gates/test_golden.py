@@ -60,18 +60,6 @@ def test_a_set_has_its_name_version_hash_and_criteria(tmp_path: Path) -> None:
     }
 
 
-def test_a_set_without_a_name_is_called_like_its_file(tmp_path: Path) -> None:
-    golden = read_golden(write(tmp_path / "boilers.jsonl", ROWS))
-    assert (golden.name, golden.version) == ("boilers", None)
-
-
-def test_a_parquet_set_says_the_same(tmp_path: Path) -> None:
-    frame = pl.DataFrame(ROWS, schema_overrides={"must_refuse": pl.Boolean()})
-    frame.write_parquet(tmp_path / "set.parquet")
-    lines = read_golden(write(tmp_path / "set.jsonl", ROWS))
-    assert read_golden(tmp_path / "set.parquet").criteria == lines.criteria
-
-
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
@@ -135,12 +123,6 @@ def test_what_was_not_measured_fails_and_says_so() -> None:
         ("b", False, False, ["grounding not measured"]),
         ("c", False, False, ["not in the run"]),
     ]
-
-
-def test_a_question_that_must_be_refused_passes_only_if_it_was() -> None:
-    rows = scores(id=["a", "b"], **{REFUSAL: [1, 0]})
-    found = outcomes(rows, criteria(("a", REFUSAL, 1), ("b", REFUSAL, 1)))
-    assert found["passed"].to_list() == [True, False]
 
 
 @given(

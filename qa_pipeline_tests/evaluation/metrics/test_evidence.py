@@ -34,25 +34,11 @@ def test_evidence_older_than_the_newest_context_counts_less() -> None:
     assert (value("evidence_quality", old) or 0) < (value("evidence_quality", new) or 0)
 
 
-def test_a_date_that_is_none_leaves_recency_out() -> None:
-    assert value("evidence_quality", row(context(document="a", date="soon"), used=(0,))) == pytest.approx(1.0)
-
-
-def test_nothing_supported_is_0_support_alone() -> None:
-    bad = {"statements": [statement("unsupported")], "contexts": [context(document="a")]}
-    assert value("evidence_quality", bad) == 0.0
-
-
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=8))
 def test_a_chain_is_whole_exactly_where_confidence_never_falls(steps: list[float]) -> None:
     assert value("chain_integrity", {"confidences": sorted(steps)}) == 1.0
     falls = any(later < earlier for earlier, later in pairwise(steps))
     assert (value("chain_integrity", {"confidences": steps}) == 1.0) is not falls
-
-
-@pytest.mark.parametrize("steps", [[], [0.5], [0.5, float("nan")]])
-def test_a_chain_of_one_step_or_of_no_numbers_is_unknown(steps: list[float]) -> None:
-    assert value("chain_integrity", {"confidences": steps}) is None
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, read_rag_rows
-from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
+from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
+from qa_pipeline.evaluation.metrics.registry import METRICS
 from qa_pipeline.evaluation.running import evaluate
 from qa_pipeline.evaluation.signals.base import Means, StatementSignal
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
@@ -227,16 +227,6 @@ def test_a_supported_statement_never_lowers_faithfulness_and_a_false_one_never_r
         assert more >= before - 1e-12
 
 
-@given(answer=texts)
-@fixture_laws
-def test_so_it_is_with_the_local_verifier(answer: str, means: Means) -> None:
-    shown = [context(f"{SENTENCES[0]} {SENTENCES[1]}"), context(SENTENCES[2])]
-    whole = [answer, f"{answer} {SENTENCES[0]}", f"{answer} {SENTENCES[3]}"]
-    frame = rows_of(*({"answer": one, "contexts": shown, "query": "How tall?"} for one in whole))
-    before, more, less = evaluate(frame, chosen_metrics(["faithfulness"]), means)[1]["faithfulness"]
-    assert less <= before <= more
-
-
 @given(row=rows())
 @fixture_laws
 def test_verification_at_any_stage_gives_the_scores_of_verification_at_the_end(
@@ -250,12 +240,6 @@ def test_verification_at_any_stage_gives_the_scores_of_verification_at_the_end(
         assert evaluate(early, ALL, means)[1].equals(at_the_end)
     stepwise = add_signals(frame, reversed(list(SIGNALS)), means)
     assert evaluate(stepwise, ALL, means)[1].equals(at_the_end)
-
-
-def test_a_data_set_without_rows_has_values_of_no_rows(means: Means) -> None:
-    frame, values = evaluate(pl.DataFrame(schema=RAG_ROWS), ALL, means)
-    assert frame.height == values.height == 0
-    assert values.columns == list(METRICS)
 
 
 def test_every_signal_stands_behind_those_that_it_is_made_of() -> None:

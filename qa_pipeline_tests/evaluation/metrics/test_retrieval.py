@@ -7,7 +7,7 @@ import pytest
 
 from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
 from qa_pipeline.evaluation.metrics.retrieval import at_cutoff, micro_f1_parts
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, contexts, rows_of, value
+from qa_pipeline_tests.evaluation.metrics.frames import Row, contexts, rows_of, value
 
 
 def ranking(relevant_at: Sequence[int], length: int) -> Row:
@@ -77,14 +77,6 @@ def test_rankings_are_measured_as_their_definitions_say(
     assert metric.scores(rows_of(*rows)).to_list() == pytest.approx(expected, abs=1e-9)
 
 
-def test_reciprocal_rank_is_that_of_the_first_hit_in_100_rankings() -> None:
-    draw = random.Random(0)
-    hits = [[draw.random() < 0.2 for _ in range(draw.randint(1, 20))] for _ in range(100)]
-    rows = [ranking([at + 1 for at, hit in enumerate(one) if hit] or [99], len(one)) for one in hits]
-    expected = [1 / (one.index(True) + 1) if True in one else 0.0 for one in hits]
-    assert METRICS["reciprocal_rank"].scores(rows_of(*rows)).to_list() == pytest.approx(expected)
-
-
 def test_micro_f1_counts_every_document_alike_and_macro_f1_every_row() -> None:
     rows = rows_of(ranking([1], 1), ranking([6, 7, 8, 9], 5))
     assert micro_f1_parts(rows, 5) == (1, 5 + 5 + 1 + 4)
@@ -95,22 +87,6 @@ def test_micro_f1_counts_every_document_alike_and_macro_f1_every_row() -> None:
 def test_a_document_at_several_ranks_counts_at_its_first_one() -> None:
     row = {"contexts": contexts("a", "a", "b"), "relevant_documents": ["b"]}
     assert value("reciprocal_rank", row) == 0.5
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"contexts": contexts("a"), "relevant_documents": []},
-        {"contexts": contexts("a"), "relevant_documents": None},
-        {"contexts": [context(document=None)], "relevant_documents": ["a"]},
-    ],
-)
-def test_without_names_or_relevant_documents_a_ranking_is_unknown(row: Row) -> None:
-    assert value("recall_at_5", row) is None
-
-
-def test_nothing_retrieved_is_a_recall_of_0() -> None:
-    assert value("recall_at_5", {"contexts": [], "relevant_documents": ["a"]}) == 0.0
 
 
 def test_context_precision_is_the_share_of_relevant_sentences() -> None:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
-from qa_pipeline.evaluation.reports import report
 from qa_pipeline.evaluation.reports.report import by_badness, what_to_know
 from qa_pipeline.evaluation.running import STATEMENTS
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
@@ -30,11 +29,6 @@ def test_the_document_has_what_teams_store(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report.json").read_text()) == found
 
 
-def test_a_row_of_no_category_is_in_no_part(tmp_path: Path) -> None:
-    found = stored(tmp_path, [asked(0), asked(1, category="a")])
-    assert found["per_category"]["a"]["faithfulness"]["known"] == 1
-
-
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, None]), st.integers(0, 3)), max_size=12))
 def test_the_worst_rows_are_never_better_than_the_next(drawn: list[tuple[float | None, int]]) -> None:
     rows = pl.DataFrame(
@@ -51,14 +45,6 @@ def test_the_worst_rows_are_never_better_than_the_next(drawn: list[tuple[float |
         order = [(sign * one["m"], -one["against"], one["place"]) for one in found.iter_rows(named=True)]
         assert order == sorted(order)
         assert len(order) == sum(score is not None for score, _ in drawn)
-
-
-def test_the_metric_wanted_ranks_the_rows_if_it_is_known() -> None:
-    metrics = {"a": {"known": 2}, "b": {"known": 2}, "c": {"known": 0}}
-    assert report.ranked_by({"metrics": metrics}) == "a"
-    assert report.ranked_by({"metrics": metrics}, "b") == "b"
-    assert report.ranked_by({"metrics": metrics}, "c") == "a"
-    assert report.ranked_by({"metrics": {"c": {"known": 0}}}) is None
 
 
 def test_few_rows_are_said_to_be_few(tmp_path: Path) -> None:
@@ -90,43 +76,10 @@ def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:
     assert "16 rows: there is no statement to verify" in (tmp_path / "report.md").read_text()
 
 
-def test_the_markdown_has_intervals_parts_and_worst_rows(tmp_path: Path) -> None:
+def test_the_markdown_has_intervals_and_worst_rows(tmp_path: Path) -> None:
     stored(tmp_path, MANY, [said(1)])
     text = (tmp_path / "report.md").read_text()
     assert re.search(r"\| `faithfulness` \| 0\.487 \(0\.\d\d–0\.\d\d\) \|", text)
-    assert "### `faithfulness` by category" in text
     assert text.count("| `row ") == 20
     assert "`row 0`" in text
     assert "`row 39`" not in text
-    assert "Decided by: `similarity` 1." in text
-
-
-def test_an_evaluation_without_any_value_has_a_report(tmp_path: Path) -> None:
-    found = stored(tmp_path, [asked(0, faithfulness=None, answer=None)])
-    assert found["metrics"]["faithfulness"]["mean"] is None
-    assert "What is unknown, and why" in (tmp_path / "report.md").read_text()
-
-
-def test_what_all_unknown_rows_lack_is_named_once_and_rows_that_lack_nothing_too() -> None:
-    lacking = {"known": 0, "unknown": 3, "missing": {"citations": 3, "statements": 3}}
-    partly = {"known": 1, "unknown": 3, "missing": {"citations": 2}}
-    complete = {"known": 3, "unknown": 0, "missing": {}}
-    found = report.reasons({"a": lacking, "b": complete, "c": partly, "d": lacking})
-    assert found[0] == ("3 rows: there are no citations", ["a", "d"])
-    (why, names), *more = found[1:]
-    assert (names, more) == (["c"], [])
-    assert why.startswith("2 rows: there are no citations; 1 row: a statement or passage is undecided")
-
-
-@pytest.mark.parametrize(
-    ("ends", "said"),
-    [
-        ((None, None), "0.500"),
-        ((0.1, 0.9), "0.500 (0.10–0.90)"),
-        ((0.497, 0.503), "0.500 (0.497–0.503)"),
-    ],
-)
-def test_an_interval_has_as_many_places_as_it_needs(
-    ends: tuple[float | None, float | None], said: str
-) -> None:
-    assert report.with_bounds({"mean": 0.5, "low": ends[0], "high": ends[1]}) == said

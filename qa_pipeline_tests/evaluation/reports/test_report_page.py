@@ -1,11 +1,9 @@
 import base64
 import hashlib
-import itertools
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -69,28 +67,6 @@ def test_the_page_has_its_own_style_runs_no_script_and_fetches_nothing(tmp_path:
     assert all((node.attributes["href"] or "").startswith("#") for node in tree.css("[href]"))
 
 
-def test_turned_letters_stay_within_their_text(tmp_path: Path) -> None:
-    tree = LexborHTMLParser(hostile_page(tmp_path))
-    for node in tree.css("body *"):
-        own = "".join(one.text(deep=False) for one in node.iter(include_text=True) if one.tag == "-text")
-        assert "\u202e" not in own or node.tag in ("bdi", "option"), node.tag
-
-
-def test_the_parts_of_the_page_are_named(tmp_path: Path) -> None:
-    rows = [asked(number, category="ab"[number % 2]) for number in range(4)]
-    tree = LexborHTMLParser(page(tmp_path, rows, [said(0), said(1, "supported")]))
-    names = [node.attributes["id"] for node in tree.css("[id]")]
-    assert len(names) == len(set(names))
-    pointed = [node.attributes[one] for one in ("aria-labelledby",) for node in tree.css(f"[{one}]")]
-    pointed += [(node.attributes["href"] or "")[1:] for node in tree.css("a")]
-    assert set(pointed) <= set(names)
-    assert all(node.attributes.get("scope") for node in tree.css("th"))
-    levels = [int((node.tag or "")[1]) for node in tree.css("h1, h2, h3, h4")]
-    assert levels[0] == 1
-    assert all(later - level <= 1 for level, later in itertools.pairwise(levels))
-    assert first(tree, "html").attributes["lang"] == "en"
-
-
 def test_statements_are_marked_where_they_stand(tmp_path: Path) -> None:
     told = [said(0, start=5, end=9, quote="Bob it was.", document="a.md", score=0.25, reason="negation")]
     tree = LexborHTMLParser(page(tmp_path, [asked(0), asked(1)], told))
@@ -111,19 +87,6 @@ SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15)), max_size=6
 def test_marks_never_change_an_answer(answer: str, spans: list[tuple[int, int]]) -> None:
     statements = [said(0, start=start, end=end) for start, end in spans]
     assert "".join(one["text"] for one in marked(answer, statements)) == answer
-
-
-@pytest.mark.parametrize("answer", [None, ""])
-def test_a_row_without_an_answer_has_a_card(tmp_path: Path, answer: str | None) -> None:
-    html = page(tmp_path, [asked(0, answer=answer), asked(1)])
-    assert "There is no answer." in html
-
-
-def test_an_evaluation_without_any_value_has_a_page(tmp_path: Path) -> None:
-    html = page(tmp_path, [asked(0, faithfulness=None)])
-    assert "No metric has a value." in html
-    assert LexborHTMLParser(html).css("article") == []
-    assert "there is no statement to verify" in html
 
 
 LETTERS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=40)

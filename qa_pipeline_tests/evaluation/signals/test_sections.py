@@ -8,7 +8,7 @@ import pytest
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate
 from qa_pipeline.evaluation.signals.sections import read_sections
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
+from qa_pipeline_tests.evaluation.metrics.frames import context, means_at, rows_of
 
 LEAVE = (
     "§ 3 Duration\nThe annual leave is 24 working days.\n"
@@ -55,34 +55,9 @@ def test_a_section_that_no_passage_has_does_not_exist(tmp_path: Path) -> None:
     assert values(tmp_path, "Under § 77, the annual leave is 24 working days.")[0] == 0.0
 
 
-def test_a_mention_within_a_sentence_is_of_that_sentence(tmp_path: Path) -> None:
-    assert values(tmp_path, "§ 9 applies to sickness.") == [1.0, 1.0, 1.0]
-
-
-def test_a_section_in_the_heading_above_a_passage_counts(tmp_path: Path) -> None:
-    shown = [context("The annual leave is 24 working days.", headings=["Leave Act", "§ 3"])]
-    assert values(tmp_path, "§ 3: The annual leave is 24 working days.", contexts=shown)[:2] == [1.0, 1.0]
-
-
-def test_a_number_in_a_citation_mark_is_no_section(tmp_path: Path) -> None:
-    row: Row = {
-        "query": "How long?",
-        "answer": "The annual leave is 24 working days [Source: act.md § 3].",
-        "contexts": [context(LEAVE, "act.md")],
-    }
-    assert signal("cited_sections", means_at(tmp_path), row) == [[]]
-    assert values(tmp_path, row["answer"]) == [None, None, None]
-
-
 @pytest.mark.parametrize(("confidences", "expected"), [([0.9, 0.4], 0.4), ([0.9, float("nan")], 1.0)])
 def test_law_quality_is_that_of_the_weakest_part_and_step(
     tmp_path: Path, confidences: list[float], expected: float
 ) -> None:
     answer = "Under § 3, the annual leave is 24 working days."
     assert values(tmp_path, answer, confidences=confidences)[2] == expected
-
-
-def test_an_undecided_statement_leaves_its_section_unknown(tmp_path: Path) -> None:
-    frame = rows_of({"query": "Why?", "answer": "§ 3 pleases most.", "contexts": [context(LEAVE)]})
-    _, found = evaluate(frame, chosen_metrics(METRICS), means_at(tmp_path, undecided="unknown"))
-    assert [found[name][0] for name in METRICS] == [1.0, None, None]

@@ -10,7 +10,6 @@ from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import count_unsplit, cut_by, evaluate
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.evaluation.signals.statements import STATED
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
@@ -92,19 +91,6 @@ def test_an_answer_whose_cut_cannot_be_read_has_no_statements_and_the_others_go_
     assert count_unsplit(rows.lazy(), means) == {"not_json": 1}
 
 
-def test_a_sentence_whose_statements_are_not_its_own_words_stays_whole(tmp_path: Path) -> None:
-    invented = SplitReply(claims=[SplitClaim(sentence=1, quote="Eve sings", claim="Eve sings.")])
-    (of_row,) = signal("statements", cutting(tmp_path, invented), {**ROW, **CUT})
-    assert [one["text"] for one in of_row] == [CUT["answer"]]
-
-
-def test_an_undecided_statement_leaves_faithfulness_unknown(tmp_path: Path) -> None:
-    metrics = chosen_metrics(["faithfulness", "grounding"])
-    _, values = evaluate(rows_of(ROW), metrics, means_at(tmp_path, undecided="unknown"))
-    assert values["faithfulness"][0] is None
-    assert values["grounding"][0] is not None
-
-
 @pytest.mark.parametrize(
     "row", [{"refused": True}, {"contexts": [context(None)]}, {"contexts": [context(" ")]}]
 )
@@ -149,37 +135,6 @@ def test_scores_are_shares_and_the_verdict_is_that_of_the_contexts_that_hold_the
         assert 0 <= one["score"] == max(one["scores"]) <= one["pair_score"] <= 1
         if one["decided_by"] == "similarity":
             assert (one["verdict"] == "supported") is any(one["holds"])
-
-
-COPIED = {
-    "en": [
-        "The pump weighs 12 kg.",
-        "Status: Base",
-        "Model: Kestrel 4 | Weight: 12 kg",
-        "- Server_Addr",
-        "12 kg",
-    ],
-    "sv": ["Pumpen väger 12 kg.", "Avgift: 24,50 kr", "Filter: Filter 1 | Yta: 42 m²"],
-    "de": ["Die Pumpe wiegt 12 kg.", "Leihfrist: 28 Tage", "Medium: Buch | Leihfrist: 28 Tage"],
-}
-
-
-@pytest.mark.parametrize(("language", "line"), [(code, one) for code in COPIED for one in COPIED[code]])
-def test_a_line_copied_from_a_context_is_supported_whatever_was_asked(
-    means: Means, language: str, line: str
-) -> None:
-    told = "\n".join(
-        ["# Herons", *(f"Herons {number} wait." for number in range(20)), "", line, "", "They fish."]
-    )
-    asked = {"query": "Which birds stand in the water of the lake?", "language": language}
-    (one,) = signal("statements", means, {**ROW, **asked, "answer": line, "contexts": [context(told)]})[0]
-    assert (one["verdict"], one["decided_by"], one["score"]) == ("supported", "alignment", 1.0)
-
-
-def test_a_copied_line_is_found_behind_a_sentence_that_holds_its_words(means: Means) -> None:
-    told = "The entry Status: Base stands in many tables.\n\nStatus: Base"
-    (one,) = scored(means, "Status: Base", told)
-    assert (one["verdict"], one["decided_by"]) == ("supported", "alignment")
 
 
 def test_the_headings_above_a_context_prove_what_the_question_names(means: Means) -> None:
@@ -227,59 +182,3 @@ def test_another_number_in_other_words_is_a_contradiction_and_never_alike(
 def test_a_true_number_in_other_words_is_held_to_its_likeness(means: Means, answer: str) -> None:
     (one,) = scored(means, answer, PUMP)
     assert (one["verdict"], one["decided_by"]) == ("supported", "similarity")
-
-
-def test_a_number_that_no_context_holds_is_not_supported_by_likeness(means: Means) -> None:
-    (one,) = scored(
-        means, "Filled, the pump of the house weighs 12 kg.", "Filled, the pump of the house weighs much."
-    )
-    assert (one["verdict"], one["reason"]) == ("unsupported", "number_not_in_passages")
-
-
-def test_a_statement_that_a_context_denies_has_no_score(means: Means) -> None:
-    (one,) = scored(means, "The pump weighs 15 kg.", "The pump weighs 12 kg.", "The pump is blue.")
-    assert (one["verdict"], one["scored_by"]) == ("contradicted", "alignment")
-    assert (one["score"], one["scores"], one["holds"]) == (0.0, [0.0, 0.0], [False, False])
-
-
-STATES = "Ann paints a red mill near Lund every summer."
-NEAR = "Ann likes a red mill. She paints there. Near Lund there is summer."
-FAR = "Ann likes a red mill. It is old. It is tall. It is wide. She paints there. Near Lund there is summer."
-
-
-def test_the_words_of_a_statement_count_where_they_stand_in_three_neighbouring_sentences(
-    means: Means,
-) -> None:
-    (near,), (far,) = scored(means, STATES, NEAR), scored(means, STATES, FAR)
-    assert near["verdict"] == "supported"
-    assert far["score"] < near["score"]
-
-
-def test_the_words_of_a_fragment_do_not_support_it_where_its_cosine_does_not(means: Means) -> None:
-    asked = {"query": "In which year did the great fire of the harbour end?", "answer": "In 1889"}
-    told = "The mill has 1889 boats."
-    (one,) = signal("statements", means, {**ROW, **asked, "contexts": [context(told)]})[0]
-    assert one["score"] > STATED
-    assert (one["verdict"], one["holds"]) == ("unsupported", [False])
-
-
-def test_equal_rows_have_equal_statements(tmp_path: Path) -> None:
-    first, second = signal("statements", means_at(tmp_path), ROW, ROW)
-    assert first == second
-
-
-@pytest.mark.parametrize("mark", ["[1]", "[source: mill.md]", "[source: made-up.md]"])
-def test_what_an_answer_cites_does_not_decide_whether_its_contexts_support_it(
-    tmp_path: Path, mark: str
-) -> None:
-    plain = statements(tmp_path, {"answer": "Ann lives in the mill."})
-    marked = statements(tmp_path, {"answer": f"Ann lives in the mill {mark}."})
-    assert [one["verdict"] for one in marked] == ["supported"]
-    assert [{**one, "end": 0} for one in marked] == [{**one, "end": 0} for one in plain]
-
-
-@pytest.mark.parametrize("mark", ["[1]", "[source: mill.md]"])
-def test_marks_in_an_answer_do_not_hide_the_true_claims_that_it_states(tmp_path: Path, mark: str) -> None:
-    row = {"answer": f"Ann lives {mark} in the mill.", "true_claims": [{"claim": "Ann lives in the mill."}]}
-    ((one,),) = signal("covered", means_at(tmp_path), {**ROW, **row})
-    assert (one["supported"], one["decided_by"]) == (True, "alignment")

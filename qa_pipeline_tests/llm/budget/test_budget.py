@@ -89,71 +89,12 @@ def test_a_call_waits_while_one_in_flight_may_leave_room() -> None:
     assert of.spent.tokens == 10
 
 
-def test_a_call_that_waited_is_refused_once_nothing_can_leave_room() -> None:
-    of = budget(max_tokens=10)
-
-    async def run() -> None:
-        first = await reserve(of, 4, 4)
-        second = asyncio.ensure_future(reserve(of, 2, 4))
-        await asyncio.sleep(0)
-        first.settle(Usage(4, 4))
-        with pytest.raises(BudgetExhaustedError):
-            await second
-
-    asyncio.run(run())
-
-
-def test_a_call_nobody_waits_for_any_longer_leaves_its_room() -> None:
-    of = budget(max_tokens=10)
-
-    async def run() -> None:
-        first = await reserve(of, 9, 0)
-        given_up = asyncio.ensure_future(reserve(of, 9, 0))
-        patient = asyncio.ensure_future(reserve(of, 10, 0))
-        await asyncio.sleep(0)
-        given_up.cancel()
-        await asyncio.sleep(0)
-        first.cancel()
-        (await patient).cancel()
-
-    asyncio.run(run())
-
-
-def test_room_given_to_one_that_is_cancelled_in_the_same_moment_goes_back() -> None:
-    of = budget(max_tokens=10)
-
-    async def run() -> None:
-        first = await reserve(of, 9, 0)
-        unlucky = asyncio.ensure_future(reserve(of, 9, 0))
-        await asyncio.sleep(0)
-        first.cancel()
-        unlucky.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await unlucky
-        (await reserve(of, 10, 0)).cancel()
-
-    asyncio.run(run())
-
-
 @pytest.mark.parametrize("cap", ["max_calls", "max_tokens", "max_cost"])
 def test_a_cap_of_nothing_asks_nothing(cap: str) -> None:
     of = budget(**{cap: 0})
     with pytest.raises(BudgetExhaustedError, match=f"llm.budget.{cap}: the cap of this run is 0"):
         asyncio.run(reserve(of))
     assert of.spent.calls == 0
-
-
-def test_the_refusal_names_the_cap_what_was_spent_and_how_to_go_on() -> None:
-    of = budget(max_cost=5)
-    asyncio.run(spend(of, 1, 2))
-    with pytest.raises(BudgetExhaustedError) as refusal:
-        asyncio.run(reserve(of, 1, 2))
-    assert str(refusal.value) == (
-        "llm.budget.max_cost: the cap of this run is 5 USD; 3 USD are spent in 1 calls, and another "
-        "(verify, openai/mine) may take 3 USD. Every reply received is stored: run again to go on from here, "
-        "with a higher QA_PIPELINE_LLM__BUDGET__MAX_COST (llm.budget.max_cost) if one run shall get further; "
-        "a lower llm.max_output_tokens leaves room for more calls at once"
-    )
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,6 @@ def test_a_server_that_takes_no_schema_is_asked_for_json_and_the_setting_is_name
     assert [record.message.count("llm.json_mode=object") for record in caplog.records] == [1]
 
 
-def test_a_server_that_takes_no_mode_that_is_set_says_which_setting_to_change() -> None:
-    error = error_of(json_response({"error": "json_object is not supported"}, 400), json_mode="object")
-    assert isinstance(error, PermanentModelError)
-    assert "llm.json_mode" in str(error)
-
-
 @pytest.mark.parametrize("status", [200, 500])
 def test_a_body_larger_than_any_reply_is_not_read_to_its_end(status: int) -> None:
     bomb = gzip.compress(bytes(MOST_REPLY_BYTES * 20))
@@ -135,12 +129,6 @@ def test_a_server_of_this_machine_is_sent_a_cap_on_tokens_by_role_and_another_is
     assert caps == [LOCAL_CAPS[claim().role], 77]
     hosted = ModelSettings(provider="openai", model="m")
     assert "max_completion_tokens" not in parameters(claim(), hosted, Way("schema"))
-
-
-def test_nothing_is_tried_again() -> None:
-    with ChatServer([fails(503), says(ACCEPT)]) as server, pytest.raises(TransientModelError):
-        send(provider_for(server))
-    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,31 +151,6 @@ def test_a_server_that_is_not_there_charges_nothing() -> None:
         send(provider)
     assert caught.value.is_away
     assert not caught.value.maybe_charged
-
-
-@pytest.mark.parametrize(
-    ("fault", "seconds"),
-    [
-        (limits_rate(34.5), 34.5),
-        (fails(429), 0),
-    ],
-)
-def test_a_limited_rate_says_how_long_to_wait(fault: ServerResponse, seconds: float) -> None:
-    error = error_of(fault)
-    assert isinstance(error, TransientModelError)
-    assert error.limited
-    assert not error.maybe_charged
-    assert error.wait_seconds == pytest.approx(seconds)
-
-
-def test_a_quota_of_the_server_tells_when_it_lets_the_next_one_in() -> None:
-    with ChatServer(plan=ServerPlan(requests_per_minute=1)) as server:
-        provider = provider_for(server)
-        send(provider)
-        with pytest.raises(TransientModelError) as caught:
-            send(provider)
-    assert caught.value.limited
-    assert 50 < caught.value.wait_seconds <= 60
 
 
 @pytest.mark.parametrize(
@@ -217,14 +180,6 @@ def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerResponse) 
     assert "set OPENAI_API_KEY" in str(error)
 
 
-def test_a_key_revoked_in_the_middle_is_a_rejected_key() -> None:
-    with ChatServer(plan=ServerPlan(revoke_key_after=1)) as server:
-        provider = provider_for(server)
-        send(provider)
-        with pytest.raises(KeyRejectedError):
-            send(provider)
-
-
 def test_an_unknown_model_is_named_with_its_setting() -> None:
     with (
         ChatServer(plan=ServerPlan(models={"other": 100})) as server,
@@ -247,14 +202,6 @@ def test_a_request_that_is_too_long_is_distinguished_from_one_that_is_wrong(faul
     error = error_of(fault)
     assert isinstance(error, OversizedRequestError)
     assert error.reason == "context_too_long"
-
-
-def test_a_prompt_longer_than_the_model_reads_is_too_long() -> None:
-    with (
-        ChatServer(plan=ServerPlan(models={"m": 3})) as server,
-        pytest.raises(OversizedRequestError, match="maximum context length is 3 tokens"),
-    ):
-        send(provider_for(server))
 
 
 @pytest.mark.parametrize(

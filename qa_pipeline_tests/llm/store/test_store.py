@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.leases import ProcessLock, is_alive
 from qa_pipeline.llm.store.schema import RequestId
 from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline_tests.llm.postgres_server import NewPlace
@@ -90,11 +89,3 @@ def test_whatever_is_put_is_got(store: SqlReplyStore, outcome: Outcome) -> None:
     request_id = ("m", f"{hash(outcome)}")
     store.put(paid(request_id, outcome))
     assert store.find(request_id) == outcome
-
-
-def test_an_owner_can_be_looked_at_by_other_users(tmp_path: Path) -> None:
-    owner = ProcessLock(tmp_path)
-    assert (tmp_path / owner.name).stat().st_mode & 0o044
-    assert is_alive(tmp_path, owner.name)
-    owner.close()
-    assert not is_alive(tmp_path, owner.name)

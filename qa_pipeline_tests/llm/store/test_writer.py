@@ -1,10 +1,7 @@
 import asyncio
-import gc
-import os
 import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +16,6 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.leases import is_alive
 from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline.llm.store.writer import Done, ReplyFront, open_replies
 from qa_pipeline.records import Usage
@@ -59,59 +55,6 @@ async def hold() -> None:
     await asyncio.sleep(600)
 
 asyncio.run(hold())
-"""
-
-
-LEAVER = """
-import asyncio, sys
-from pathlib import Path
-from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline_tests.llm.store.test_writer import REPLY
-from qa_pipeline_tests.llm.requests import claim
-
-front = open_replies(Path(sys.argv[1]))
-
-async def leave() -> None:
-    assert await front.claim("m", claim()) is None
-    asyncio.create_task(front.put("m", claim(), REPLY, ()))
-    await asyncio.sleep(0)
-
-asyncio.run(leave())
-"""
-
-FORKER = """
-import asyncio, os, sys
-from pathlib import Path
-from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline_tests.llm.requests import claim
-
-front = open_replies(Path(sys.argv[1]))
-print("parent", asyncio.run(front.claim("m", claim())), flush=True)
-child = os.fork()
-try:
-    found = asyncio.run(front.find("m", claim()))
-except RuntimeError as error:
-    print(error, flush=True)
-    sys.exit()
-os.waitpid(child, 0)
-print("parent", found, flush=True)
-"""
-
-
-PARENT = """
-import os, signal, sys
-from pathlib import Path
-from qa_pipeline.llm.store.leases import ProcessLock
-
-owner = ProcessLock(Path(sys.argv[1]))
-ready, say = os.pipe()
-child = os.fork()
-if child == 0:
-    os.write(say, b"x")
-    signal.pause()
-os.read(ready, 1)
-print(owner.name, child, flush=True)
-signal.pause()
 """
 
 
@@ -227,98 +170,12 @@ def test_who_waits_for_another_process_gets_what_it_stored(place: Path | str) ->
     asyncio.run(run())
 
 
-def test_a_loop_that_ends_without_its_coroutines_leaves_no_claim(place: Path | str) -> None:
-    front = open_replies(place)
-    loop = asyncio.new_event_loop()
-    asking = front.claim("m", claim())
-    task = loop.create_task(asking)
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.close()
-    asking.close()
-    assert not task.done()
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    assert asyncio.run(asyncio.wait_for(front.claim("m", claim()), 10)) is None
-    front.close()
-
-
 def test_a_closed_front_lets_others_ask_what_it_held(place: Path | str) -> None:
     first, second = open_replies(place), open_replies(place)
     assert asyncio.run(first.claim("m", claim())) is None
     first.close()
     assert asyncio.run(asyncio.wait_for(second.claim("m", claim()), 10)) is None
     second.close()
-
-
-def test_a_coroutine_that_waits_while_the_front_is_closed_is_told_so(place: Path | str) -> None:
-    async def run() -> None:
-        front = open_replies(place)
-        assert await front.claim("m", claim()) is None
-        waiting = asyncio.create_task(front.claim("m", claim()))
-        assert await front.find("m", claim()) is None
-        await asyncio.to_thread(front.close)
-        with pytest.raises(ReplyStoreError, match="was closed while it was being asked"):
-            await waiting
-
-    asyncio.run(run())
-
-
-def new_threads(known: set[threading.Thread]) -> set[threading.Thread]:
-    return {one for one in threading.enumerate() if one.name.startswith("qa-pipeline-replies")} - known
-
-
-def test_a_front_that_is_forgotten_ends_its_thread(tmp_path: Path) -> None:
-    known = new_threads(set())
-    front = open_replies(tmp_path / "replies.sqlite")
-    assert asyncio.run(front.find("m", claim())) is None
-    (thread,) = new_threads(known)
-    del front
-    gc.collect()
-    thread.join(10)
-    assert not thread.is_alive()
-
-
-def test_asking_in_one_loop_after_another_uses_one_thread(place: Path | str) -> None:
-    known, seen = new_threads(set()), set[threading.Thread]()
-    model = CachedModel(ScriptedModel(lambda _: ACCEPT), open_replies(place))
-    for _ in range(3):
-        complete_all(model, [claim()], workers=1)
-        seen |= new_threads(known)
-    model.close()
-    assert len(seen) == 1
-    assert (model.calls, model.hits) == (1, 2)
-
-
-@pytest.mark.slow
-def test_what_was_put_is_stored_when_the_process_ends_without_closing(tmp_path: Path) -> None:
-    path = tmp_path / "replies.sqlite"
-    with start(LEAVER, path) as process:
-        assert process.wait(60) == 0
-    front = open_replies(path)
-    assert asyncio.run(front.find("m", claim())) == REPLY
-    front.close()
-    assert list((tmp_path / ".replies.sqlite.owners").iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_forked_process_is_told_to_open_its_own(tmp_path: Path) -> None:
-    with start(FORKER, tmp_path / "replies.sqlite") as process:
-        told, _ = process.communicate()
-        assert "a forked process has no thread of its parent" in told
-        assert told.endswith("parent None\n")
-
-
-@pytest.mark.slow
-def test_a_killed_parent_does_not_live_on_in_a_forked_child(tmp_path: Path) -> None:
-    with start(PARENT, tmp_path) as process:
-        assert process.stdout is not None
-        name, child = process.stdout.readline().split()
-        assert is_alive(tmp_path, name)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        try:
-            assert not is_alive(tmp_path, name)
-        finally:
-            os.kill(int(child), signal.SIGKILL)
 
 
 @pytest.mark.slow
@@ -394,35 +251,3 @@ def test_an_error_of_the_store_reaches_whoever_asks_and_the_front_goes_on(place:
     store.fails = False
     assert all(isinstance(one, Reply) for one in complete_all(model, [claim("0")], workers=1))
     model.close()
-
-
-class Lent(SqlReplyStore):
-    """Renews its leases all the time, where they end by themselves, and counts it."""
-
-    beat_seconds = 0.01
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.beaten = threading.Semaphore(0)
-
-    def beat(self) -> None:
-        if self._database.is_postgres:
-            super().beat()
-        self.beaten.release()
-
-
-@pytest.mark.slow
-def test_leases_are_renewed_while_anything_is_held(server: Server) -> None:
-    store = Lent(Database(server.new_database()))
-    front = ReplyFront(store)
-
-    async def run() -> None:
-        assert await front.claim("m", claim()) is None
-        for _ in range(3):
-            assert await asyncio.to_thread(store.beaten.acquire, timeout=10)
-        await front.put("m", claim(), REPLY, ())
-
-    asyncio.run(run())
-    front.close()
-    assert store.find(("m", claim().key)) == REPLY
-    store.close()

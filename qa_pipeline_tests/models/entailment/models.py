@@ -46,7 +46,7 @@ def write_classifier(
     sizes |= {"pad_token_id": 0, "initializer_range": 0.5} | (config or {})
     names = dict(enumerate(labels))
     made = AutoConfig.for_model(architecture, **sizes, id2label=names)
-    model = AutoModelForSequenceClassification.from_config(made)
+    model: Any = AutoModelForSequenceClassification.from_config(made)  # type: ignore[no-untyped-call]
     if bias is not None:
         head = model.classifier
         head.weight.data.zero_()
