@@ -1,6 +1,6 @@
 """From labelled files to a thresholds artefact."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import polars as pl
@@ -97,7 +97,6 @@ def calibrate_files(
     confidence: float,
     name: str,
     created: date,
-    licences: Mapping[str, str],
     watch: Callable[[str], object],
 ) -> Thresholds:
     """Score labelled files, fit bands and measure what they do.
@@ -109,7 +108,6 @@ def calibrate_files(
         confidence: of that share.
         name: of the artefact.
         created: its date.
-        licences: of sets by name; others are unknown.
         watch: called with which file is being scored.
 
     Raises:
@@ -120,8 +118,6 @@ def calibrate_files(
     names = [file.name for file in files]
     if len(set(names)) < len(names):
         raise InputError(f"two files hold a set of one name: {', '.join(sorted(names))}; rename one")
-    if unknown := sorted(set(licences) - set(names)):
-        raise InputError(f"a licence is given for {', '.join(unknown)}, and the sets are {', '.join(names)}")
     if resources.entailment is None:
         raise InputError(
             "there is nothing to calibrate without a model: set verification.entailment.model to a folder, "
@@ -152,7 +148,6 @@ def calibrate_files(
                 sha256=file.sha256,
                 rows=file.items.height,
                 groups=file.items["group_id"].n_unique(),
-                licence=licences.get(file.name),
             )
             for file in files
         ),

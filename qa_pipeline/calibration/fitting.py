@@ -253,21 +253,14 @@ def _why(chosen: Chosen, scored: int, target: float, confidence: float, side: Si
     best = chosen.best
     if not scored:
         return f"the model gives no score by which a claim could be {_DONE[side]}"
-    if not chosen.most:
-        laxest = HIGH[-1] if DIRECTIONS[side] == "from" else LOW[-1]
-        bound = "reaches" if DIRECTIONS[side] == "from" else "falls to"
-        return f"the score of none of {scored} groups {bound} {laxest:g}, the laxest threshold"
     if best is None or not chosen.tests:
         least = trials_needed(target, confidence) or 0
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes {least} groups {_DONE[side]} "
-            f"without an error, and no threshold has more than {chosen.most}: {least - chosen.most} more "
-            "would do"
+            f"without an error, and no threshold has more than {chosen.most}"
         )
-    low = lower_bound(best.right, best.n, confidence)
-    reasons = (
-        f"no threshold meets the target: the best, {best.threshold:g}, is right in {best.right} of {best.n} "
-        f"groups ({best.right / best.n:.3f}, at least {low:.3f})"
-    )
     would_do = trials_needed(target, confidence, 1 - best.right / best.n)
-    return f"{reasons}; with this share of errors {would_do} groups would do" if would_do else reasons
+    return (
+        f"no threshold meets the target: the best, {best.threshold:g}, is right in {best.right} of {best.n} "
+        f"groups{f'; with this share of errors {would_do} groups would do' if would_do else ''}"
+    )

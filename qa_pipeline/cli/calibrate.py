@@ -44,9 +44,6 @@ def calibrate(
         Path | None, typer.Option(help="File of thresholds to write; without it they are only printed.")
     ] = None,
     name: Annotated[str, typer.Option(help="Name of the thresholds, stored with every verdict.")] = "own",
-    licence: Annotated[
-        list[str] | None, typer.Option(help="Licence of a set, as SET=TEXT; repeatable.")
-    ] = None,
     what_if: Annotated[
         Path | None,
         typer.Option(
@@ -80,7 +77,7 @@ def calibrate(
             _what_if(what_if, batch, change or [], as_json=as_json)
             return
         labelled = _labelled(data or [], decisions, limit)
-        thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
+        thresholds = _calibrated(labelled, target_precision, confidence, name)
         content = thresholds_bytes(thresholds)
         is_refused = not has_thresholds(thresholds, "entailment")
         if out is not None and not is_refused:
@@ -114,9 +111,7 @@ def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "l
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 
-def _calibrated(
-    files: "list[LabelledFile]", target: float, confidence: float, name: str, licences: list[str]
-) -> "Thresholds":
+def _calibrated(files: "list[LabelledFile]", target: float, confidence: float, name: str) -> "Thresholds":
     from datetime import UTC, datetime
 
     from qa_pipeline.calibration.calibrating import calibrate_files
@@ -134,16 +129,8 @@ def _calibrated(
         confidence=confidence,
         name=name,
         created=datetime.now(tz=UTC).date(),
-        licences=dict(_licence(text) for text in licences),
         watch=lambda message: sys.stderr.write(f"scoring {message}\n"),
     )
-
-
-def _licence(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    if not (name and value):
-        raise InputError(f"--licence {text!r} must be SET=TEXT, such as expertqa=MIT")
-    return name, value
 
 
 def _show(thresholds: "Thresholds") -> None:

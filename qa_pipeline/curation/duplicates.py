@@ -12,11 +12,7 @@ figures alone."""
 
 
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
-    """Find pairs that repeat a kept one.
-
-    The best first, each is kept that is no twin of one kept before. The best has the highest composite
-    score, then the smallest pair_id: the order of rows or runs never matters. What is dropped names a kept
-    one.
+    """Find pairs that repeat a kept one: of twins the best is kept.
 
     Args:
         candidates: pair_id and composite (null where no judge scored).
@@ -25,25 +21,12 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     Returns:
         pair_id, duplicate_of and repeated (a reason code), one row for each pair that repeats a kept one.
     """
-    best_first = (
-        candidates.select("pair_id", "composite")
-        .join(twins.select("pair_id", "exact_group", "near_group"), on="pair_id", how="left")
-        .with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
-        .sort("composite", "pair_id", descending=[True, False], nulls_last=True)
-    )
-    of_groups = best_first.unique("near_group", keep="first", maintain_order=True)
-    kept_ids, kept_groups = pl.col("pair_id").alias("duplicate_of"), pl.col("exact_group").alias("kept_group")
-    near = best_first.join(of_groups.select("near_group", kept_ids, kept_groups), on="near_group")
-    equal = pl.col("exact_group") == pl.col("kept_group")
-    return (
-        near.filter(pl.col("pair_id") != pl.col("duplicate_of"))
-        .select(
-            "pair_id",
-            "duplicate_of",
-            pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE)).alias("repeated"),
-        )
-        .sort("pair_id")
-    )
+    groups = twins.select("pair_id", "exact_group", "near_group")
+    grouped = candidates.select("pair_id", "composite").join(groups, on="pair_id", how="left")
+    grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
+    equal = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
+    reason = pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
+    return _repeats(grouped, ["near_group"], reason)
 
 
 def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -55,16 +38,7 @@ def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
     Returns:
         As `find_duplicates`.
     """
-    best_first = candidates.filter(pl.col("question_id").is_not_null()).sort(
-        "composite", "draft", "pair_id", descending=[True, False, False], nulls_last=True
-    )
-    first_pair = pl.col("pair_id").first().over("question_id")
-    return (
-        best_first.with_columns(duplicate_of=first_pair, repeated=pl.lit(ALTERNATIVE))
-        .filter(pl.col("pair_id") != pl.col("duplicate_of"))
-        .select("pair_id", "duplicate_of", "repeated")
-        .sort("pair_id")
-    )
+    return _repeats(candidates.drop_nulls("question_id"), ["question_id"], pl.lit(ALTERNATIVE), "draft")
 
 
 MOST_OF_ONE_WORDING = 10
@@ -81,20 +55,22 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
     Returns:
         As `find_duplicates`.
     """
-    wording = [_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer")]
-    best_first = candidates.filter(pl.col("question_id").is_not_null()).sort(
-        "composite", "pair_id", descending=[True, False], nulls_last=True
+    wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
+    worded = candidates.drop_nulls("question_id").with_columns(wording)
+    return _repeats(worded, ["question", "answer"], pl.lit(SAME_WORDING), kept=MOST_OF_ONE_WORDING)
+
+
+def _repeats(
+    candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *ties: str, kept: int = 1
+) -> pl.DataFrame:
+    """Return the rows of each key after the best; the order of rows or runs never matters."""
+    order = ["composite", *ties, "pair_id"]
+    best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
+    best = pl.col("pair_id").first().over(key)
+    ranked = best_first.with_columns(
+        duplicate_of=best, repeated=reason, rank=pl.int_range(pl.len()).over(key)
     )
-    beyond = pl.int_range(pl.len()).over(*wording) >= MOST_OF_ONE_WORDING
-    first_pair = pl.col("pair_id").first().over(*wording)
-    return (
-        best_first.select(
-            "pair_id", beyond.alias("beyond"), duplicate_of=first_pair, repeated=pl.lit(SAME_WORDING)
-        )
-        .filter("beyond")
-        .drop("beyond")
-        .sort("pair_id")
-    )
+    return ranked.filter(pl.col("rank") >= kept).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -119,9 +95,6 @@ def _key(name: str) -> pl.Expr:
     return normalised(pl.col(name)).alias(name)
 
 
-_OTHER = {"first": "second", "second": "first"}
-
-
 def find_one_sided(
     claims: pl.DataFrame, claim_verdicts: pl.DataFrame, contradictions: pl.DataFrame
 ) -> pl.DataFrame:
@@ -132,45 +105,27 @@ def find_one_sided(
     Returns:
         pair_id and denied_by, what the other side says in words for people; pairs without one are absent.
     """
-    proofs = _proofs(claims, claim_verdicts)
-    placed = pl.concat([_standing(proofs, contradictions, side) for side in _OTHER])
+    supported = decided_claims(claims, claim_verdicts).filter(pl.col("verdict") == SUPPORTED)
+    place = {name: pl.col(f"evidence_{name}") for name in ("document_id", "start", "end")}
+    proofs = claims.join(supported, on="claim_id", how="semi").select("pair_id", **place)
+    placed = []
+    for side, other in (("first", "second"), ("second", "first")):
+        document = pl.col(f"{other}_document_id").str.slice(0, 12)
+        sides = contradictions.select(
+            "contradiction_id",
+            document_id=f"{side}_document_id",
+            first=f"{side}_start",
+            last=f"{side}_end",
+            denied_by=pl.format("{} differs in document {}: {}", "kind", document, f"{other}_quote"),
+            side=pl.lit(side),
+        )
+        overlaps = (pl.col("start") < pl.col("last")) & (pl.col("first") < pl.col("end"))
+        placed.append(proofs.join(sides, on="document_id").filter(overlaps))
     both = ["pair_id", "contradiction_id"]
-    one_sided = pl.col("side").n_unique().over(both) == 1
     return (
-        placed.filter(one_sided)
-        .sort(both)
+        pl.concat(placed)
+        .filter(pl.col("side").n_unique().over(both) == 1)
+        .sort(*both, "denied_by")
         .group_by("pair_id", maintain_order=True)
         .agg(pl.col("denied_by").first())
-    )
-
-
-def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the places of evidence of each supported claim: pair_id, document_id, start, end."""
-    place = {name: pl.col(f"evidence_{name}") for name in ("document_id", "start", "end")}
-    supported = decided_claims(claims, claim_verdicts).filter(pl.col("verdict") == SUPPORTED)
-    return claims.select("claim_id", "pair_id", **place).join(
-        supported.select("claim_id"), on="claim_id", how="semi", maintain_order="left"
-    )
-
-
-def _standing(proofs: pl.DataFrame, contradictions: pl.DataFrame, side: str) -> pl.DataFrame:
-    """Return the pairs that state this side of a contradiction, and the other side's sentence."""
-    other = _OTHER[side]
-    detail = pl.format(
-        "{} differs in document {}: {}",
-        "kind",
-        pl.col(f"{other}_document_id").str.slice(0, 12),
-        f"{other}_quote",
-    )
-    sides = contradictions.select(
-        "contradiction_id",
-        document_id=f"{side}_document_id",
-        first=f"{side}_start",
-        last=f"{side}_end",
-        denied_by=detail,
-    )
-    return (
-        proofs.join(sides, on="document_id", maintain_order="left")
-        .filter(pl.col("start") < pl.col("last"), pl.col("first") < pl.col("end"))
-        .select("pair_id", "contradiction_id", "denied_by", side=pl.lit(side))
     )

@@ -7,8 +7,6 @@ was known beforehand are kept out of passed: half of them are wrong on purpose.
 Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a
 field has that is null in all its rows, and `datasets` takes types from the first file it reads; the card
 beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null: they need none.
-`datasets` opens no part without a file (chats, where every batch is withdrawn), and none at all where the
-first has none; so every part has the file without rows beside the card too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +35,6 @@ from qa_pipeline.storage.tables import (
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
-NO_ROWS = "empty.jsonl"
 CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
 _ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
@@ -136,7 +133,7 @@ def exports_card() -> bytes:
     chat = pl.Schema({"messages": MESSAGES, "pair_id": pl.String()})
     schemas = dict.fromkeys(LEDGER_FILES, ledger) | dict.fromkeys(CHAT_FILES, chat)
     card = {
-        "configs": [{"config_name": name, "data_files": [f"{name}/*.jsonl", NO_ROWS]} for name in schemas],
+        "configs": [{"config_name": name, "data_files": f"{name}/*.jsonl"} for name in schemas],
         "dataset_info": [
             {"config_name": name, "features": _features(schema)} for name, schema in schemas.items()
         ],

@@ -15,7 +15,6 @@ import polars as pl
 from qa_pipeline.curation.coverage import cover_sections
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
-    NO_ROWS,
     chat_rows,
     exports_card,
     json_lines,
@@ -552,12 +551,11 @@ def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Put JSONL files in place, and beside their folders the card and the file that its parts share."""
+    """Put JSONL files in place, and beside their folders the card."""
     for name, rows in files.items():
         write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
     card = exports_card()
     if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
-        write_bytes(layout.exports_card.with_name(NO_ROWS), b"")
         write_bytes(layout.exports_card, card)
 
 

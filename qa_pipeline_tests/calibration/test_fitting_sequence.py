@@ -6,7 +6,6 @@ from scipy.stats import binomtest
 
 from qa_pipeline.calibration.fitting import (
     HIGH,
-    LOW,
     ScoredRows,
     check_levels,
     choose_threshold,
@@ -40,22 +39,6 @@ def test_at_most_one_calibration_in_twenty_promises_too_much(population: Populat
     assert binomtest(round(broken * trials), trials, 0.05, alternative="greater").pvalue > 0.05
 
 
-def test_rows_of_one_source_taken_for_independent_would_promise_too_much() -> None:
-    held_together = falling_off(1.0, 0.85, rows=40)
-    alone = broken_promises(held_together, target=0.95, groups=100, trials=60, seed=5, alone=True)
-    assert alone > 0.1
-    assert broken_promises(held_together, target=0.95, groups=100, trials=60, seed=5) <= alone / 2
-
-
-def test_a_good_score_gets_a_threshold() -> None:
-    generator = np.random.default_rng(0)
-    score = generator.random(3000)
-    rows = ScoredRows(np.arange(3000), score > 0.7, score)
-    chosen = choose_threshold(rows, "from", target=0.98, confidence=0.95)
-    assert chosen.passed is not None
-    assert 0.65 < chosen.passed.threshold <= 0.75
-
-
 scored = st.lists(
     st.tuples(st.integers(0, 30), st.booleans(), st.none() | st.floats(0, 1)), max_size=200
 ).map(
@@ -85,12 +68,6 @@ def test_each_group_is_counted_once_and_an_unscored_row_never(rows: ScoredRows) 
         tested = decided_rows(rows, limit, "from")
         assert tested.n == len(set(rows.group[rows.score >= limit].tolist()))
         assert tested.right <= tested.n
-
-
-def test_the_grid_goes_from_strict_to_lax() -> None:
-    assert list(HIGH) == sorted(HIGH, reverse=True)
-    assert list(LOW) == sorted(LOW)
-    assert max(LOW) <= 0.5 <= min(HIGH)
 
 
 @pytest.mark.parametrize(("target", "confidence"), [(0, 0.95), (1, 0.95), (1.2, 0.95), (0.98, 0), (0.98, 1)])

@@ -3,10 +3,8 @@ import os
 import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +13,6 @@ from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
-from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace
 from qa_pipeline_tests.end_to_end import invoke as invoke_all
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -67,16 +64,6 @@ def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: SampleRun) -> 
     assert sum(row["wrongly_accepted"] for row in known) == 0
 
 
-def test_status_counts_what_lies_in_the_output_folder(sample_run: SampleRun) -> None:
-    out, document = sample_run
-    code, stdout, _ = invoke("status", "--out", out, "--json")
-    assert code == OK
-    assert json.loads(stdout)["tables"] == document["tables"]
-    code, stdout, _ = invoke("status", "--out", out)
-    assert "Known-answer pairs" in stdout
-    assert "bibliothek-de" in stdout
-
-
 def test_validate_checks_a_pairs_file_against_a_folder(tmp_path: Path) -> None:
     pairs = SAMPLE / "bibliothek-de" / "pairs.jsonl"
     code, stdout, stderr = invoke(
@@ -112,12 +99,6 @@ def test_unusable_arguments_exit_with_two_and_say_what_to_do(
     found, _, stderr = invoke(*arguments)
     assert found == code
     assert told in stderr
-
-
-def test_an_empty_corpus_is_named_with_where_documents_go(tmp_path: Path) -> None:
-    code, _, stderr = invoke("run", tmp_path)
-    assert code == BAD_INPUT
-    assert f"corpus {tmp_path} holds no documents; put them into it, where they are one batch" in stderr
 
 
 def test_a_name_that_no_document_has_is_answered_with_near_ones(workspace: Workspace) -> None:
@@ -264,19 +245,6 @@ def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(wor
     assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
 
 
-def test_pairs_that_similarity_alone_accepted_are_said_to_be_unproved(workspace: Workspace) -> None:
-    policy = ("--set", "verification.policy=similarity_only", "--set", "verification.similarity_pass=0.1")
-    ran = invoke_all("run", workspace.corpus, "--out", workspace.out, *policy)
-    accepted = workspace.table("verdicts", "boilers").filter(pl.col("verdict") == "accepted").height
-    assert accepted > 0
-    assert f"{accepted} accepted by similarity alone. {SIMILARITY_ONLY}" in ran.stdout
-    assert SIMILARITY_ONLY in (workspace.out / "exports" / "README.md").read_text("utf-8")
-
-
-def test_nothing_is_said_of_similarity_where_claims_were_proved(workspace: Workspace) -> None:
-    assert "similarity alone" not in invoke_all("run", workspace.corpus, "--out", workspace.out).stdout
-
-
 def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(
     workspace: Workspace,
 ) -> None:
@@ -305,12 +273,6 @@ def test_files_beside_batches_are_named_with_what_to_do_about_them(workspace: Wo
     said = invoke_all("run", workspace.corpus, "--out", workspace.out).stderr
     assert f"Not read: notes.md in {workspace.corpus}" in said
     assert "Move these files into a sub-folder to have them read" in said
-
-
-def test_a_flat_folder_whose_name_cannot_be_a_batch_says_so(workspace: Workspace) -> None:
-    (workspace.corpus / "boilers").rename(workspace.corpus / "a, b")
-    ran = invoke_all("run", workspace.corpus / "a, b", "--out", workspace.out)
-    assert (ran.code, "rename the folder" in ran.stderr) == (BAD_INPUT, True)
 
 
 def test_settings_are_given_on_the_command_line_and_options_win(workspace: Workspace) -> None:
@@ -369,10 +331,6 @@ def test_a_local_model_is_looked_for_before_the_first_document(workspace: Worksp
     ran = workspace.run("--set", "verification.entailment.model=./none")
     assert (ran.code, workspace.out.exists()) == (BAD_INPUT, False)
     assert "verification.entailment.model: there is no folder ./none" in ran.stderr
-
-
-def test_the_version_is_reported() -> None:
-    assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"
 
 
 def test_status_shows_why_sections_gave_no_row(sample_run: SampleRun, tmp_path: Path) -> None:

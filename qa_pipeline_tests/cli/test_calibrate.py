@@ -67,18 +67,11 @@ def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change
         (("--target-precision", "1"), "target precision must lie between 0 and 1"),
         (("--confidence", "0"), "confidence must lie between 0 and 1"),
         (("--name", "My Own"), "--name 'My Own' must be made of"),
-        (("--licence", "MIT"), "must be SET=TEXT"),
-        (("--licence", "other=MIT"), "a licence is given for other"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     found = invoke("calibrate", "--data", written(tmp_path / "set.parquet", items()), *options)
     assert (found.code, told in found.stderr) == (2, True)
-
-
-def test_a_place_without_files_is_reported(tmp_path: Path) -> None:
-    assert "holds no file of .parquet, .jsonl" in invoke("calibrate", "--data", tmp_path).stderr
-    assert "does not exist" in invoke("calibrate", "--data", tmp_path / "none").stderr
 
 
 def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: Path) -> None:

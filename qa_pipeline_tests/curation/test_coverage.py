@@ -2,13 +2,12 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.coverage import (
-    count_outcomes,
     count_shortfalls,
     count_types,
     cover_sections,
     section_outcomes,
 )
-from qa_pipeline.storage.tables import COVERAGE, DOCUMENTS, QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import DOCUMENTS, QUESTIONS, VERDICTS
 from qa_pipeline_tests.curation import rows
 
 
@@ -84,12 +83,6 @@ def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_n
     assert found["reason"].to_list() == [None, None, None]
 
 
-def test_a_batch_without_questions_has_every_section_uncovered_for_no_known_reason() -> None:
-    found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(), verdicts())
-    assert found["status"].to_list() == ["uncovered"] * 3
-    assert cover_sections(CHUNKS.clear(), QUESTIONS.empty(), rows.pairs(), verdicts()).is_empty()
-
-
 def test_the_delivered_mix_is_counted_beside_the_planned_one_with_each_loss() -> None:
     counted = count_types(QUESTIONS_ASKED, PAIRS, DECIDED)
     assert counted.rows() == [("fact_single", 4, 2, 1, 1), ("summary", 0, 1, 1, 0)]
@@ -98,29 +91,6 @@ def test_the_delivered_mix_is_counted_beside_the_planned_one_with_each_loss() ->
         ("fact_single", "numbers_differ", 1),
         ("fact_single", "round_trip_failed", 1),
     ]
-
-
-@pytest.mark.parametrize("word", ["accepted", "rejected"])
-def test_what_is_lost_and_what_is_delivered_add_up_to_the_plan(word: str) -> None:
-    decided = verdicts(verdict("p", word, "x"), verdict("q", word, "y"))
-    lost = count_shortfalls(QUESTIONS_ASKED, PAIRS, decided)["questions"].sum()
-    asked = QUESTIONS_ASKED.join(PAIRS.select("question_id", "pair_id"), on="question_id", how="left")
-    right = asked.join(decided.filter(pl.col("verdict") == "accepted"), on="pair_id", how="semi")
-    hits = right.filter(pl.col("question_type") == pl.col("planned_type")).height
-    assert lost + hits == QUESTIONS_ASKED.height
-
-
-@pytest.mark.parametrize("words", [("accepted", "rejected"), ("rejected", "accepted")])
-def test_a_question_counts_once_however_many_answers_were_drafted(words: tuple[str, str]) -> None:
-    asked = QUESTIONS.frame([question("1"), question("2")])
-    drafted = rows.pairs(*(rows.pair(f"{q}{n}", question_id=q, draft=n) for q in ("1", "2") for n in (1, 2)))
-    reasons = {"accepted": "passed", "rejected": "alternative"}
-    found = verdicts(
-        *(verdict(f"1{n}", word, reasons[word]) for n, word in enumerate(words, 1)),
-        *(verdict(f"2{n}", "rejected", f"reason {n}") for n in (1, 2)),
-    )
-    assert count_types(asked, drafted, found).rows() == [("fact_single", 2, 2, 2, 1)]
-    assert count_shortfalls(asked, drafted, found).rows() == [("fact_single", "reason 1", 1)]
 
 
 def documents(*found: dict[str, object]) -> pl.DataFrame:
@@ -165,15 +135,6 @@ def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gav
     ]
 
 
-def test_a_document_without_a_text_gives_nothing_for_the_reason_it_was_not_read() -> None:
-    unread = document("e", status="failed", reason="encrypted", format=None, language=None)
-    found = section_outcomes(COVERAGE.empty(), documents(unread, document("f")), rows.chunks())
-    assert found.select("path", "section_path", "accepted", "reason").rows() == [
-        ("e.md", None, 0, "encrypted"),
-        ("f.md", None, 0, "no_text"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -189,13 +150,3 @@ def test_a_section_of_which_nothing_was_asked_says_whether_it_has_a_sentence(tex
     assert outcomes_of(text)["reason"].to_list() == [reason]
     unhandled = "language_not_handled" if reason == "not_written" else reason
     assert outcomes_of(text, language="fi")["reason"].to_list() == [unhandled]
-
-
-def test_counts_by_reason_and_by_format_add_up_to_all_sections() -> None:
-    outcomes = pl.concat([outcomes_of("The pump starts at noon.", "Status"), outcomes_of("Status")])
-    assert count_outcomes(outcomes, "reason").select("reason", "documents", "sections").rows() == [
-        ("no_sentence", 1, 2),
-        ("not_written", 1, 1),
-    ]
-    (whole,) = count_outcomes(outcomes, "format").rows()
-    assert whole == ("markdown", 1, 3, 0, 0.0, 0)

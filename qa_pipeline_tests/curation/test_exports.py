@@ -12,7 +12,6 @@ from qa_pipeline.curation.exports import LEDGER_FILES, chat_rows, json_lines, le
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
-    assessment,
     assessments,
     claim,
     claim_verdict,
@@ -86,13 +85,6 @@ def test_no_sign_ends_a_line_early(sign: str) -> None:
     assert [row["question"] for row in read(passed(everything, verdicts(verdict("p"))))] == [f"a{sign}b"]
 
 
-def test_large_tables_come_in_blocks_of_whole_lines() -> None:
-    blocks = list(json_lines(pl.DataFrame({"n": range(2500)})))
-    assert len(blocks) == 3
-    assert all(block.endswith(b"\n") for block in blocks)
-    assert [json.loads(line)["n"] for line in b"".join(blocks).splitlines()] == list(range(2500))
-
-
 def test_a_passed_row_carries_its_proof() -> None:
     row = read(passed(pairs(pair("p")), verdicts(verdict("p", composite=0.9))))[0]
     assert (row["verdict"], row["reason"], row["composite"]) == ("accepted", "passed", 0.9)
@@ -112,33 +104,6 @@ def test_a_rejected_row_shows_reason_and_words_of_its_unsupported_spans() -> Non
     assert first["reason"] == "number_conflict"
     assert [span["text"] for span in first["unsupported_spans"]] == ["2019 ", "ppnar"]
     assert (second["answer"], second["unsupported_spans"]) == (None, [])
-
-
-def test_a_row_carries_what_a_reviewer_needs() -> None:
-    made = pair("p", passage_ids=["c", "e"], passage_scores=[0.5, 0.25], generator="mine.jsonl")
-    imported = {"source_line": 7, "source_id": "A-1", "source_fields": '{"team": "blue"}'}
-    judged = assessment("p", 0.4, completeness_reason="It leaves out the hours.")
-    parts = files(pairs(made | imported), verdicts(verdict("p", "needs_review", composite=0.4)), judged)
-    row = read(parts["needs_review"])[0]
-    assert (row["completeness_reason"], row["judge"], row["similarity"]) == (
-        "It leaves out the hours.",
-        "judge-1",
-        0.25,
-    )
-    assert (row["passage_ids"], row["passage_scores"]) == (["c", "e"], [0.5, 0.25])
-    assert [proof["chunk_id"] for proof in row["evidence"]] == ["c"]
-    assert {name: row[name] for name in imported} == imported
-
-
-def test_rows_come_in_the_order_of_the_input_one_verdict_each() -> None:
-    made = [pair(pair_id, source_line=n) for n, pair_id in enumerate("qzap", start=1)]
-    rows = read(passed(pairs(*made), verdicts(*(verdict(pair_id) for pair_id in "apqz"))))
-    assert [row["source_line"] for row in rows] == [1, 2, 3, 4]
-
-
-def test_every_file_of_the_ledger_has_the_same_fields() -> None:
-    parts = files(pairs(pair("p"), pair("q")), verdicts(verdict("p"), verdict("q", "rejected")))
-    assert len({tuple(part.schema.items()) for part in parts.values()}) == 1
 
 
 def test_chat_lines_hold_messages_and_the_pair_and_skip_absent_layouts() -> None:

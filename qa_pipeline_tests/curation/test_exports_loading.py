@@ -6,16 +6,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 from datasets import Dataset, load_dataset
-from datasets.exceptions import DatasetGenerationError
 from datasets.utils.logging import disable_progress_bar
 
 from qa_pipeline.curation.exports import (
     CHAT_FILES,
     LEDGER_FILES,
     chat_rows,
-    exports_card,
     json_lines,
     ledger_files,
     ledger_rows,
@@ -115,13 +112,6 @@ def test_the_ledger_of_batches_with_and_without_pages_loads_with_one_schema(
     assert loaded.features["evidence"].feature["page"].dtype == "int32"
 
 
-def test_chat_files_load_without_the_card(layout: Layout, tmp_path: Path) -> None:
-    files = str(layout.out / "exports" / "chat_with_context" / "*.jsonl")
-    loaded = load(tmp_path, "json", data_files=files)
-    assert [message["role"] for message in loaded[0]["messages"]] == ["system", "user", "assistant"]
-    assert loaded.num_rows == 2
-
-
 def test_training_examples_load_as_conversations(layout: Layout, tmp_path: Path) -> None:
     files = str(layout.out / "tables" / "training_examples" / "*.parquet")
     loaded = load(tmp_path, "parquet", data_files=files)
@@ -130,51 +120,3 @@ def test_training_examples_load_as_conversations(layout: Layout, tmp_path: Path)
         assert all({m["role"] for m in row[name]} == {"system", "user", "assistant"} for row in loaded)
         assert set(loaded.features[name].feature) == {"role", "content"}
     assert {row["evidence"][0]["page"] for row in loaded} == {None, 3}
-
-
-def test_a_json_file_alone_cannot_say_the_type_of_a_field_that_is_null_throughout(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "out")
-    write(layout, "first", None, None)
-    write(layout, "second", 3, 0.5)
-    with pytest.raises(DatasetGenerationError):  # why there is a card
-        load(tmp_path, "json", data_files=str(layout.out / "exports" / "passed" / "*.jsonl"))
-
-
-FIELDS = {
-    one["config_name"]: [field["name"] for field in one["features"]]
-    for one in yaml.safe_load(exports_card().decode().split("---")[1])["dataset_info"]
-}
-
-
-@pytest.mark.parametrize("has_files", [True, False], ids=["empty files", "no files"])
-@pytest.mark.parametrize("name", [*LEDGER_FILES, *CHAT_FILES])
-def test_exports_without_a_row_load_as_a_stream_of_no_rows_with_all_columns(
-    tmp_path: Path, name: str, has_files: bool
-) -> None:
-    layout = Layout(tmp_path / "out")
-    made = {every: pl.DataFrame() for every in FIELDS if has_files}
-    write_exports(layout, "b", made)
-    (layout.out / "exports" / "passed").mkdir(exist_ok=True)
-    streamed = load(tmp_path, str(layout.out / "exports"), name, streaming=True)
-    assert list(streamed) == []
-    assert streamed.column_names == FIELDS[name]
-
-
-@pytest.mark.parametrize("full", ["rejected", "chat_with_context"])
-def test_exports_load_whatever_others_lack(tmp_path: Path, full: str) -> None:
-    source, layout = Layout(tmp_path / "source"), Layout(tmp_path / "out")
-    write(source, "b", 3, 0.5)
-    write_exports(layout, "b", {})
-    write_bytes(layout.export(full, "b"), source.export(full, "b").read_bytes())
-    folder = str(layout.out / "exports")
-    for name, fields in FIELDS.items():
-        streamed = load(tmp_path, folder, name, streaming=True)
-        assert (len(list(streamed)), streamed.column_names) == (int(name == full), fields)
-    assert load_dataset(folder, full, cache_dir=str(tmp_path / "cache"))["train"].num_rows == 1
-
-
-def test_the_library_makes_no_split_without_rows_of_any_file(tmp_path: Path) -> None:
-    """Why empty exports are read as a stream; once this fails, the documentation can say less."""
-    pl.DataFrame(schema={"text": pl.String()}).write_parquet(tmp_path / "empty.parquet")
-    with pytest.raises(ValueError, match="corresponds to no data"):
-        load(tmp_path, "parquet", data_files=str(tmp_path / "empty.parquet"))

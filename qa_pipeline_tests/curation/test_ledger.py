@@ -210,20 +210,6 @@ def test_threshold_and_floors_of_the_composite_are_those_of_the_specification() 
     assert (made.floor_correctness, made.floor_completeness) == (0.7, 0.4)
 
 
-def test_a_composite_that_adds_up_to_the_threshold_passes() -> None:
-    weights: Row = {f"weight_{name}": 0.1 for name in ("source", "relevance", "correctness", "completeness")}
-    row = one(
-        ["supported"], judged=assessment("p", relevance=0.5, correctness=0.7, completeness=0.6), **weights
-    )
-    assert (row["composite"], row["verdict"]) == (0.7, "accepted")
-
-
-def test_without_any_weight_there_is_no_score_to_set() -> None:
-    weights = {f"weight_{name}": 0.0 for name in ("source", "relevance", "correctness", "completeness")}
-    with pytest.raises(ValueError, match="weights are all 0"):
-        JudgingSettings(**weights)
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -266,17 +252,6 @@ def test_a_judge_that_passes_wrong_pairs_judges_nothing(score: float) -> None:
     assert "6 of 6 accepted, 95 % interval 0.610 to 1.000" in row["detail"]
 
 
-@pytest.mark.parametrize(("score", "reason"), [(0.0, "low_relevance"), (1.0, "passed")])
-def test_a_judge_that_rejects_wrong_pairs_judges(score: float, reason: str) -> None:
-    assert judged_by(HONEST, assessment("p", score))["reason"] == reason
-
-
-@pytest.mark.parametrize(("status", "reason"), [("failed", "not_json"), ("not_judged", "no_judge")])
-def test_what_the_judge_did_not_score_keeps_its_own_reason(status: str, reason: str) -> None:
-    row = judged_by(CARELESS, assessment("p", None, status=status, reason=reason))
-    assert row["reason"] == ("not_judged" if status == "not_judged" else reason)
-
-
 def test_people_and_verification_decide_without_the_judge() -> None:
     frames = {**accepted_pairs(pair("p"), pair("q")), "judge_canaries": CARELESS}
     words = {"p": "supported", "q": "unsupported"}
@@ -300,13 +275,6 @@ def test_without_a_judge_a_person_decides_unless_told_otherwise() -> None:
     accepted = one(["supported"], judged=judged, accept_unjudged=True)
     assert ending(accepted) == ("accepted", "accepted", "unjudged")
     assert accepted["composite"] is None
-
-
-def test_unjudged_rows_still_meet_the_floor_of_grounding() -> None:
-    judged = assessment("p", None, status="not_judged", judge=None)
-    words = ["supported", "unsupported", "unsupported"]
-    row = one(words, judged=judged, accept=0.3, accept_unjudged=True)
-    assert ending(row) == ("rejected", "quality_assessment", "low_grounding")
 
 
 def test_an_answer_with_unproved_statements_is_never_accepted_unjudged() -> None:
@@ -337,24 +305,6 @@ def test_partially_supported_answers_meet_the_floor_of_grounding_and_then_the_co
     assert (strict["verdict"] == "accepted") == (supported == 5)
 
 
-@given(
-    supported=st.integers(5, 10),
-    relevance=st.floats(0.5, 1),
-    correctness=st.floats(0.7, 1),
-    completeness=st.floats(0.4, 1),
-)
-def test_with_every_floor_met_the_composite_alone_decides(
-    supported: int, relevance: float, correctness: float, completeness: float
-) -> None:
-    scores = assessment("p", relevance=relevance, correctness=correctness, completeness=completeness)
-    words = ["supported"] * supported + ["unsupported"] * (10 - supported)
-    row = one(words, judged=scores, accept=0.5)
-    mean = 0.3 * supported / 10 + 0.2 * relevance + 0.3 * correctness + 0.2 * completeness
-    assert row["composite"] == pytest.approx(mean, abs=1e-8)
-    assert (row["verdict"] == "accepted") == (row["composite"] >= 0.7)
-    assert row["verdict"] == "accepted" or row["reason"] == "low_composite"
-
-
 @given(frames=tables(), accept=st.sampled_from([0.3, 0.5, 0.8]), unjudged=st.booleans())
 def test_only_a_judge_accepts_an_answer_with_unproved_statements(
     frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
@@ -367,18 +317,6 @@ def test_only_a_judge_accepts_an_answer_with_unproved_statements(
     assert partly.filter(pl.col("grounding") < max(accept, 0.5)).height == 0
     denied = frames["claim_verdicts"].filter(pl.col("verdict") == "contradicted")
     assert partly.join(denied, on="pair_id", how="semi").height == 0
-
-
-def test_an_old_assessment_of_a_pair_that_no_longer_passes_gives_it_no_scores() -> None:
-    row = one(["contradicted"], judged=assessment("p"))
-    assert ending(row) == ("rejected", "source_verification", "contradicted")
-    assert (row["relevance"], row["composite"]) == (None, None)
-
-
-def test_a_judge_that_failed_fails_the_pair_with_its_reason() -> None:
-    judged = assessment("p", None, status="failed", reason="blocked", detail="safety")
-    row = one(["supported"], judged=judged, accept_unjudged=True)
-    assert (*ending(row), row["detail"]) == ("failed", "quality_assessment", "blocked", "safety")
 
 
 @pytest.mark.parametrize(
@@ -453,14 +391,6 @@ def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
     ]
 
 
-def test_answers_that_are_twins_are_no_conflict() -> None:
-    frames = accepted_pairs(
-        pair("a", question="When?", answer="The gates open."),
-        pair("b", question="when", answer="The gate opens."),
-    )
-    assert settle(frames)["reason"].to_list() == ["near_duplicate", "passed"]
-
-
 def test_different_accepted_answers_to_one_question_go_to_a_person() -> None:
     frames = accepted_pairs(
         pair("a", question="When?", answer="At nine."),
@@ -479,26 +409,6 @@ def test_a_known_answer_pair_is_neither_a_duplicate_nor_a_conflict() -> None:
         pair("c", question="When?", answer="At ten.", expected_verdict="rejected"),
     )
     assert settle(frames)["verdict"].to_list() == ["accepted"] * 3
-
-
-def test_a_rejected_answer_makes_no_conflict() -> None:
-    frames = accepted_pairs(
-        pair("a", question="When?", answer="At nine."), pair("b", question="When?", answer="At ten.")
-    )
-    frames["claim_verdicts"] = claim_verdicts(
-        claim_verdict("a", "supported"), claim_verdict("b", "contradicted")
-    )
-    assert settle(frames)["verdict"].to_list() == ["accepted", "rejected"]
-
-
-def test_verdicts_name_the_thresholds_of_both_stages() -> None:
-    usual, stricter, otherwise_asked = (
-        one(["supported"], **settings)["thresholds_id"]
-        for settings in (Row(), Row(threshold=0.8), Row(temperature=0.5))
-    )
-    assert usual == otherwise_asked
-    assert usual != stricter
-    assert VerificationSettings(accept_grounding=1.0).thresholds_id in usual
 
 
 def sided(*rows: Row, decided: Sequence[Row] = (), **judging: Any) -> tuple[str, str]:
@@ -522,24 +432,6 @@ def sided(*rows: Row, decided: Sequence[Row] = (), **judging: Any) -> tuple[str,
     )
     verdict, reason = verdicts.select("verdict", "reason").row(0)
     return verdict, reason
-
-
-def test_what_a_person_accepted_is_not_sent_to_a_person_again() -> None:
-    assert sided(FIRST, decided=[{}]) == ("accepted", "person_accepted")
-
-    frames = {
-        "pairs": pairs(*(pair(one, question="Same?") for one in "ab")),
-        "claims": claims(claim("a"), claim("b")),
-        "claim_verdicts": claim_verdicts(claim_verdict("a", "supported"), claim_verdict("b", "supported")),
-        "assessments": assessments(assessment("a"), assessment("b")),
-        "refusals": refusals(),
-    }
-    accepted = decisions(decision("a", pairs=frames["pairs"], claims=frames["claims"]))
-    found = settle(frames | {"decisions": accepted}).select("pair_id", "verdict", "reason", "decided_by")
-    assert found.rows() == [
-        ("a", "accepted", "person_accepted", "person"),
-        ("b", "needs_review", "conflicting_answers", "pipeline"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -572,10 +464,6 @@ def test_an_answer_that_states_both_sides_or_neither_is_not_held_up() -> None:
     assert sided(FIRST, SECOND) == ("accepted", "passed")
     assert sided({"evidence_document_id": "other"}) == ("accepted", "passed")
     assert sided({"evidence_start": 30, "evidence_end": 40}) == ("accepted", "passed")
-
-
-def test_a_contradiction_saves_no_pair_from_being_rejected() -> None:
-    assert sided(FIRST, threshold=0.95) == ("rejected", "low_composite")
 
 
 def test_scores_of_a_judge_that_read_orders_accept_nothing_but_still_reject() -> None:
@@ -611,23 +499,6 @@ def test_of_several_accepted_drafts_the_best_is_kept_and_the_others_are_its_alte
     assert others.select("verdict", "reason", "duplicate_of").unique().rows() == [
         ("rejected", "alternative", kept)
     ]
-
-
-def test_a_draft_that_is_not_accepted_keeps_its_own_reason() -> None:
-    frames = {
-        "pairs": pairs(
-            *(pair(one, question="When?", question_id="q", draft=n) for n, one in enumerate("ab", 1))
-        ),
-        "claims": claims(claim("a"), claim("b")),
-        "claim_verdicts": claim_verdicts(
-            claim_verdict("a", "contradicted", reason="number_differs"), claim_verdict("b", "supported")
-        ),
-        "assessments": assessments(assessment("b")),
-        "refusals": refusals(),
-    }
-    verdicts = settle(frames)
-    assert verdicts.select("verdict", "duplicate_of").rows() == [("rejected", None), ("accepted", None)]
-    assert verdicts["reason"][0] != "alternative"
 
 
 @pytest.mark.parametrize(

@@ -143,15 +143,6 @@ def test_the_proof_is_never_dropped_from_a_layout_with_passages(
         assert shown(row, layout) is None or TEXT in user(row, layout)
 
 
-@given(order=st.permutations(range(4)))
-def test_the_order_of_rows_changes_nothing(order: list[int]) -> None:
-    made = [pair(f"p{n}") for n in range(4)]
-    frames = batch(*made)
-    mixed = {**frames, "pairs": frames["pairs"][order], "chunks": frames["chunks"].reverse()}
-    mixed["verdicts"] = frames["verdicts"].reverse()
-    assert build(frames).equals(build(mixed))
-
-
 def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
     row = first(batch(pair("p")))
     assert user(row, "closed_book") == "Question p?"
@@ -179,21 +170,6 @@ def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
     row = first(batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others)))
     assert "Other after." in user(row, "with_distractors")
     assert "Other touching." not in user(row, "with_distractors")
-
-
-def test_distractors_speak_the_language_of_the_pair() -> None:
-    others = [
-        chunk(f"o{n}", f"Other {n}.", document_id="e", language="en" if n == 3 else "sv") for n in range(5)
-    ]
-    row = first(batch(pair("p"), chunks=chunks(chunk("c"), *others)))
-    assert user(row, "with_distractors").count("Other") == 1
-    assert "Other 3." in user(row, "with_distractors")
-
-
-def test_the_proof_does_not_always_stand_in_the_same_place() -> None:
-    frames = batch(*(pair(f"p{n}") for n in range(12)))
-    users = [user(row, "with_distractors") for row in build(frames).iter_rows(named=True)]
-    assert len({content[: content.index(TEXT)].count("Other") for content in users}) > 1
 
 
 def test_too_long_examples_lose_distractors_before_the_layout() -> None:
@@ -232,16 +208,6 @@ def test_no_passage_ends_before_its_mark_and_the_question_comes_last(text: str, 
     assert user_message([], question) == question
 
 
-def test_the_columns_of_messages_are_lists_of_roles_and_contents_as_trainers_read_them() -> None:
-    frame = build(batch(pair("p")))
-    for name in MESSAGE_COLUMNS.values():
-        assert frame.schema[name] == pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
-
-
-def test_without_distractors_there_is_no_second_copy_of_the_context() -> None:
-    assert first(batch(pair("p")), distractors=0)["messages_with_distractors"] is None
-
-
 def test_a_refusal_is_shown_what_was_found_and_no_distractors() -> None:
     row = first(batch(pair("p", coverage="none", passage_ids=["o1", "o2"])))
     assert "Other 1." in user(row, "with_context")
@@ -250,25 +216,10 @@ def test_a_refusal_is_shown_what_was_found_and_no_distractors() -> None:
     assert row["evidence"] == []
 
 
-def test_a_refusal_gives_up_its_last_passages_first() -> None:
-    frames = batch(pair("p", coverage="none", passage_ids=["o1", "o2"]))
-    whole = first(frames)["tokens"]["with_context"]
-    row = first(frames, max_tokens=whole - 1)
-    assert "Other 1." in user(row, "with_context")
-    assert "Other 2." not in user(row, "with_context")
-
-
 def test_a_proof_whose_chunk_is_gone_is_not_shown_in_part() -> None:
     row = first(batch(pair("p"), chunks=chunks(chunk("o1", "Other 1."))))
     assert row["messages"] is not None
     assert row["messages_with_context"] is row["messages_with_distractors"] is None
-
-
-def test_a_part_of_a_proof_is_no_proof() -> None:
-    frames = batch(pair("p"))
-    frames["claims"] = claims(claim("p", 0), claim("p", 1, evidence_chunk_id="gone"))
-    frames["claim_verdicts"] = claim_verdicts(*(claim_verdict("p", "supported", n) for n in range(2)))
-    assert first(frames)["messages_with_context"] is None
 
 
 def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
@@ -345,16 +296,3 @@ def test_provenance_names_who_wrote_judged_and_decided_and_the_sources() -> None
         "licences": [],
     }
     assert (refused["source_uris"], refused["licences"]) == (["https://example.org/o"], ["CC0-1.0"])
-
-
-def test_a_batch_without_pairs_has_no_examples() -> None:
-    assert build(batch()).height == 0
-
-
-def test_what_the_question_was_asked_with_and_what_a_model_knew_stands_in_the_example() -> None:
-    asked = {"difficulty": "hard", "source_fields": '{"urgency": 2}'}
-    trip = {"pair_id": "p", "batch": "b", "status": "checked", "memorised": True, "further_chunk_ids": []}
-    row = first(batch(pair("p", **asked), round_trips=ROUND_TRIPS.frame([trip])))
-    assert {name: row[name] for name in asked} == asked
-    assert row["memorised"] is True
-    assert first(batch(pair("p")))["memorised"] is None

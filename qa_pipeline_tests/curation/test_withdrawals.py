@@ -13,13 +13,12 @@ from qa_pipeline.curation.withdrawals import (
     note_gate,
     tombstone_of,
     withdraw_failed,
-    withdraw_missing,
     withdraw_outdated,
     withdrawn_batches,
 )
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import run_batches, validate_pairs
+from qa_pipeline.pipeline.running import validate_pairs
 from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.curation.withdrawal_corpus import FALSE, TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -37,10 +36,6 @@ def folder(tmp_path: Path) -> Folder:
 
 def files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
-
-
-def lines(folder: Folder, name: str, batch: str) -> list[str]:
-    return folder.layout.export(name, batch).read_text(encoding="utf-8").splitlines()
 
 
 def test_a_batch_whose_gate_fails_in_its_first_run_is_named_with_the_reason(folder: Folder) -> None:
@@ -61,19 +56,6 @@ def test_a_batch_whose_gate_fails_in_a_later_run_is_moved_aside_whole(folder: Fo
     assert folder.published() == {"b2": 1}
     aside = folder.layout.tombstone("b1").parent / "tables" / "training_examples" / "b1.parquet"
     assert pl.read_parquet(aside).equals(before)
-
-
-def test_reviewers_get_the_ledger_of_a_batch_whose_gate_fails(folder: Folder) -> None:
-    folder.write("b1", TRUE, FALSE, ("Nothing of the kind is written there.", "guide.md"), ("x", "no.md"))
-    failing = Folder(folder.corpus.parent, quality={"min_pass_rate": 1.0})
-    assert failing.run()["b1"].outcome == "failed"
-    found = {
-        name: [json.loads(line) for line in lines(failing, name, "b1")]
-        for name in ("passed", "rejected", "needs_review", "failed", "known_answers")
-    }
-    rows = sorted((row for part in found.values() for row in part), key=lambda row: row["source_line"])
-    assert [row["source_line"] for row in rows] == [1, 2, 3, 4]
-    assert [row["pair_id"] for row in found["passed"]] == [rows[0]["pair_id"]]
 
 
 def test_an_unchanged_batch_whose_gate_fails_changes_no_byte_and_keeps_its_date(folder: Folder) -> None:
@@ -121,32 +103,11 @@ def test_a_batch_that_is_restored_publishes_again_and_its_tombstone_goes(folder:
     assert without_caches.items() <= before.items()
 
 
-def test_a_batch_that_is_emptied_publishes_nothing_of_what_it_held(folder: Folder) -> None:
-    folder.run()
-    for path in (folder.corpus / "b1").iterdir():
-        path.unlink()
-    folder.run()
-    assert folder.published() in ({"b1": 0, "b2": 1}, {"b2": 1})
-
-
 def test_a_corpus_that_cannot_be_listed_withdraws_nothing(folder: Folder) -> None:
     folder.run()
     folder.corpus.rename(folder.corpus.parent / "elsewhere")
     with pytest.raises(CorpusError):
         folder.run()
-    assert folder.published() == {"b1": 1, "b2": 1}
-
-
-def test_a_batch_that_can_not_be_used_is_not_gone(folder: Folder) -> None:
-    folder.run()
-    assert withdraw_missing(folder.layout, folder.corpus, {"b1", "b2"}) == []
-    assert withdraw_missing(folder.layout, folder.corpus, {"b2"}) == ["b1"]
-    assert withdraw_missing(folder.layout, folder.corpus, {"b2"}) == []
-
-
-def test_a_run_over_another_corpus_withdraws_nothing_of_this_one(folder: Folder, tmp_path: Path) -> None:
-    folder.run()
-    assert withdraw_missing(folder.layout, tmp_path / "other", {"b3"}) == []
     assert folder.published() == {"b1": 1, "b2": 1}
 
 
@@ -209,13 +170,6 @@ def test_status_names_what_is_withdrawn_why_and_since_when(folder: Folder) -> No
         f"b1: withdrawn since {since}, no training examples: a blocking gate failed; pass_rate: " in printed
     )
     assert "b2: withdrawn since" in printed
-
-
-def test_status_of_withdrawn_batches_alone_still_names_them(folder: Folder) -> None:
-    run_batches(Resources(folder.settings, embedder=HashEmbedder()), ["b1"])
-    withdraw_missing(folder.layout, folder.corpus, {"b2"})
-    done = RUNNER.invoke(app, ["status", "--out", str(folder.settings.out), "--json"])
-    assert (done.exit_code, list(json.loads(done.stdout)["withdrawn"])) == (0, ["b1"])
 
 
 def test_a_damaged_tombstone_is_reported_and_replaced(folder: Folder) -> None:

@@ -69,14 +69,6 @@ def test_a_file_that_is_no_artefact_is_refused_and_says_where(
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b'{"schema": NaN}', b"[" * 100_000])
-def test_bytes_that_are_no_json_are_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "thresholds.json"
-    path.write_bytes(content)
-    with pytest.raises(SettingsError, match="thresholds file"):
-        read_thresholds(path)
-
-
 def test_a_file_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
         read_thresholds(tmp_path / "none.json")
@@ -84,12 +76,6 @@ def test_a_file_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(reading, "_LARGEST", 10)
     with pytest.raises(SettingsError, match="larger than 10 bytes"):
         read_thresholds(path)
-
-
-def test_a_file_that_changed_is_read_anew(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
-    before = read_thresholds(path)
-    assert read_thresholds(written(tmp_path, thresholds(entailment={"accept": 0.123}))) != before
 
 
 def test_a_chosen_artefact_of_another_model_stops_at_load_and_names_both(tmp_path: Path) -> None:
@@ -104,12 +90,6 @@ def test_an_artefact_fits_the_folder_of_its_model_wherever_that_lies(tmp_path: P
     path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     (tmp_path / "here" / "reader").mkdir(parents=True)
     assert check_models(path, entailment=str(tmp_path / "here" / "reader")) is None
-
-
-def test_a_model_of_a_name_that_begins_alike_is_another_model(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
-    with pytest.raises(SettingsError, match="reader, and read is configured"):
-        check_models(path, entailment="read")
 
 
 MODEL = {"model": "some/model", "revision": "0" * 40}
@@ -133,9 +113,3 @@ def test_thresholds_without_their_model_are_a_note(tmp_path: Path) -> None:
     path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     (note,) = notes(load_settings(verification={"thresholds": path}))
     assert note == f"{path} is not used: verification.entailment.model names no model, and it is of reader"
-
-
-def test_another_artefact_makes_other_thresholds(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
-    fitted = load_settings(verification={"thresholds": path}).verification.thresholds_id
-    assert fitted != load_settings().verification.thresholds_id

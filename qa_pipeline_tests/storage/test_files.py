@@ -1,13 +1,11 @@
 """Files appear whole or not at all; equal frames give equal bytes; a foreign file is named as such."""
 
-import fcntl
-import io
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +16,7 @@ from qa_pipeline.errors import StorageError, TableError
 from qa_pipeline.storage import files as storage
 from qa_pipeline.storage import parquet
 from qa_pipeline.storage.files import locked, new_draft, prepare_folder, write_bytes
-from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, table_bytes, write_table
+from qa_pipeline.storage.parquet import frame_hash, read_table, table_bytes, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import ASSESSMENTS, CHUNKS, SCHEMA_VERSION, STORED
 
@@ -97,40 +95,6 @@ def test_every_table_survives_without_rows(table: Table, tmp_path: Path) -> None
     assert read_table(tmp_path / "t.parquet", table).schema == table.schema
 
 
-def test_many_memory_chunks_give_the_bytes_of_one() -> None:
-    rows = 20_000
-    whole = pl.concat([sample()] * rows).with_columns(chunk_id=pl.int_range(rows).cast(pl.String))
-    pieces = pl.concat([whole[:700], whole[700:]], rechunk=False)
-    assert pieces.n_chunks() > 1
-    assert table_bytes(whole.rechunk(), CHUNKS) == table_bytes(pieces, CHUNKS)
-
-
-def test_bytes_hidden_below_a_null_do_not_count() -> None:
-    plain = pl.DataFrame({"a": [1, None, 3], "b": [["x"], None, ["z"]]})
-    kept = pl.col("n") != 2
-    masked = pl.DataFrame({"n": [1, 2, 3], "a": [1, 2, 3], "b": [["x"], ["y"], ["z"]]}).select(
-        pl.when(kept).then("a").alias("a"), pl.when(kept).then("b").alias("b")
-    )
-    assert frame_hash(plain) == frame_hash(masked)
-
-
-def test_the_hash_sees_values_names_types_and_order() -> None:
-    frame = pl.DataFrame({"a": [1, 2]})
-    others = [
-        pl.DataFrame({"a": [1, 3]}),
-        pl.DataFrame({"b": [1, 2]}),
-        pl.DataFrame({"a": [2, 1]}),
-        frame.cast(pl.Int32),
-        frame[:0],
-    ]
-    assert len({frame_hash(one) for one in [frame, *others]}) == 6
-
-
-def test_the_file_names_its_table_and_schema_version() -> None:
-    metadata = pl.read_parquet_metadata(io.BytesIO(table_bytes(sample(), CHUNKS)))
-    assert (metadata["table"], metadata["schema_version"]) == ("chunks", str(SCHEMA_VERSION))
-
-
 def test_a_frame_that_breaks_its_schema_is_never_written(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="chunk_id"):
         write_table(tmp_path / "t.parquet", sample().drop("chunk_id"), CHUNKS)
@@ -168,39 +132,6 @@ def test_a_damaged_file_is_named(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(TableError, match=r"chunks\.parquet is not a readable Parquet file; delete it"):
         read_table(path, CHUNKS)
-
-
-def test_a_truncated_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "chunks.parquet"
-    path.write_bytes(table_bytes(sample(), CHUNKS)[:-20])
-    with pytest.raises(TableError, match="not a readable Parquet file"):
-        read_table(path, CHUNKS)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"chunks\.parquet is not there"):
-        read_table(tmp_path / "chunks.parquet", CHUNKS)
-
-
-@pytest.mark.parametrize("folder", ["batch [1]", "year=2024", "a*b", "åäö ☃"])
-def test_folder_names_are_plain_text(folder: str, tmp_path: Path) -> None:
-    path = tmp_path / folder / "chunks.parquet"
-    write_table(path, sample(), CHUNKS)
-    assert read_table(path, CHUNKS).equals(sample())
-
-
-def test_folders_are_made_and_no_temporary_file_stays(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / ("n" * 251 + ".bin")
-    write_bytes(path, b"old")
-    write_bytes(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_file_keeps_the_permissions_the_user_gives_new_files(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_bytes(b"")
-    write_bytes(tmp_path / "ours", b"")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_failed_sync_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,74 +225,11 @@ def test_two_who_write_a_file_at_once_do_not_mix_what_they_write(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("is_left", [True, False])
-def test_a_draft_that_was_published_meanwhile_is_neither_deleted_nor_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_left: bool
-) -> None:
-    path, lock = tmp_path / "file", fcntl.flock
-    if is_left:
-        with new_draft(tmp_path, path.name) as (_, file):
-            file.write(b"first")
-
-    def lock_late(file: BinaryIO, mode: int) -> None:
-        if not path.exists():
-            Path(file.name).replace(path)  # as the writer would, whose draft it was
-        lock(file, mode)
-
-    monkeypatch.setattr(fcntl, "flock", lock_late)
-    with new_draft(tmp_path, path.name) as (draft, file):
-        file.write(b"second")
-        draft.unlink()
-    assert path.read_bytes() == (b"first" if is_left else b"")
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_draft_that_was_left_lends_no_rights(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    with new_draft(tmp_path, path.name) as (draft, _):
-        draft.chmod(0o666)
-    write_bytes(path, b"new")
-    (tmp_path / "plain").write_bytes(b"")
-    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_a_name_taken_by_a_folder_is_a_named_error(tmp_path: Path) -> None:
-    (tmp_path / "taken" / "inside").mkdir(parents=True)
-    with pytest.raises(StorageError, match="taken"):
-        write_bytes(tmp_path / "taken", b"x")
-    assert [one.name for one in tmp_path.iterdir()] == ["taken"]
-
-
-def test_a_folder_is_made_ready_and_left_as_it_was(tmp_path: Path) -> None:
-    prepare_folder(tmp_path / "a" / "b")
-    assert list((tmp_path / "a" / "b").iterdir()) == []
-
-
 @pytest.mark.parametrize("inside", ["", "deeper"])
 def test_a_folder_that_cannot_be_is_refused_before_any_work(inside: str, tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"")
     with pytest.raises(StorageError, match="a file is where a folder must be"):
         prepare_folder(tmp_path / "taken" / inside)
-
-
-def test_a_parent_that_is_a_file_is_a_named_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageError, match="file"):
-        write_bytes(tmp_path / "file" / "below", b"x")
-
-
-def test_a_table_of_an_earlier_release_counts_as_no_earlier_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "chunks.parquet"
-    assert read_earlier(path, CHUNKS) is None
-    with monkeypatch.context() as patch:
-        patch.setattr(parquet, "SCHEMA_VERSION", 0)
-        write_table(path, CHUNKS.empty(), CHUNKS)
-    assert read_earlier(path, CHUNKS) is None
-    path.write_bytes(b"damaged")
-    with pytest.raises(TableError, match="not a readable Parquet file"):
-        read_earlier(path, CHUNKS)
 
 
 def test_a_locked_folder_lets_in_only_those_who_share_it(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from qa_pipeline.storage import object_stores
 from qa_pipeline.storage.files import (
     delete,
     local_copy,
-    move_file,
     prepare_folder,
     publish_folder,
     rewrite,
@@ -66,14 +65,6 @@ def test_what_is_written_is_listed_and_read_as_on_a_disk(out: Path) -> None:
     assert versions_in(out / "none", ".parquet") == {}
     with pytest.raises(FileNotFoundError):
         (out / "missing").read_bytes()
-
-
-def test_moving_again_what_was_moved_changes_nothing(out: Path) -> None:
-    source, target = out / "a" / "t.parquet", out / "b" / "c" / "t.parquet"
-    write_bytes(source, b"x")
-    for _ in range(2):
-        move_file(source, target)
-        assert contents(out) == {str(Path("b", "c", "t.parquet")): b"x"}
 
 
 def test_deleting_takes_files_and_folders_and_what_is_not_there(out: Path) -> None:
@@ -139,11 +130,6 @@ def test_a_write_on_a_condition_is_refused_where_the_file_is_another(s3_access: 
     delete(path)
     with pytest.raises(ChangedMeanwhileError):
         store.put_if(name, b"5", version)
-
-
-def test_a_file_is_never_opened_for_writing() -> None:
-    with pytest.raises(OSError, match="written whole"), output_folder("memory://x/y").open("wb"):
-        pass
 
 
 def stored(path: Path) -> tuple[ObjectStore, str]:
@@ -224,12 +210,6 @@ def test_a_fault_is_named_at_once_without_the_words_of_the_library(error: Except
     assert str(named.value).startswith("cannot write s3://bucket/x: ")
     assert "planted" not in str(named.value)
     assert files.asked == 1
-
-
-def test_nobody_is_told_that_a_file_is_not_there_because_it_could_not_be_looked_for() -> None:
-    for look in ("isfile", "isdir", "exists"):
-        with pytest.raises(StorageError, match="lack the right to read"):
-            getattr(ObjectStore(Failing(PermissionError("no")), "s3"), look)("bucket/x")
 
 
 def test_a_store_that_ignores_conditions_is_refused_before_any_work() -> None:
