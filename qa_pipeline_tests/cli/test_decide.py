@@ -306,9 +306,9 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
         (
             "a.csv",
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
-            "not UTF-8 (row 2)",
+            "not UTF-8 (line 2)",
         ),
-        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "not UTF-8"),
+        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "no text file"),
         ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
         ("a.csv", b"", "no column content_sha256, decision, who"),
         ("a.xlsx", b"PK", "come as .csv, .tsv, .txt"),
