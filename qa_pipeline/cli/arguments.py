@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from qa_pipeline.errors import CorpusError, SettingsError
-from qa_pipeline.settings.removed import removal_of
+from qa_pipeline.settings.removed import leftovers, removal_of
 from qa_pipeline.storage.layout import check_batch_name
 
 if TYPE_CHECKING:
@@ -177,5 +177,5 @@ def check_models(settings: "Settings", role: str | None) -> None:
     resources.check_readers()
     if settings.llm.hosted_models:
         resources.check_models()
-    for note in notes(settings):
+    for note in (*notes(settings), *leftovers(settings.out)):
         sys.stderr.write(f"Note: {note}\n")
