@@ -120,7 +120,7 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
     from qa_pipeline.documents.corpus.places import FoundBatches
 
     if single is None:
-        return open_corpus(settings.corpus, settings.documents).find_batches()
+        return open_corpus(settings.corpus).find_batches()
     check_batch_name(single)
     return FoundBatches((single,), {}, ())
 
