@@ -208,6 +208,7 @@ def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> Non
         assert found.failure.reason == reason
 
 
+@pytest.mark.slow
 def test_twice_as_many_files_in_one_folder_are_twice_the_work_and_little_memory(tmp_path: Path) -> None:
     def fill(numbers: range) -> None:
         for number in numbers:

@@ -44,6 +44,7 @@ def test_a_page_of_too_many_objects_is_refused_before_they_are_read() -> None:
     assert reason(one_page(squares + HELLO), limits=limits) == "too_many_objects"
 
 
+@pytest.mark.slow
 def test_a_page_of_many_tiny_letters_is_work_in_proportion() -> None:
     def work(letters: int) -> int:
         places = (f"BT /F1 1 Tf {n % 590} {(n // 590) % 840} Td (x) Tj ET\n" for n in range(letters))
