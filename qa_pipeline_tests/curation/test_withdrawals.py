@@ -34,6 +34,21 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
+@pytest.fixture(scope="module")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    made = Folder(tmp_path_factory.mktemp("finished"))
+    made.write("b1", TRUE)
+    made.write("b2", TRUE)
+    made.run()
+    return made
+
+
+@pytest.fixture
+def finished(finished_once: Folder, tmp_path: Path) -> Folder:
+    """The same, run: a copy, to be changed at will."""
+    return Folder(tmp_path).fill_from(finished_once)
+
+
 def files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
@@ -48,91 +63,84 @@ def test_a_batch_whose_gate_fails_in_its_first_run_is_named_with_the_reason(fold
     assert datetime.fromisoformat(stone.since).utcoffset() is not None
 
 
-def test_a_batch_whose_gate_fails_in_a_later_run_is_moved_aside_whole(folder: Folder) -> None:
-    folder.run()
-    before = pl.read_parquet(folder.layout.table("training_examples", "b1"))
-    folder.write("b1", FALSE)
-    folder.run()
-    assert folder.published() == {"b2": 1}
-    aside = folder.layout.tombstone("b1").parent / "tables" / "training_examples" / "b1.parquet"
+def test_a_batch_whose_gate_fails_in_a_later_run_is_moved_aside_whole(finished: Folder) -> None:
+    before = pl.read_parquet(finished.layout.table("training_examples", "b1"))
+    finished.write("b1", FALSE)
+    finished.run()
+    assert finished.published() == {"b2": 1}
+    aside = finished.layout.tombstone("b1").parent / "tables" / "training_examples" / "b1.parquet"
     assert pl.read_parquet(aside).equals(before)
 
 
-def test_an_unchanged_batch_whose_gate_fails_changes_no_byte_and_keeps_its_date(folder: Folder) -> None:
-    folder.run()
-    folder.write("b1", FALSE)
-    folder.run()
-    before = files(folder.settings.out)
-    folder.run()
-    assert files(folder.settings.out) == before
+def test_an_unchanged_batch_whose_gate_fails_changes_no_byte_and_keeps_its_date(finished: Folder) -> None:
+    finished.write("b1", FALSE)
+    finished.run()
+    before = files(finished.settings.out)
+    finished.run()
+    assert files(finished.settings.out) == before
 
 
 @pytest.mark.parametrize("way", ["renamed", "deleted"])
 def test_a_batch_that_is_gone_is_moved_aside_with_its_tables_index_and_exports(
-    folder: Folder, way: str
+    finished: Folder, way: str
 ) -> None:
-    folder.run()
     if way == "renamed":
-        folder.rename("b1", "b3")
+        finished.rename("b1", "b3")
     else:
-        folder.delete("b1")
-    folder.run()
-    assert folder.published() == ({"b2": 1, "b3": 1} if way == "renamed" else {"b2": 1})
-    assert withdrawn_batches(folder.layout)["b1"].reason == "batch_gone"
-    left = [path for path in files(folder.settings.out) if Path(path).stem == "b1"]
+        finished.delete("b1")
+    finished.run()
+    assert finished.published() == ({"b2": 1, "b3": 1} if way == "renamed" else {"b2": 1})
+    assert withdrawn_batches(finished.layout)["b1"].reason == "batch_gone"
+    left = [path for path in files(finished.settings.out) if Path(path).stem == "b1"]
     assert {Path(path).parts[0] for path in left} == {"withdrawn", "origins"}
-    assert folder.layout.table("pairs", "b2").is_file()
+    assert finished.layout.table("pairs", "b2").is_file()
 
 
 @pytest.mark.parametrize("way", ["gate", "deleted"])
-def test_a_batch_that_is_restored_publishes_again_and_its_tombstone_goes(folder: Folder, way: str) -> None:
-    folder.run()
-    before = files(folder.settings.out)
+def test_a_batch_that_is_restored_publishes_again_and_its_tombstone_goes(finished: Folder, way: str) -> None:
+    before = files(finished.settings.out)
     if way == "gate":
-        folder.write("b1", FALSE)
+        finished.write("b1", FALSE)
     else:
-        folder.delete("b1")
-    folder.run()
-    folder.write("b1", TRUE)
-    assert folder.run()["b1"].outcome == "succeeded"
-    assert folder.published() == {"b1": 1, "b2": 1}
-    assert withdrawn_batches(folder.layout) == {}
+        finished.delete("b1")
+    finished.run()
+    finished.write("b1", TRUE)
+    assert finished.run()["b1"].outcome == "succeeded"
+    assert finished.published() == {"b1": 1, "b2": 1}
+    assert withdrawn_batches(finished.layout) == {}
     without_caches = {
-        name: content for name, content in files(folder.settings.out).items() if "cache" not in name
+        name: content for name, content in files(finished.settings.out).items() if "cache" not in name
     }
     assert without_caches.items() <= before.items()
 
 
-def test_a_corpus_that_cannot_be_listed_withdraws_nothing(folder: Folder) -> None:
-    folder.run()
-    folder.corpus.rename(folder.corpus.parent / "elsewhere")
+def test_a_corpus_that_cannot_be_listed_withdraws_nothing(finished: Folder) -> None:
+    finished.corpus.rename(finished.corpus.parent / "elsewhere")
     with pytest.raises(CorpusError):
-        folder.run()
-    assert folder.published() == {"b1": 1, "b2": 1}
+        finished.run()
+    assert finished.published() == {"b1": 1, "b2": 1}
 
 
-def test_pairs_that_were_only_validated_are_not_gone(folder: Folder, tmp_path: Path) -> None:
-    folder.run()
-    loose = Folder(tmp_path / "loose", out=folder.settings.out)
+def test_pairs_that_were_only_validated_are_not_gone(finished: Folder, tmp_path: Path) -> None:
+    loose = Folder(tmp_path / "loose", out=finished.settings.out)
     loose.write("mine", TRUE)
     pairs = tmp_path / "mine.jsonl"
     (loose.corpus / "mine" / "pairs.jsonl").rename(pairs)
     validate_pairs(Resources(loose.settings, embedder=HashEmbedder()), "mine", pairs)
     loose.delete("mine")
-    folder.run()
-    assert folder.published() == {"b1": 1, "b2": 1, "mine": 1}
+    finished.run()
+    assert finished.published() == {"b1": 1, "b2": 1, "mine": 1}
 
 
-def test_a_run_that_is_killed_after_the_ledger_leaves_no_example_of_the_former_one(folder: Folder) -> None:
-    folder.run()
-    ledger = pl.read_parquet(folder.layout.table(VERDICTS.name, "b1"))
-    withdraw_outdated(folder.layout, "b1", ledger)
-    assert folder.published() == {"b1": 1, "b2": 1}
-    withdraw_outdated(folder.layout, "b1", ledger.with_columns(verdict=pl.lit("rejected")))
-    assert folder.published() == {"b2": 1}
-    assert withdrawn_batches(folder.layout)["b1"].reason == "being_rebuilt"
-    folder.run()
-    assert folder.published() == {"b1": 1, "b2": 1}
+def test_a_run_that_is_killed_after_the_ledger_leaves_no_example_of_the_former_one(finished: Folder) -> None:
+    ledger = pl.read_parquet(finished.layout.table(VERDICTS.name, "b1"))
+    withdraw_outdated(finished.layout, "b1", ledger)
+    assert finished.published() == {"b1": 1, "b2": 1}
+    withdraw_outdated(finished.layout, "b1", ledger.with_columns(verdict=pl.lit("rejected")))
+    assert finished.published() == {"b2": 1}
+    assert withdrawn_batches(finished.layout)["b1"].reason == "being_rebuilt"
+    finished.run()
+    assert finished.published() == {"b1": 1, "b2": 1}
 
 
 def test_gates_that_are_checked_one_at_a_time_withdraw_until_all_of_them_pass(folder: Folder) -> None:
@@ -150,13 +158,12 @@ def test_gates_that_are_checked_one_at_a_time_withdraw_until_all_of_them_pass(fo
     assert tombstone_of(folder.layout, "b2") is None
 
 
-def test_status_names_what_is_withdrawn_why_and_since_when(folder: Folder) -> None:
-    folder.run()
-    folder.write("b1", FALSE)
-    folder.delete("b2")
-    folder.write("b3", TRUE)
-    folder.run()
-    out = ["status", "--out", str(folder.settings.out)]
+def test_status_names_what_is_withdrawn_why_and_since_when(finished: Folder) -> None:
+    finished.write("b1", FALSE)
+    finished.delete("b2")
+    finished.write("b3", TRUE)
+    finished.run()
+    out = ["status", "--out", str(finished.settings.out)]
     told = json.loads(RUNNER.invoke(app, [*out, "--json"]).stdout)
     assert {batch: stone["reason"] for batch, stone in told["withdrawn"].items()} == {
         "b1": "gate_failed",
@@ -180,11 +187,10 @@ def test_a_damaged_tombstone_is_reported_and_replaced(folder: Folder) -> None:
     assert withdrawn_batches(folder.layout) == {}
 
 
-def test_what_people_decided_is_never_moved(folder: Folder) -> None:
-    folder.run()
-    decisions = folder.settings.out / "decisions" / "b1.parquet"
+def test_what_people_decided_is_never_moved(finished: Folder) -> None:
+    decisions = finished.settings.out / "decisions" / "b1.parquet"
     decisions.parent.mkdir()
     decisions.write_bytes(b"kept")
-    folder.delete("b1")
-    folder.run()
+    finished.delete("b1")
+    finished.run()
     assert decisions.read_bytes() == b"kept"

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.withdrawals import withdraw_missing
+from qa_pipeline.curation.withdrawals import note_origin, withdraw_missing
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import BatchOutcome, run_batches
@@ -37,6 +37,14 @@ class Folder:
             | settings
         )
         self.layout = Layout(self.settings.out)
+
+    def fill_from(self, other: "Folder") -> "Folder":
+        """Copy the corpus and all outputs of another one here, as if they had been made here."""
+        shutil.copytree(other.corpus, self.corpus)
+        shutil.copytree(other.settings.out, self.settings.out)
+        for batch in self.corpus.iterdir():
+            note_origin(self.layout, batch.name, self.corpus)
+        return self
 
     def write(self, batch: str, *pairs: tuple[str, str], document: str = "") -> None:
         """A batch of one document and these answers, each with the document it cites."""

@@ -32,12 +32,18 @@ class Watched:
         return run_batches(resources, [BATCH], watch, force=force)[0]
 
 
+@pytest.fixture(scope="module")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    made = Folder(tmp_path_factory.mktemp("finished"))
+    made.write(BATCH, TRUE)
+    assert made.run()[BATCH].outcome == "succeeded"
+    return made
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    folder = Folder(tmp_path)
-    folder.write(BATCH, TRUE)
-    assert folder.run()[BATCH].outcome == "succeeded"
-    return folder
+def folder(finished_once: Folder, tmp_path: Path) -> Folder:
+    """A batch that was run: a copy, to be changed at will."""
+    return Folder(tmp_path).fill_from(finished_once)
 
 
 def append(path: Path, text: str) -> None:

@@ -162,7 +162,7 @@ def hub_on_loopback() -> Iterator[Hub]:
     hub = Hub()
     server = make_server("127.0.0.1", 0, _app(hub), threaded=True)
     hub.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield hub

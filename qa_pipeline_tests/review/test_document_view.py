@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qa_pipeline.review.document_view import DocumentView, pieces
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 
 
 def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, int]]) -> DocumentRow:
@@ -57,23 +57,29 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
         assert sum(piece.kind == kind for piece in found) == count
 
 
-@pytest.fixture
-def workspace_with_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE + "\nMore.\n", "two/broken.pdf": b"no pdf"})
-    workspace.run()
-    return workspace
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("documents"), patch)
+        made.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE + "\nMore.\n", "two/broken.pdf": b"no pdf"})
+        made.write({"print/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
+        made.run()
+    return made
 
 
-def test_a_document_is_shown_with_its_facts_and_borders(workspace_with_documents: Workspace) -> None:
-    shown = invoke("show", "one/guide.md", "--out", workspace_with_documents.out)
+def show(workspace: Workspace, name: str, *options: str | Path) -> Ran:
+    return invoke("show", name, "--out", workspace.out, *options)
+
+
+def test_a_document_is_shown_with_its_facts_and_borders(workspace: Workspace) -> None:
+    shown = show(workspace, "one/guide.md")
     assert shown.code == 0
     for part in ("one/guide.md", "section Kestrel 4 guide > Filling [", "▼ chunk 0", "open the lower valve"):
         assert part in shown.stdout
 
 
-def test_programs_get_one_json_document(workspace_with_documents: Workspace) -> None:
-    shown = json.loads(invoke("show", "one/guide.md", "--out", workspace_with_documents.out, "--json").stdout)
+def test_programs_get_one_json_document(workspace: Workspace) -> None:
+    shown = json.loads(show(workspace, "one/guide.md", "--json").stdout)
     for part in shown["chunks"]:
         assert shown["document"]["text"][part["char_start"] : part["char_end"]] == part["text"]
 
@@ -87,65 +93,31 @@ def test_programs_get_one_json_document(workspace_with_documents: Workspace) -> 
     ],
 )
 def test_what_cannot_be_found_is_reported_with_what_can(
-    workspace_with_documents: Workspace, name: str, options: list[str], told: str
+    workspace: Workspace, name: str, options: list[str], told: str
 ) -> None:
-    shown = invoke("show", name, "--out", workspace_with_documents.out, *options)
+    shown = show(workspace, name, *options)
     assert (shown.code, told in shown.stderr) == (2, True)
 
 
-def test_a_page_of_a_pdf_is_drawn_with_a_chunk_highlighted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_page_is_drawn_from_the_file_of_the_same_bytes_and_what_cannot_be_drawn_says_why(
+    workspace: Workspace, tmp_path: Path
 ) -> None:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
-    workspace.run()
-    (workspace.corpus / "one" / "printed.pdf").rename(workspace.corpus / "one" / "renamed.pdf")
-    (chunk_id,) = workspace.table("chunks", "one")["chunk_id"]
     picture = tmp_path / "page.png"
-    options: list[str | Path] = [
-        "--out",
-        workspace.out,
-        "--corpus",
-        workspace.corpus,
-        "--picture",
-        picture,
-        "--chunk",
-        chunk_id,
-    ]
-    shown = invoke("show", "one/printed.pdf", *options)
-    assert shown.code == 0
-    assert "38 of 38 letters highlighted" in shown.stdout
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
+    place = ("print/printed.pdf", "--corpus", workspace.corpus, "--picture", picture)
+    for options, told in (
         (["--page", "7"], "has no page 7 with text; it has 1"),
         (["--span", "9"], "'9' is no span"),
-        (
-            ["--span", "9:12", "--page", "2"],
-            "of printed.pdf (46 characters) is on page 1, not on page 2",
-        ),
+        (["--span", "9:12", "--page", "2"], "of printed.pdf (46 characters) is on page 1, not on page 2"),
         (["--span", "900:912"], "900:912 of printed.pdf (46 characters) is on no page"),
-    ],
-)
-def test_a_picture_that_cannot_be_drawn_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
-) -> None:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
-    workspace.run()
-    place: list[str | Path] = [
-        "--out",
-        workspace.out,
-        "--corpus",
-        workspace.corpus,
-        "--picture",
-        tmp_path / "page.png",
-    ]
-    shown = invoke("show", "one/printed.pdf", *place, *options)
-    assert (shown.code, told in shown.stderr) == (2, True)
-    (workspace.corpus / "one" / "printed.pdf").write_bytes(pdf_bytes("Another text."))
-    shown = invoke("show", "one/printed.pdf", *place)
+    ):
+        shown = show(workspace, *place, *options)
+        assert (shown.code, told in shown.stderr) == (2, True)
+    file = workspace.corpus / "print" / "printed.pdf"
+    renamed = file.rename(file.with_name("renamed.pdf"))
+    (chunk_id,) = workspace.table("chunks", "print")["chunk_id"]
+    shown = show(workspace, *place, "--chunk", chunk_id)
+    assert (shown.code, "38 of 38 letters highlighted" in shown.stdout) == (0, True)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    renamed.write_bytes(pdf_bytes("Another text."))
+    shown = show(workspace, *place)
     assert (shown.code, "run the batch again" in shown.stderr) == (2, True)
