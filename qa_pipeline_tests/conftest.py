@@ -4,10 +4,15 @@ import gc
 import os
 import socket
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import certifi
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from qa_pipeline_tests.end_to_end import Workspace
 
 # before anything imports a library that reads them
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -25,13 +30,18 @@ settings.register_profile("laws", deadline=None, max_examples=300)
 settings.load_profile("short")
 
 _FOREIGN_PREFIXES = ("QA_PIPELINE_", "GEMINI_", "GOOGLE_")
+_LAST_LINE = "-----END CERTIFICATE-----\n"
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def sealed_off() -> Iterator[None]:
+def sealed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Hide the machine's settings, keys and proxies, and fail a test that reaches for another machine."""
     patch = pytest.MonkeyPatch()
+    # every client of a hosted model would parse all 140 for each of its connections
+    one_authority = tmp_path_factory.mktemp("authorities") / "one.pem"
+    one_authority.write_text(certifi.contents().partition(_LAST_LINE)[0] + _LAST_LINE)
+    patch.setenv("SSL_CERT_FILE", str(one_authority))
     for name in list(os.environ):
         if name.startswith(_FOREIGN_PREFIXES) or name.lower() in _PROXIES:
             patch.delenv(name)
@@ -40,6 +50,27 @@ def sealed_off() -> Iterator[None]:
     patch.setattr(socket, "getaddrinfo", _guarded_lookup(socket.getaddrinfo))
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> "Workspace":
+    from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
+
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("finished"), patch)
+        made.write({"b/guide.md": GUIDE})
+        assert made.run().code == 0
+    return made
+
+
+@pytest.fixture
+def finished_workspace(
+    finished_once: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> "Workspace":
+    """A copy of a corpus of one batch, b, that was run: to be changed at will."""
+    from qa_pipeline_tests.end_to_end import new_workspace
+
+    return new_workspace(tmp_path, monkeypatch).fill_from(finished_once)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -91,12 +91,6 @@ def test_every_command_of_readme_and_docs_is_one(arguments: list[str]) -> None:
         parse(typer.main.get_command(app), arguments)
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["run", "x", "--no-such-option"], ["eval", "run", "--old"]])
-def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
-    with pytest.raises(Exception, match=r"Missing|No such option"):
-        parse(typer.main.get_command(app), arguments)
-
-
 def test_the_readme_shows_the_commands_a_new_user_needs() -> None:
     assert {"run", "status", "show", "validate", "estimate"} <= {one[0] for one in COMMANDS}
 

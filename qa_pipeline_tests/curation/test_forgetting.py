@@ -14,7 +14,7 @@ from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import CHUNKS, STORED
-from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.publishing.plants import guide
 
 FORGOTTEN = "b0/pbrt.md"
@@ -62,19 +62,19 @@ def holding(out: Path, words: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """Two batches that share a document; pairs of others were shown it, and people decided about some."""
-    folder = tmp_path_factory.mktemp("erasure")
-    made = Workspace(folder / "corpus", folder / "out")
-    names = ["part", "pbrt", "pcrt", "pdrt"]
-    files: dict[str, str | bytes] = {f"b0/{name}.md": f"{guide(name)}\n{SHARED}\n" for name in names}
-    files |= {"b1/copy of it.md": files[FORGOTTEN], "b1/pert.md": guide("pert"), "b2/pfrt.md": guide("pfrt")}
-    made.write(files | {"b0/pigments.md": COLOURS})
-    assert made.run().code == OK
-    record(made)
-    assert made.run().code == OK
-    assert invoke("release", "--out", made.out).code == OK
-    return made
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("erasure"), patch)
+        names = ["part", "pbrt", "pcrt", "pdrt"]
+        files: dict[str, str | bytes] = {f"b0/{name}.md": f"{guide(name)}\n{SHARED}\n" for name in names}
+        files |= {"b1/copy of it.md": files[FORGOTTEN], "b1/pert.md": guide("pert")}
+        made.write(files | {"b2/pfrt.md": guide("pfrt"), "b0/pigments.md": COLOURS})
+        assert made.run().code == OK
+        record(made)
+        assert made.run().code == OK
+        assert invoke("release", "--out", made.out).code == OK
+        yield made
 
 
 def record(made: Workspace) -> None:

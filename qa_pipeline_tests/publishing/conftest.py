@@ -1,22 +1,23 @@
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from qa_pipeline.cli.exit_codes import OK
-from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.end_to_end import Workspace, new_workspace
 from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 
 
 @pytest.fixture(scope="package")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """Two batches of eight documents each, run and released."""
-    folder = tmp_path_factory.mktemp("release")
-    made = Workspace(folder / "corpus", folder / "out")
-    made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES)})
-    assert made.run().code == OK
-    assert release(made).code == OK
-    return made
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("release"), patch)
+        made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES)})
+        assert made.run().code == OK
+        assert release(made).code == OK
+        yield made
 
 
 @pytest.fixture
