@@ -12,6 +12,8 @@ from hypothesis import settings
 # before anything imports a library that reads them
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
+# a worker for each core: threads of their own would only wait for each other
+os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1")
 
 # looking for cycles among all that tests import and remember takes a tenth of their time
 gc.set_threshold(50_000, 20, 100)
@@ -43,17 +45,6 @@ def sealed_off() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests with a limit of their own, which take minutes, first: so no worker ends alone with one."""
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
-
-
-@pytest.fixture(scope="module")
-def one_faiss_thread() -> Iterator[None]:
-    """Keep many small indexes from waiting for threads; no result depends on their number."""
-    import faiss
-
-    usual = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    yield
-    faiss.omp_set_num_threads(usual)
 
 
 def _guarded(method: Any) -> Any:

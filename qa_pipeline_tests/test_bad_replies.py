@@ -26,7 +26,7 @@ from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.gemini import fails, rejects_key, says
 from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
-from qa_pipeline_tests.support.replies import blocks_prompt, html_page, stops
+from qa_pipeline_tests.support.replies import blocks_prompt, html_page
 from qa_pipeline_tests.support.servers import GeminiServer
 from qa_pipeline_tests.verdict_replies import claims_in, scored_reply
 
@@ -197,14 +197,13 @@ def test_canaries_are_no_pairs_and_another_run_pays_nothing_for_them(
     assert (checked.contents(), model.calls.total()) == (before, asked)
 
 
-@pytest.mark.parametrize("reply", [says(""), says('{"relevance": 1.0}'), html_page()])
-def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible, reply: ServerResponse) -> None:
+def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible) -> None:
     answers = [paraphrase or sentence for sentence, paraphrase in FACTS.values()]
 
     def instead(asked: Asked) -> ServerResponse | None:
         question, answer = re.findall(r"<(?:question|answer)-\w+>\n(.*?)\n</", asked.prompt, re.DOTALL)[-2:]
         is_pair = question in FACTS and answer == answers[list(FACTS).index(question)]
-        return None if is_pair else reply
+        return None if is_pair else says('{"relevance": 1.0}')
 
     model.instead = lambda asked: instead(asked) if role_of(asked) == "judge" else None
     assert run(checked).code == OK
@@ -225,12 +224,8 @@ def ask_failures_again(workspace: Workspace) -> None:
     [
         ("questions", says("Sure! Here you go: {"), "questions", "not_json"),
         ("answer", says('{"coverage": "fu', finish="MAX_TOKENS"), "pairs", "truncated"),
-        ("answer", says('{"coverage": "full"}'), "pairs", "schema_breach"),
-        ("answer", says("I'm sorry, but I can't help with that."), "pairs", "refused"),
-        ("answer", stops("RECITATION"), "pairs", "blocked_recitation"),
         ("verify", blocks_prompt(), "claim_verdicts", "blocked_safety"),
         ("judge", says('{"relevance": 1.5, "[red]x": 1}'), "assessments", "schema_breach"),
-        ("judge", says(""), "assessments", "empty"),
     ],
 )
 def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_once(
@@ -267,6 +262,7 @@ def test_a_reply_that_says_something_with_coverage_none_is_checked_as_an_answer(
     assert answer not in workspace.table("training_examples", "boilers")["answer"].to_list()
 
 
+@pytest.mark.slow
 def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
     workspace: Workspace, model: Sensible
 ) -> None:
@@ -278,6 +274,7 @@ def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
     assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_stops_the_run_and_its_rows_stay_to_be_done(
     workspace: Workspace, model: Sensible, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,11 +291,10 @@ def test_a_server_that_stays_away_stops_the_run_and_its_rows_stay_to_be_done(
     assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
 
 
-@pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), html_page()])
 def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_way(
-    workspace: Workspace, model: Sensible, play: ServerResponse
+    workspace: Workspace, model: Sensible
 ) -> None:
-    model.instead = lambda asked: play
+    model.instead = lambda asked: says('{"a": 1}')
     ran = run(workspace)
     assert ran.code == FAILED
     assert "generation: the questions of 2 of 2" in ran.stdout

@@ -33,6 +33,7 @@ def test_an_archive_gives_the_tables_its_files_would_give_in_a_folder(
     assert "imported" in packed.table("pairs", "b")["origin"].to_list()
 
 
+@pytest.mark.slow
 def test_a_place_that_fsspec_opens_gives_the_tables_a_folder_would_give(
     workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def test_runs_that_ask_a_model_are_limited_before_they_start(instance: dg.Dagste
     assert pools.pool_granularity.value == "run"
 
 
+@pytest.mark.slow
 def test_a_run_that_a_gate_a_model_or_an_exception_ended_is_not_retried(tmp_path: Path) -> None:
     project = Project(tmp_path, instance_at(tmp_path / "home"))
     for batch in ("gate1", "model1", "exception1"):
@@ -57,6 +58,7 @@ def test_a_run_that_a_gate_a_model_or_an_exception_ended_is_not_retried(tmp_path
     }
 
 
+@pytest.mark.slow
 def test_a_run_whose_worker_is_gone_is_retried_and_one_of_the_command_line_is_not(tmp_path: Path) -> None:
     project = Project(tmp_path, instance_at(tmp_path / "home"))
     job = project.definitions.resolve_job_def("build_batch")

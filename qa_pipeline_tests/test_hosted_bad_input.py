@@ -49,6 +49,7 @@ def run(workspace: Workspace, *options: str) -> Ran:
     return workspace.run("--provider", "gemini", *(options or ("--max-calls", "100")))
 
 
+@pytest.mark.slow
 def test_a_model_nobody_knows_stops_the_run_and_is_named(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_model_nobody_knows_stops_the_run_and_is_named(
     assert "llm.model" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_prompt_that_is_too_long_is_a_row_that_names_its_chunk_and_others_go_on(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_cap_of_nothing_asks_nothing_and_stored_replies_still_serve(
         assert (server.stats.asked, workspace.contents()) == (asked, before)
 
 
+@pytest.mark.slow
 def test_a_cap_on_cost_stops_the_run_before_it_is_passed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +134,7 @@ def test_a_broken_price_file_is_refused_before_anything_is_read(
     assert told in ran.stderr
 
 
+@pytest.mark.slow
 def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def far(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "corpus", output_folder(f"memory:/{tmp_path}".replace(" ", "")))
 
 
+@pytest.mark.slow
 def test_a_store_gets_the_bytes_that_a_folder_gets(workspace: Workspace, tmp_path: Path) -> None:
     stored = far(tmp_path)
     for place in (workspace, stored):
@@ -42,6 +43,7 @@ def test_a_store_gets_the_bytes_that_a_folder_gets(workspace: Workspace, tmp_pat
     assert pl.concat(splits).height > 0
 
 
+@pytest.mark.slow
 def test_a_release_that_ends_midway_leaves_the_one_before_and_nothing_of_itself(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

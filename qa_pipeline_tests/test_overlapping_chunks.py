@@ -1,4 +1,4 @@
-"""Chunks with overlap and merged sections, end to end: the later stages must not care."""
+"""Chunks with overlap, end to end: the later stages must not care."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ LONG = (
 def test_pairs_are_accepted_and_proved_whatever_cuts_the_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chunking = {"MAX_TOKENS": "64", "OVERLAP_TOKENS": "24", "MERGE_BELOW_TOKENS": "48"}
+    chunking = {"MAX_TOKENS": "64", "OVERLAP_TOKENS": "24"}
     settings = [(f"CHUNKING__{name}", value) for name, value in chunking.items()]
     workspace = new_workspace(tmp_path, monkeypatch, settings)
     workspace.write({"handbooks/guide.md": LONG})

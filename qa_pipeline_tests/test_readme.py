@@ -107,6 +107,7 @@ def test_every_target_of_make_in_readme_and_docs_exists(target: str) -> None:
     assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from qa_pipeline.errors import CorpusError, SettingsError
-from qa_pipeline.settings.removed import removal_of
+from qa_pipeline.settings.removed import leftovers, removal_of
 from qa_pipeline.storage.layout import check_batch_name
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
     from qa_pipeline.documents.corpus.places import FoundBatches
 
     if single is None:
-        return open_corpus(settings.corpus, settings.documents).find_batches()
+        return open_corpus(settings.corpus).find_batches()
     check_batch_name(single)
     return FoundBatches((single,), {}, ())
 
@@ -177,5 +177,5 @@ def check_models(settings: "Settings", role: str | None) -> None:
     resources.check_readers()
     if settings.llm.hosted_models:
         resources.check_models()
-    for note in notes(settings):
+    for note in (*notes(settings), *leftovers(settings.out)):
         sys.stderr.write(f"Note: {note}\n")

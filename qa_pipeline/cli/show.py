@@ -105,7 +105,7 @@ def _draw(
     settings = load_settings(**({"corpus": corpus} if corpus else {}))
     evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None
     number = page_of(viewed, evidence, page)
-    files = open_corpus(settings.corpus, settings.documents).batch(viewed.document["batch"])
+    files = open_corpus(settings.corpus).batch(viewed.document["batch"])
     drawn = page_picture(viewed, files, number, evidence, settings.documents.max_bytes)
     write_bytes(picture, drawn.png)
     highlighted = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""

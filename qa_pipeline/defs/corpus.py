@@ -75,7 +75,7 @@ def corpus_of(settings: Settings) -> Corpus:
     Raises:
         CorpusError: its location is none that can be used.
     """
-    return open_corpus(settings.corpus, settings.documents)
+    return open_corpus(settings.corpus)
 
 
 def register_batches(instance: dg.DagsterInstance, batches: Iterable[str]) -> None:

@@ -23,6 +23,8 @@ _WORD = re.compile(r"\w+")
 _SHINGLE = 5  # words of a sequence that is compared: fewer are in any two texts, more break at each edit
 _FEWEST_WORDS = 40
 """Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
+NEAR_DUPLICATE_SIMILARITY = 0.8
+"""Jaccard similarity from which two documents are near duplicates."""
 _PERMUTATIONS = 128  # hash functions of MinHash, the default of datasketch; time grows with them
 _MISSES = 1e-4
 """Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
@@ -30,7 +32,9 @@ _MISSES = 1e-4
 Shingles = npt.NDArray[np.uint32]
 
 
-def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFrame:
+def mark_near_duplicates(
+    documents: pl.DataFrame, threshold: float = NEAR_DUPLICATE_SIMILARITY
+) -> pl.DataFrame:
     """Fill `near_duplicate_of` and `near_duplicate_similarity` of the parsed documents of a batch.
 
     Of documents that are nearly the same the longest represents the others, of equally long ones the first.

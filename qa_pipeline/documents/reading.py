@@ -76,7 +76,7 @@ def read_documents(
         work.outcomes[work.parsed[number]] = outcome
         notify(len(work.outcomes), len(document_files))
     documents = DOCUMENTS.frame([{"batch": batch, **row} for row in work.rows()])
-    return mark_near_duplicates(documents, settings.near_duplicate_similarity)
+    return mark_near_duplicates(documents)
 
 
 @dataclass(frozen=True, slots=True)

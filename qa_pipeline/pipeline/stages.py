@@ -171,7 +171,7 @@ def batch_files(resources: Resources, batch: str) -> BatchFiles:
     Raises:
         CorpusError: there is no such batch.
     """
-    return open_corpus(resources.settings.corpus, resources.settings.documents).batch(batch)
+    return open_corpus(resources.settings.corpus).batch(batch)
 
 
 def read_batch(

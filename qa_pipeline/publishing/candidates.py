@@ -18,6 +18,7 @@ from qa_pipeline.curation.gates.gate import EarlierFigures
 from qa_pipeline.curation.gates.gates import batch_gates
 from qa_pipeline.curation.gates.release import release_floor
 from qa_pipeline.curation.withdrawals import withdrawn_batches
+from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
@@ -139,7 +140,7 @@ def gather(resources: Resources, folder: Path) -> Candidates:
         OSError: the folder cannot be written.
     """
     layout, settings = resources.layout, resources.settings
-    limit = settings.documents.near_duplicate_similarity
+    limit = NEAR_DUPLICATE_SIMILARITY
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
     withdrawn = withdrawn_batches(layout)

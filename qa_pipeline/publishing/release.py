@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
@@ -232,6 +233,6 @@ def _deciding(settings: Settings) -> dict[str, Any]:
         "verification": settings.verification.deciding_values(),
         "judging": settings.judging.deciding_values(),
         "thresholds": f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}",
-        "near_duplicate_similarity": settings.documents.near_duplicate_similarity,
+        "near_duplicate_similarity": NEAR_DUPLICATE_SIMILARITY,
         "masking": settings.documents.masking.action,
     }

@@ -17,7 +17,7 @@ import polars as pl
 
 from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.retrieval.borders import Section
-from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, Sibling, merge_tiny, shorten_paths
+from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, shorten_paths
 from qa_pipeline.retrieval.token_counts import WordCounts, count_texts
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
@@ -134,11 +134,10 @@ def _page(pages: Sequence[PageStruct], place: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Titled:
-    """A section of a document as the documents table has it; siblings have a `group` in common."""
+    """A section of a document as the documents table has it."""
 
     document: int
     path: Path
-    group: int
     start: int
     end: int
     heading_end: int
@@ -150,9 +149,7 @@ def _cut(
     """Yield the drafts of each document."""
     texts_tokens = count_texts([row["text"] for row in rows], counts, longest=bound // 2)
     titled = list(_sections(rows))
-    paths = shorten_paths(
-        (path for section in titled for path in (section.path, section.path[:-1])), bound // SHARE, counts
-    )
+    paths = shorten_paths((section.path for section in titled), bound // SHARE, counts)
     sections = []
     for section in titled:
         path = paths.short[section.path]
@@ -162,27 +159,21 @@ def _cut(
         language = rows[section.document]["language"]
         sections.append(Section(texts_tokens[section.document], *place, path, room, shared, language))
     fitter = Fitter(bound, counts, paths)
-    by_document: list[list[Sibling]] = [[] for _ in rows]
+    by_document: list[list[Draft]] = [[] for _ in rows]
     for section, drafts in zip(titled, fitter.fit(sections), strict=True):
-        by_document[section.document].append(Sibling(section.group, paths.short[section.path[:-1]], drafts))
-    for row, siblings in zip(rows, by_document, strict=True):
-        yield row, merge_tiny(siblings, fitter, settings.merge_below_tokens)
+        by_document[section.document] += drafts
+    yield from zip(rows, by_document, strict=True)
 
 
 def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Titled]:
     """Yield all sections in order but those of a heading alone that have sections below them."""
-    group = 0
-    siblings: object = None
     for number, row in enumerate(rows):
         text = row["text"]
         deeper = [below["level"] > upper["level"] for upper, below in pairwise(row["sections"])]
         for section, above in zip(row["sections"], [*deeper, False], strict=False):
             start, end, level = section["start"], section["end"], section["level"]
             path = tuple(section["heading_path"])
-            among = (number, level, path[:-1]) if level else object()
-            group += among != siblings
-            siblings = among
             line_end = text.find("\n", start, end) if level else start
             bare = line_end == -1 or not text[line_end:end].strip()
             if not (bare and above):
-                yield _Titled(number, path, group, start, end, start if bare else line_end)
+                yield _Titled(number, path, start, end, start if bare else line_end)

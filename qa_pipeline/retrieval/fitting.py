@@ -1,14 +1,12 @@
 """Cuts to chunk drafts that keep the bound, whatever tokenizer counts them.
 
 The headings a draft carries, kept short enough to leave room for text; the exact tokens of every draft,
-cutting again what is over the bound; letting a draft begin with the end of the one before it; and tiny
-sections side by side as one. Only sections of one level under one parent, with nothing of another level
-between them, are merged: such a run is the group within which an edit may move a border.
+cutting again what is over the bound; and letting a draft begin with the end of the one before it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.borders import Borders, Section, cut_section, even_cuts
@@ -173,68 +171,3 @@ class Fitter:
         first, last = draft.start - section.start, draft.end - section.start
         inside = [first + cut for cut in cuts if first + cut < last] or [(first + last) // 2]
         return self._between(section, [first, *inside, last])
-
-
-@dataclass(frozen=True, slots=True)
-class Sibling:
-    """The drafts of one section; neighbours of one `group` are siblings, `parent` is the path above them."""
-
-    group: int
-    parent: Path
-    drafts: Sequence[Draft]
-
-
-def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[Draft]:
-    """Join neighbouring siblings while what is joined has fewer than `below` tokens.
-
-    Args:
-        siblings: the sections of documents, in order.
-        fitter: sizes what is joined.
-        below: a section of one draft with fewer tokens, headings included, is tiny.
-
-    Returns:
-        All drafts in order; a joined one has the path of its parent and the span of its sections.
-    """
-    runs = [
-        run
-        for _, group in groupby(siblings, key=lambda sibling: sibling.group)
-        for run in _runs(group, fitter, below)
-    ]
-    joined = iter(fitter.sized([_joined(run, fitter) for run in runs if len(run) > 1]))
-    merged: list[Draft] = []
-    for run in runs:
-        joined_draft = next(joined) if len(run) > 1 else None
-        fits = joined_draft is not None and joined_draft.tokens <= fitter.bound
-        merged += (
-            [joined_draft]
-            if joined_draft and fits
-            else [draft for sibling in run for draft in sibling.drafts]
-        )
-    return merged
-
-
-def _runs(group: Iterable[Sibling], fitter: Fitter, below: int) -> list[list[Sibling]]:
-    """Return siblings in runs that become one draft each, by exact counts; most are alone."""
-    runs: list[list[Sibling]] = []
-    size = below
-    for sibling in group:
-        if not sibling.drafts:
-            continue
-        tiny = len(sibling.drafts) == 1 and sibling.drafts[0].tokens < below
-        if tiny and size < below:
-            section = _joined([*runs[-1], sibling], fitter).section
-            together = fitter.paths.tokens[section.path] + section.total
-            if together <= fitter.bound:
-                runs[-1].append(sibling)
-                size = together
-                continue
-        runs.append([sibling])
-        size = sibling.drafts[0].tokens if tiny else below
-    return runs
-
-
-def _joined(run: Sequence[Sibling], fitter: Fitter) -> Draft:
-    """Return several sections as one draft."""
-    first, last = run[0].drafts[0].section, run[-1].drafts[0].section
-    section = replace(first, end=last.end, path=run[0].parent)
-    return fitter.draft(section, section.start, section.end)

@@ -122,7 +122,7 @@ class PageFiles:
             origin = self._layout.origin(document["batch"])
             if not origin.is_file():
                 raise InputError(f"it is not recorded where {document['path']} was read from")
-            files = open_corpus(origin.read_text(encoding="utf-8"), self._limits).batch(document["batch"])
+            files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
             content = source_bytes(document, files, self._limits.max_bytes)
             self._contents[name] = content
         self._contents.move_to_end(name)

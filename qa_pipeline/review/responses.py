@@ -28,7 +28,7 @@ _LONGEST_WHO = 200
 
 
 class Access:
-    """Who may open the app: whoever has its token, or whom a proxy names. A restart signs everybody out.
+    """Grant the app to people with its token, and to those whom a proxy names. A restart signs everybody out.
 
     The cookie can be read by no script and sent by no other site. A form carries a token besides, since a
     cookie alone does not show that its owner sent the form.

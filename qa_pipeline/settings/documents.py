@@ -76,26 +76,14 @@ class DocumentSettings(Group):
     """Longer texts are failed rows."""
     max_pages: int = Field(5_000, gt=0)
     """Longer PDFs are failed rows."""
-    max_page_objects: int = Field(200_000, gt=0)
-    """PDFs with a page of more drawn objects are failed rows."""
     ocr: bool = False
     """Read pages of a PDF that are images; needs the ocr extra and Tesseract."""
     ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(
         ("eng", "swe", "deu"), min_length=1
     )
     """Tesseract's names of the languages on such pages."""
-    max_rows: int = Field(200_000, gt=0)
-    """Tables and files of more rows are failed rows."""
     speaker_notes: bool = True
     """Keep the notes of a presentation's slides."""
-    max_archive_members: int = Field(10_000, gt=0)
-    """ZIP containers (also DOCX and EPUB) with more members are failed rows."""
-    max_decompressed_bytes: int = Field(500_000_000, gt=0)
-    """Containers with more bytes after decompression are failed rows."""
-    max_compression_ratio: int = Field(300, gt=0)
-    """Large containers that decompress to more than this times their size are failed rows."""
-    near_duplicate_similarity: float = Field(0.8, gt=0, le=1)
-    """Jaccard similarity of five-word sequences of near-duplicate documents."""
     parse_workers: int | None = Field(None, ge=1, le=64)
     """Parsing processes at a time; none uses one per core, at most 8."""
     parse_seconds: float = Field(120.0, gt=0, le=86_400)
@@ -112,8 +100,6 @@ class ChunkingSettings(Group):
     """Most tokens of a chunk; the embedding model's window limits it further."""
     overlap_tokens: int = Field(0, ge=0)
     """Most tokens, in whole sentences or rows, that a chunk repeats of the one before it."""
-    merge_below_tokens: int = Field(0, ge=0)
-    """Neighbouring sections of one parent with fewer tokens are merged; 0 merges none."""
 
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> "ChunkingSettings":

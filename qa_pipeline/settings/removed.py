@@ -1,4 +1,4 @@
-"""Settings, commands and options that an earlier version had, each with what to do instead."""
+"""Settings, commands, options and files of an earlier version, each with what to do instead."""
 
 import functools
 import tomllib
@@ -24,3 +24,12 @@ def removal_of(name: str) -> str | None:
     groups = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     found = next((group for group in groups if group in _replacements()), None)
     return None if found is None else f"{name} was removed in version {SINCE}: {_replacements()[found]}"
+
+
+def leftovers(out: Path) -> list[str]:
+    """Return a sentence on each file or folder below `out` that only an earlier version used."""
+    return [
+        f"{out / name.removeprefix('out/')} is not used since version {SINCE}: {action}"
+        for name, action in _replacements().items()
+        if name.startswith("out/") and (out / name.removeprefix("out/")).exists()
+    ]

@@ -36,6 +36,8 @@ _DELIMITERS = ",;\t"
 _read_json = json.JSONDecoder().raw_decode
 """Takes a text without blanks around it, for which `json.loads` looks twice."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NOT_TEXT = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"PAR1", b"%PDF")
+"""First bytes of spreadsheets, archives, Parquet files and PDFs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +200,11 @@ class _Source:
         """Return the text of a file, which is UTF-8, or UTF-16 with a byte order mark."""
         with self.opened() as file:
             content = file.read()
+        is_utf16 = content.startswith(_UTF16)
+        if content.startswith(_NOT_TEXT) or (b"\0" in content and not is_utf16):
+            raise self.error("is no text file; save it as UTF-8, in Excel as 'CSV UTF-8'")
         try:
-            return content.decode("utf-16" if content.startswith(_UTF16) else "utf-8-sig")
+            return content.decode("utf-16" if is_utf16 else "utf-8-sig")
         except UnicodeDecodeError as error:
             raise self.not_utf8(content.count(b"\n", 0, error.start) + 1) from error
 

@@ -384,7 +384,7 @@ JUDGE_CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 # One column a line reads best.
 # fmt: off

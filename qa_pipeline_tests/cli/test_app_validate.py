@@ -92,7 +92,7 @@ def test_a_pair_of_every_layout_is_rejected_for_what_its_source_does_not_say(
         ),
         ("p.csv", "frage,antwort\na,b\n", "p.csv row 1: found frage, antwort; expected question + answer"),
         ("p.xlsx", b"PK\x03\x04", "p.xlsx: unknown format; rows come as .jsonl"),
-        ("p.csv", b"PK\x03\x04", "p.csv is a spreadsheet"),
+        ("p.csv", b"PK\x03\x04", "p.csv is no text file"),
     ],
 )
 def test_a_file_that_holds_no_pairs_says_why(

@@ -306,9 +306,9 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
         (
             "a.csv",
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
-            "not UTF-8 (row 2)",
+            "not UTF-8 (line 2)",
         ),
-        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "not UTF-8"),
+        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "no text file"),
         ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
         ("a.csv", b"", "no column content_sha256, decision, who"),
         ("a.xlsx", b"PK", "come as .csv, .tsv, .txt"),
@@ -364,6 +364,7 @@ def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Works
     )
 
 
+@pytest.mark.slow
 def test_the_work_of_taking_decisions_grows_no_faster_than_their_number(workspace: Workspace) -> None:
     many = [line(f"The safety valve opens at {n} bar.", f"Question {n}?") for n in range(10, 310)]
     workspace.write({"b/pairs.jsonl": jsonl(many)})

@@ -175,6 +175,7 @@ def test_the_laws_hold_over_what_is_made_again(copied: Workspace) -> None:
     assert not {"pbrt.md", "copy of it.md"} & set(sources["path"])
 
 
+@pytest.mark.slow
 def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: Workspace) -> None:
     forget(copied)
     assert copied.run().code == OK

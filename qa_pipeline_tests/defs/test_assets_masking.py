@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from qa_pipeline_tests.defs.project import Project, instance_at
 from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.masking.planted_files import texts_of
@@ -17,6 +19,7 @@ def told(*folders: Path) -> set[str]:
     return {*(text for path in files for text in texts_of(path)), *map(str, files)}
 
 
+@pytest.mark.slow
 def test_no_event_log_or_table_holds_an_item_or_the_key_whatever_becomes_of_a_batch(tmp_path: Path) -> None:
     with instance_at(tmp_path / "dagster") as instance:
         project = Project(tmp_path, instance, documents=MASKING)

@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -123,20 +122,13 @@ def asks(project: Project) -> str:
     return str(found.skip_message or len(found.run_requests))
 
 
-def test_the_night_publishes_what_changed_and_requests_nothing_otherwise(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    assert asks(project) == "no batch has training examples"
-    project.write("b1")
-    project.launch("b1")
-    assert asks(project) == "1"
-    publish(project)
-    assert asks(project) == "no batch has changed since the last release"
-    project.write("b2")
-    project.launch("b1", "b2")
-    assert asks(project) == "1"
-    publish(project)
-    note_gate(Layout(project.settings.out), "b2", "proof", "a quote is gone")
-    assert asks(project) == "1"
+def test_the_night_publishes_what_changed_and_requests_nothing_otherwise(finished: Project) -> None:
+    assert asks(finished) == "1"
+    publish(finished)
+    assert asks(finished) == "no batch has changed since the last release"
+    finished.write("b2")
+    finished.launch("b2")
+    assert asks(finished) == "1"
 
 
 @pytest.mark.parametrize(

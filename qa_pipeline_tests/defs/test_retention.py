@@ -10,6 +10,7 @@ import pytest
 from qa_pipeline.defs.retention import purge
 from qa_pipeline_tests.defs.project import Project, instance_at
 
+pytestmark = pytest.mark.slow
 BATCHES = ("b1", "b2")
 
 

@@ -33,6 +33,7 @@ def start(project: Project, moment: datetime = TONIGHT) -> list[str]:
     return [request.partition_key for request in requests]
 
 
+@pytest.mark.slow
 def test_the_night_runs_new_changed_and_unfinished_batches_and_no_others(finished: Project) -> None:
     finished.write("b2")
     finished.report("b2")
@@ -64,13 +65,12 @@ def test_a_request_is_of_one_batch_and_says_why(project: Project) -> None:
     assert request.tags["dagster/priority"] == "-10"
 
 
-@pytest.mark.parametrize("due", [0, 1, 5])
 def test_ticks_request_each_due_batch_once_and_so_many_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, due: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedules, "MOST_REQUESTS", 2)
     project = Project(tmp_path)
-    names = [f"b{number:03}" for number in range(due)]
+    names = [f"b{number:03}" for number in range(5)]
     for name in names:
         project.write(name, "The valve is made of brass.")
     project.report(*names)
@@ -103,6 +103,7 @@ def test_a_batch_whose_run_has_not_ended_or_whose_folder_is_gone_is_not_requeste
     assert requested(project).keys() == {"b2", "b3"}
 
 
+@pytest.mark.slow
 def test_a_night_whose_ticks_have_no_time_comes_to_every_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,6 +170,7 @@ def test_making_the_tables_before_a_gate_again_with_equal_content_leaves_the_bat
     assert Automation(blocked).rests()
 
 
+@pytest.mark.slow
 def test_a_blocked_batch_that_decisions_did_not_help_rests_again(tmp_path: Path) -> None:
     project = Project(tmp_path, **STRICT)
     project.write("b1")
@@ -183,6 +184,7 @@ def test_a_blocked_batch_that_decisions_did_not_help_rests_again(tmp_path: Path)
     assert Automation(project).rests()
 
 
+@pytest.mark.slow
 def test_a_gate_that_failed_on_other_tables_than_the_present_ones_blocks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +204,7 @@ def test_a_gate_that_failed_on_other_tables_than_the_present_ones_blocks_nothing
     assert list(requested(project)) == ["b1"]
 
 
+@pytest.mark.slow
 def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decided(tmp_path: Path) -> None:
     project = Project(tmp_path, judging={"accept_unjudged": False})
     project.write("b1")

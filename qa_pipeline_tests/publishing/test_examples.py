@@ -2,13 +2,11 @@
 
 import importlib.util
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
-import torch
 
 from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline_tests.defs.project import GUIDE, Project
@@ -35,21 +33,12 @@ def test_an_example_is_short_and_imports_what_users_may_import(path: Path) -> No
     assert "from qa_pipeline" not in text
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """More threads wait for each other where tests run side by side."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def largest_held_out(releases: Path) -> str:
     splits = read_manifest(releases / "1").splits
     return max(splits.keys() - {"train"}, key=lambda name: splits[name])
 
 
-@pytest.mark.usefixtures("one_thread")
+@pytest.mark.slow
 def test_the_training_loop_lowers_the_loss_of_rows_it_has_not_seen(published: Workspace) -> None:
     releases = published.out / "releases"
     before, after = example("train").train(releases, largest_held_out(releases), epochs=2)
@@ -105,6 +94,7 @@ def consumer(released_once: Project, tmp_path: Path) -> Consumer:
     return Consumer(released_once.copy(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_downstream_location_runs_once_for_each_new_release_and_never_for_an_unchanged_one(
     tmp_path: Path,
 ) -> None:

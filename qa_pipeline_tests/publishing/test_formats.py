@@ -145,6 +145,7 @@ def model(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedModel":
     return LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["messages", "prompt_completion"])
 def test_trl_fine_tunes_on_conversations(
     written: Path, tmp_path: Path, tokenizer: "PreTrainedTokenizerFast", model: "PreTrainedModel", name: str
@@ -163,6 +164,7 @@ def test_trl_fine_tunes_on_conversations(
     assert trainer.train().training_loss > 0
 
 
+@pytest.mark.slow
 def test_trl_prefers_the_chosen_answer(
     written: Path, tmp_path: Path, tokenizer: "PreTrainedTokenizerFast", model: "PreTrainedModel"
 ) -> None:

@@ -105,5 +105,4 @@ CHOSEN = st.builds(
     lambda share, **values: ChunkingSettings(**values, overlap_tokens=int(share * values["max_tokens"])),
     share=st.sampled_from([0.0, 0.0, 0.15, 0.5]),
     max_tokens=st.sampled_from([16, 24, 64, 256]),
-    merge_below_tokens=st.sampled_from([0, 0, 24, 100]),
 )

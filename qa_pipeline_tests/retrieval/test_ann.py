@@ -4,8 +4,6 @@ import pytest
 from qa_pipeline.retrieval.shard import build_index, dump_shard
 from qa_pipeline_tests.vectors import clustered_vectors, embeddings
 
-pytestmark = pytest.mark.usefixtures("one_faiss_thread")
-
 
 @pytest.mark.parametrize(("count", "wanted"), [(299, "flat"), (300, "hnsw"), (301, "hnsw")])
 def test_the_kind_follows_the_size(count: int, wanted: str) -> None:

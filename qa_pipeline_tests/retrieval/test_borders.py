@@ -78,6 +78,7 @@ def test_the_bound_holds_for_tokenizers_whose_words_are_not_read_alone(
     assert not list(broken_chunks(frame.to_dicts()[0], chunks, counter, bound))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     ["a. ", "word ", "x", "a,b;", "Key:\n", "あ", "line | of | cells\n", "```\n"],

@@ -66,38 +66,14 @@ def test_editing_one_section_moves_only_its_own_chunks(
 ) -> None:
     edited %= len(texts)
     changed = [*texts[:edited], new, *texts[edited + 1 :]]
-    unmerged = chosen.model_copy(update={"merge_below_tokens": 0})
 
     def ids(parts: list[str]) -> set[str]:
         blocks = [block for number, part in enumerate(parts) for block in section(f"Part {number}", part)]
-        frame = chunk(documents(blocks), unmerged)
+        frame = chunk(documents(blocks), chosen)
         kept = frame.filter(pl.col("section_path").list.last() != f"Part {edited}")
         return set(kept["chunk_id"])
 
     assert ids(texts) == ids(changed)
-
-
-@given(st.lists(WORDS, min_size=2, max_size=4), st.integers(0, 3), WORDS, CHOSEN)
-def test_editing_a_section_that_may_be_merged_moves_only_chunks_of_its_own_siblings(
-    texts: list[str], edited: int, new: str, chosen: ChunkingSettings
-) -> None:
-    edited %= len(texts)
-    changed = [*texts[:edited], new, *texts[edited + 1 :]]
-    merging = chosen.model_copy(update={"merge_below_tokens": 100})
-
-    def others(parts: list[str]) -> list[tuple[list[str], str]]:
-        """Chunks of the sections beside the edited one's parent."""
-        under = {"One": texts, "Two": parts, "Three": texts}
-        blocks: list[Block] = []
-        for parent, own in under.items():
-            blocks += section(parent, "Its own text.", 1)
-            blocks += [block for n, part in enumerate(own) for block in section(f"Part {n}", part)]
-        frame = documents(blocks)
-        starts = [part["start"] for part in frame["sections"][0] if part["level"] == 1]
-        kept = ~pl.col("char_start").is_between(starts[1], starts[2], closed="left")
-        return chunk(frame, merging).filter(kept).select("section_path", "text").rows()
-
-    assert others(texts) == others(changed)
 
 
 def test_a_section_that_fits_is_one_chunk_with_its_heading_line() -> None:

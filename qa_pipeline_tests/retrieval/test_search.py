@@ -195,8 +195,11 @@ def reranked(folder: Path, **changes: float) -> tuple[Retriever, Retriever]:
     return plain, Retriever(frame, shard, embedder, settings, load_reranker(settings))
 
 
-def test_a_reranker_orders_the_best_of_the_fusion_by_its_scores(tmp_path: Path) -> None:
-    plain, again = reranked(write_classifier(tmp_path, ["relevance"]), rerank_depth=4)
+def test_a_reranker_orders_the_best_of_the_fusion_by_its_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qa_pipeline.retrieval.search.RERANK_DEPTH", 4)
+    plain, again = reranked(write_classifier(tmp_path, ["relevance"]))
     before, after = (one.retrieve(ASKED, ["en", "en"]) for one in (plain, again))
     for fused, found in zip(before, after, strict=True):
         assert {one for one, _ in found} == {one for one, _ in fused[:4]}

@@ -8,8 +8,6 @@ from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline_tests.vectors import DIMENSION, clustered_vectors, embeddings, random_vectors
 
-pytestmark = pytest.mark.usefixtures("one_faiss_thread")
-
 
 def test_rows_of_two_models_make_no_shard() -> None:
     one, other = embeddings(random_vectors(2)), embeddings(random_vectors(1), model="other")

@@ -14,8 +14,6 @@ from qa_pipeline.retrieval.shard import MAGIC, Shard, build_index, dump_shard, l
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
 
-pytestmark = pytest.mark.usefixtures("one_faiss_thread")
-
 KINDS = ["flat", "hnsw"]
 ASKED = {"model": "m", "revision": "r", "precision": "float32"}
 

@@ -53,3 +53,10 @@ def test_a_removed_command_or_option_says_what_replaces_it(name: str) -> None:
     assert ran.code == BAD_INPUT
     told = " ".join(ran.stderr.replace("│", " ").split())
     assert f"{name} was removed in version 0.2" in told
+
+
+def test_a_folder_of_an_earlier_version_is_named_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "sheets").mkdir()
+    (told,) = removed.leftovers(tmp_path)
+    assert told.startswith(f"{tmp_path / 'sheets'} is not used since version 0.2: ")
+    assert (tmp_path / "sheets").is_dir()

@@ -230,6 +230,7 @@ def test_an_unclosed_fence_swallows_nothing() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

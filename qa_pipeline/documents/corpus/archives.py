@@ -19,8 +19,8 @@ from functools import partial
 from typing import IO, BinaryIO, cast
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.hashes import hash_text
 
 ZIP_START = b"PK\x03\x04"
@@ -30,6 +30,8 @@ _ENCRYPTED = 0x1  # bit 0 of the same flags
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000
 """The size below which the ratio of compression is not checked."""
+_MOST_GROWTH = 300
+"""Times its size that a large container may decompress to."""
 _STEP = 1 << 20  # bytes unpacked at a time
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BROKEN = (
@@ -111,22 +113,21 @@ class MemberStream:
             return self._stream.read(size)
 
 
-def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
+def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:
     """Open a ZIP container that keeps the limits.
 
     Raises:
-        DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the settings allow.
+        DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the limits allow.
     """
-    opened, total = _open_zip(io.BytesIO(content), settings, settings.max_archive_members)
-    limit = settings.max_decompressed_bytes
-    if total > limit:
+    opened, total = _open_zip(io.BytesIO(content), limits.archive_members)
+    if total > limits.decompressed_bytes:
         raise DocumentFailure(
-            "archive_bomb", f"{total} bytes decompressed, documents.max_decompressed_bytes = {limit}"
+            "archive_bomb", f"{total} bytes decompressed, more than {limits.decompressed_bytes}"
         )
     return Archive(opened)
 
 
-def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iterator[FoundFile]:
+def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
     """Yield the visible members of an archive as files of a batch; unreadable ones carry their failure.
 
     The archive stays open as long as any of these files is in use.
@@ -134,7 +135,6 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
     Args:
         name: the archive's file name, for messages.
         open_file: opens the archive, which is read where it lies.
-        limits: how much more than its size it may hold.
 
     Raises:
         CorpusError: the archive is damaged or would unpack to more than it may.
@@ -142,7 +142,7 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
     try:
         with ExitStack() as stack:
             file = cast("BinaryIO", stack.enter_context(open_file()))
-            archive = Archive(_open_zip(file, limits, None)[0])
+            archive = Archive(_open_zip(file, None)[0])
             weakref.finalize(archive, stack.pop_all().close)
     except DocumentFailure as failure:
         raise _refuse(name, failure) from failure
@@ -176,18 +176,17 @@ def _refuse(name: str, failure: DocumentFailure) -> CorpusError:
     return CorpusError(f"{name} cannot be read: {failure.reason}: {failure.detail}")
 
 
-def _open_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
+def _open_zip(file: BinaryIO, most: int | None) -> tuple[zipfile.ZipFile, int]:
     """Open a container of at most `most` members; also the bytes that all of them state to hold."""
     with _report_damage():
         size = file.seek(0, 2)
         opened = zipfile.ZipFile(file)
     if most is not None and len(opened.filelist) > most:
-        raise DocumentFailure("archive_bomb", f"more members than documents.max_archive_members = {most}")
+        raise DocumentFailure("archive_bomb", f"more than {most} members")
     total = sum(entry.file_size for entry in opened.infolist())
-    ratio = limits.max_compression_ratio
-    if total > _HARMLESS and total > ratio * size:
+    if total > _HARMLESS and total > _MOST_GROWTH * size:
         grown = f"it would unpack to {total // size} times its size"
-        raise DocumentFailure("archive_bomb", f"{grown}, documents.max_compression_ratio = {ratio}")
+        raise DocumentFailure("archive_bomb", f"{grown}, more than {_MOST_GROWTH} times")
     return opened, total
 
 

@@ -7,24 +7,20 @@ from qa_pipeline.documents.corpus.folders import FolderCorpus
 from qa_pipeline.documents.corpus.places import Corpus, is_archive
 from qa_pipeline.documents.corpus.remote import RemoteCorpus
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.location import is_remote, location_of
 
-_LIMITS = DocumentSettings()
 
-
-def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Corpus:
+def open_corpus(location: str | Path) -> Corpus:
     """Return the corpus at a location.
 
     Args:
         location: a local folder, or an address that fsspec can open.
-        limits: what archives may hold.
 
     Raises:
         CorpusError: the location is none that can be used.
     """
     path = _check_location(location, "corpus")
-    return RemoteCorpus(path, limits) if is_remote(path) else FolderCorpus(path, limits)
+    return RemoteCorpus(path) if is_remote(path) else FolderCorpus(path)
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:

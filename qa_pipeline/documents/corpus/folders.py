@@ -73,7 +73,7 @@ class FolderCorpus(Corpus):
             raise CorpusError(f"{place.name} {LINKED}")
         if place.is_dir():
             return open_folder(place)
-        return archive_batch(place.name, partial(_open_file, str(place.resolve())), self.limits)
+        return archive_batch(place.name, partial(_open_file, str(place.resolve())))
 
     def _place(self, name: str) -> Path:
         """Return the folder of a batch, or its archive, whatever the case of its suffix."""

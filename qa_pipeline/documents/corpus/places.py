@@ -14,7 +14,6 @@ from qa_pipeline.documents.corpus.files import (
     stored_path,
 )
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
 
 
@@ -85,12 +84,10 @@ class BatchFiles:
         return self._hash_all() if self._hash_all else hash_files(self.list())
 
 
-def archive_batch(
-    name: str, open_file: Opener, limits: DocumentSettings, stamp: str | None = None
-) -> BatchFiles:
+def archive_batch(name: str, open_file: Opener, stamp: str | None = None) -> BatchFiles:
     """Return the members of a ZIP archive as the files of a batch; `stamp` is its line in a listing."""
     return BatchFiles(
-        name, lambda: list_archive(name, open_file, limits), lambda: hash_archive(name, open_file, stamp)
+        name, lambda: list_archive(name, open_file), lambda: hash_archive(name, open_file, stamp)
     )
 
 
@@ -106,9 +103,8 @@ class Entry:
 class Corpus(ABC):
     """A place that holds batches."""
 
-    def __init__(self, location: str, limits: DocumentSettings) -> None:
+    def __init__(self, location: str) -> None:
         self.location = location
-        self.limits = limits
 
     def find_batches(self) -> FoundBatches:
         """Look through the corpus, hidden entries aside; what can be no batch takes no other one down.

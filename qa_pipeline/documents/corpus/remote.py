@@ -21,7 +21,6 @@ from qa_pipeline.documents.corpus.places import (
     without_suffix,
 )
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.documents import DocumentSettings
 
 Info = Mapping[str, Any]
 
@@ -37,8 +36,8 @@ _ADVICE = "check the address, and that the credentials in the environment may re
 class RemoteCorpus(Corpus):
     """An address below which each folder or archive is a batch."""
 
-    def __init__(self, location: str, limits: DocumentSettings) -> None:
-        super().__init__(location, limits)
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
         with _name_faults(location):
             import fsspec
 
@@ -76,7 +75,7 @@ class RemoteCorpus(Corpus):
         for key, info in sorted(self._in_root().items()):
             if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
                 opener = partial(_open_file, self._files, info["name"])
-                return archive_batch(key, opener, self.limits, _stamp(info))
+                return archive_batch(key, opener, _stamp(info))
         raise CorpusError(f"batch {address} does not exist; name a folder or ZIP archive of the corpus")
 
     def _in_root(self) -> dict[str, Info]:

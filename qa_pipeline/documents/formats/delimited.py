@@ -18,6 +18,7 @@ from qa_pipeline.documents.assembly import check_length, visible
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import write_row
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, of_all
@@ -128,7 +129,7 @@ class _Shape(NamedTuple):
     fit: float
 
 
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse one table file.
 
     Raises:
@@ -139,7 +140,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if hint := _EXCEL_HINT.match(text):  # the line that names the delimiter to spreadsheets
         text, expected = text[hint.end() :], hint[1]
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
-    dialect, shape = _read_whole(text, _choose_dialect(text, expected), settings)
+    dialect, shape = _read_whole(text, _choose_dialect(text, expected), limits)
     blocks, wider, unused = _write(text, dialect, shape, settings)
     notes = []
     if not dialect.quoted and '"' in text:
@@ -173,17 +174,17 @@ def _choose_dialect(text: str, expected: str | None) -> _Dialect:
     return semicolons if widest.delimiter == "," and semicolons in alike and decimals else widest
 
 
-def _read_whole(text: str, dialect: _Dialect, settings: DocumentSettings) -> tuple[_Dialect, _Shape]:
+def _read_whole(text: str, dialect: _Dialect, limits: ReaderLimits) -> tuple[_Dialect, _Shape]:
     """Return the dialect and the shape of the whole table.
 
     Where a quote is not closed, or is closed before the end of its cell, quotes may be inches as well: then
     the reading counts under which more lines fit, and of equals the one in which no quote swallows a row.
     """
     try:
-        return dialect, _measure(_records(text, dialect, strict=dialect.quoted), settings)
+        return dialect, _measure(_records(text, dialect, strict=dialect.quoted), limits)
     except csv.Error:
         ways = (_Dialect(dialect.delimiter, quoted=False), dialect)
-        shapes = {way: _measure(_records(text, way), settings) for way in ways}
+        shapes = {way: _measure(_records(text, way), limits) for way in ways}
     best = max(shapes, key=lambda way: shapes[way].fit)
     return best, shapes[best]
 
@@ -202,13 +203,13 @@ def _records(text: str, dialect: _Dialect, *, strict: bool = False) -> Iterator[
         before = reader.line_num
 
 
-def _measure(records: Iterator[tuple[_Row, int]], settings: DocumentSettings | None = None) -> _Shape:
+def _measure(records: Iterator[tuple[_Row, int]], limits: ReaderLimits = LIMITS) -> _Shape:
     """Return width and fit; a first row as wide as any excuses rows that leave out their last cells."""
     widths: Counter[int] = Counter()
     first = 0
     for number, (row, lines) in enumerate(records):
-        if settings is not None and number > settings.max_rows:
-            raise too_many_rows(settings)
+        if number > limits.rows:
+            raise too_many_rows(limits)
         if row:
             first = first or len(row)
             widths[len(row)] += lines

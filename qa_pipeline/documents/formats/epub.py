@@ -66,7 +66,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
-    archive = open_archive(source.content, settings)
+    archive = open_archive(source.content)
     package = _package_path(archive)
     root = parse_xml(archive.read(package), declared_type=True)
     chapters = dict.fromkeys(_list_chapters(root, posixpath.dirname(package)))  # one named twice is read once

@@ -214,7 +214,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             `too_long`.
     """
     is_archive = source.content.startswith(ZIP_START)
-    archive = open_archive(source.content, settings) if is_archive else None
+    archive = open_archive(source.content) if is_archive else None
     trees = [parse_xml(source.content)] if archive is None else _read_trees(archive)
     body = trees[0].find(_PARSER_TEXT)
     if body is None:

@@ -15,6 +15,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep
@@ -51,7 +52,9 @@ class TextRow:
     fields: Fields
 
 
-def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) -> ParsedFile:
+def read_rows(
+    rows: Sequence[TextRow], path: str, settings: DocumentSettings, limits: ReaderLimits
+) -> ParsedFile:
     """Write each row as a section under its title, or under `Row N`.
 
     A title, origin, licence or language that all rows share is said of the document, not of each row.
@@ -59,8 +62,8 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     Raises:
         DocumentFailure: there are too many rows or characters.
     """
-    if len(rows) > settings.max_rows:
-        raise too_many_rows(settings)
+    if len(rows) > limits.rows:
+        raise too_many_rows(limits)
     shared_values = [_shared_value(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in shared_values)
     if title and len(rows) == 1:
@@ -89,10 +92,9 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     )
 
 
-def too_many_rows(settings: DocumentSettings, what: str = "the file") -> DocumentFailure:
+def too_many_rows(limits: ReaderLimits, what: str = "the file") -> DocumentFailure:
     """Return the failure of a file, or a table in it, with more rows than allowed."""
-    limit = settings.max_rows
-    return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
+    return DocumentFailure("too_many_rows", f"{what} has more than {limits.rows} rows; split it")
 
 
 def _shared_value(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
@@ -193,7 +195,7 @@ class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
     """A line that cannot be read; the message says why, without text of the line."""
 
 
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse one JSONL file; a broken line costs that line only.
 
     Raises:
@@ -205,8 +207,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     for number, line in enumerate(_lines(source.content), start=1):
         if not line.strip():
             continue
-        if len(rows) + len(problems) >= settings.max_rows:
-            raise too_many_rows(settings)
+        if len(rows) + len(problems) >= limits.rows:
+            raise too_many_rows(limits)
         try:
             value = _value(line, settings)
         except _BrokenLine as problem:
@@ -218,7 +220,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     first_problems = first_names(problems, _SHOWN_PROBLEMS)
     if not rows:
         raise DocumentFailure("damaged", f"no line of the file can be read: {first_problems}")
-    parsed = read_rows(rows, source.path, settings)
+    parsed = read_rows(rows, source.path, settings, limits)
     if not problems:
         return parsed
     note = f"lines that could not be read were left out: {first_problems}"
@@ -272,7 +274,9 @@ def _number_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
 _ROWS_AT_ONCE = 64  # few, so that a text that is too long is noticed before all of it is in memory
 
 
-def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse_parquet(
+    source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
+) -> ParsedFile:
     """Parse one Parquet file.
 
     Raises:
@@ -283,21 +287,20 @@ def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
     try:
         file = ParquetFile(io.BytesIO(source.content))
-        if file.metadata.num_rows > settings.max_rows:
-            raise too_many_rows(settings)
+        if file.metadata.num_rows > limits.rows:
+            raise too_many_rows(limits)
         groups = range(file.metadata.num_row_groups)
         size = sum(file.metadata.row_group(number).total_byte_size for number in groups)
-        if size > settings.max_decompressed_bytes:
-            limit = settings.max_decompressed_bytes
+        if size > limits.decompressed_bytes:
             raise DocumentFailure(
-                "archive_bomb", f"{size} bytes decompressed, documents.max_decompressed_bytes = {limit}"
+                "archive_bomb", f"{size} bytes decompressed, more than {limits.decompressed_bytes}"
             )
         rows = _rows(file, settings)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if any(is_too_deep(row.fields, _DEEPEST) for row in rows[:1]):
         raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
-    return read_rows(rows, source.path, settings)
+    return read_rows(rows, source.path, settings, limits)
 
 
 def _rows(file: "ParquetFile", settings: DocumentSettings) -> list[TextRow]:

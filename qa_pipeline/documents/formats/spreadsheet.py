@@ -20,6 +20,7 @@ from qa_pipeline.documents.formats.formulas import LEVEL, STRUCK, settle
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -36,13 +37,13 @@ _MOST_CELLS = 20_000_000
 """Places between the first and last cell of a sheet; the library takes memory for each."""
 
 
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse one spreadsheet.
 
     Raises:
         DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `too_many_rows` or `too_long`.
     """
-    workbook, looks = _open(source.content, settings)
+    workbook, looks = _open(source.content, limits)
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
 
     omissions = Omissions()
@@ -54,7 +55,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             omissions.add("chart_sheet", about.name)
             continue
         rows_of_sheet, wide_rows = _rows_of(
-            workbook, place, looks(place, omissions), settings.max_rows - rows, settings, omissions
+            workbook, place, looks(place, omissions), limits.rows - rows, limits, omissions
         )
         rows += len(rows_of_sheet)
         if about.visible != SheetVisibleEnum.Visible:
@@ -69,11 +70,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
-def _open(content: bytes, settings: DocumentSettings) -> "tuple[CalamineWorkbook, Looks]":
+def _open(content: bytes, limits: ReaderLimits) -> "tuple[CalamineWorkbook, Looks]":
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
     # Opening it keeps the limits on members and what they decompress to.
-    archive = open_archive(content, settings) if content.startswith(ZIP_START) else None
+    archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
     except PasswordError as error:
@@ -88,7 +89,7 @@ def _rows_of(
     place: int,
     looks: RowLooks,
     most: int,
-    settings: DocumentSettings,
+    limits: ReaderLimits,
     omissions: Omissions,
 ) -> tuple[list[_Row], dict[int, _Row]]:
     """Return the rows of a sheet as text, blank ones included, with cells that are merged downwards filled.
@@ -102,7 +103,7 @@ def _rows_of(
     except CalamineError as error:
         raise DocumentFailure("damaged", "a sheet of the file cannot be read") from error
     if sheet.height > most:
-        raise too_many_rows(settings)
+        raise too_many_rows(limits)
     if sheet.height * sheet.width > _MOST_CELLS:
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
     # iter_rows() leaves out blank columns at the left, and yields blank rows above

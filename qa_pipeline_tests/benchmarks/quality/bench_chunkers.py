@@ -45,7 +45,6 @@ VARIANTS = {
     "structure 128": ChunkingSettings(max_tokens=128),
     "structure 64": ChunkingSettings(max_tokens=64),
     "structure, overlap 48": ChunkingSettings(overlap_tokens=48),
-    "structure, merged below 96": ChunkingSettings(merge_below_tokens=96),
 }
 MEASURES = ("hit@1", "hit@5", "hit@budget")
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import polars as pl
 
+from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.publishing.manifest import load_release
@@ -66,7 +67,7 @@ def measured(folder: Path, lots: random.Random) -> dict[str, int]:
     second = _released(settings)
     rows, more = (_rows(one) for one in (first, second))
     both = rows.join(more, on="pair_id", suffix="_then")
-    limit = settings.documents.near_duplicate_similarity
+    limit = NEAR_DUPLICATE_SIMILARITY
     return {
         "rows": rows.height + more.height,
         "rows_lost": rows.height - both.height,

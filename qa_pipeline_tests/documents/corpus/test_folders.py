@@ -12,7 +12,7 @@ import pytest
 from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.documents.corpus.folders import FolderCorpus, open_folder
 from qa_pipeline.errors import CorpusError
-from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
+from qa_pipeline_tests.documents.builders import refusal, write_files
 from qa_pipeline_tests.support.work import lines_run
 
 
@@ -22,7 +22,7 @@ def reasons(folder: Path) -> dict[str, str | None]:
 
 
 def corpus(folder: Path) -> FolderCorpus:
-    return FolderCorpus(str(folder), SETTINGS)
+    return FolderCorpus(str(folder))
 
 
 def test_hidden_entries_are_left_out(tmp_path: Path) -> None:
@@ -208,6 +208,7 @@ def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> Non
         assert found.failure.reason == reason
 
 
+@pytest.mark.slow
 def test_twice_as_many_files_in_one_folder_are_twice_the_work_and_little_memory(tmp_path: Path) -> None:
     def fill(numbers: range) -> None:
         for number in numbers:

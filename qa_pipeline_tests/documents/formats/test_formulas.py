@@ -79,6 +79,7 @@ def test_no_sign_of_a_place_is_ever_left(text: str) -> None:
     assert not set(SIGNS.values()) & set(clean(settle(text)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["10{^6} ", "{^", "a{^b}", "{^a}{^b}", "{^{_{~"])
 def test_a_text_twice_as_long_is_at_most_twice_the_work(unit: str) -> None:
     def work(count: int) -> int:
@@ -165,6 +166,7 @@ def test_formulas_that_no_line_can_hold_are_left_out_and_counted(maths: str, cha
     assert doubted(parsed) == [("formula", "So it is.")]
 
 
+@pytest.mark.slow
 def test_a_formula_twice_as_wide_is_at_most_twice_the_work() -> None:
     def work(count: int) -> int:
         fraction = "<mfrac><mi>x</mi><msqrt><mi>y</mi></msqrt></mfrac>"

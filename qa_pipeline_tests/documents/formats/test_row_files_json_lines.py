@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import row_files
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
@@ -20,8 +21,10 @@ VALUES = st.recursive(
 )
 
 
-def parse(content: str | bytes, settings: DocumentSettings = SETTINGS) -> ParsedFile:
-    return row_files.parse(source(content, "a.jsonl"), settings)
+def parse(
+    content: str | bytes, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS
+) -> ParsedFile:
+    return row_files.parse(source(content, "a.jsonl"), settings, limits)
 
 
 def of(*rows: Any) -> ParsedFile:
@@ -156,7 +159,7 @@ def test_a_file_without_one_good_line_or_with_too_many_is_refused() -> None:
         parse("no\njson\nhere")
     for content in ("{}\n" * 11, "x\n" * 11):
         with pytest.raises(DocumentFailure, match="too_many_rows"):
-            parse(content, DocumentSettings(max_rows=10))
+            parse(content, limits=ReaderLimits(rows=10))
 
 
 def test_windows_and_utf16_files_are_read() -> None:

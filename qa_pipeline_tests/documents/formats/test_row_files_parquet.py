@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import row_files
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
@@ -23,8 +24,8 @@ def packed(**columns: object) -> bytes:
     return content.getvalue()
 
 
-def parse(content: bytes, settings: DocumentSettings = SETTINGS) -> ParsedFile:
-    return row_files.parse_parquet(source(content, "a.parquet"), settings)
+def parse(content: bytes, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS) -> ParsedFile:
+    return row_files.parse_parquet(source(content, "a.parquet"), settings, limits)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=8))
@@ -72,11 +73,11 @@ def test_more_rows_columns_or_characters_than_allowed_are_refused() -> None:
     long = packed(text=["A text of some length. " * 50] * 400)
     assert len(long) < 10_000
     with pytest.raises(DocumentFailure, match="too_many_rows"):
-        parse(many, DocumentSettings(max_rows=10))
+        parse(many, limits=ReaderLimits(rows=10))
     with pytest.raises(DocumentFailure, match="too_long"):
         parse(long, DocumentSettings(max_characters=100_000))
     with pytest.raises(DocumentFailure, match="archive_bomb"):
-        parse(packed(text=[f"{n:0100}" for n in range(100)]), DocumentSettings(max_decompressed_bytes=5000))
+        parse(packed(text=[f"{n:0100}" for n in range(100)]), limits=ReaderLimits(decompressed_bytes=5000))
 
 
 def test_an_empty_table_has_no_blocks() -> None:

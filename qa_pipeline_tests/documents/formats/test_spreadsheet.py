@@ -7,8 +7,8 @@ from xlsxwriter import Workbook
 
 from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats import spreadsheet
+from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline.records import LeftOut
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
 from qa_pipeline_tests.documents.formats.office.builders import members_of, zip_bytes
 
@@ -137,8 +137,8 @@ def rows(workbook: Workbook) -> None:
     ],
 )
 def test_what_is_no_readable_spreadsheet_is_refused(content: bytes, reason: str) -> None:
-    few = DocumentSettings(max_rows=10)
-    assert refusal(lambda: spreadsheet.parse(source(content), few)) == reason
+    few = ReaderLimits(rows=10)
+    assert refusal(lambda: spreadsheet.parse(source(content), SETTINGS, few)) == reason
 
 
 def test_entities_and_links_to_other_files_are_not_followed() -> None:
@@ -152,8 +152,8 @@ def test_entities_and_links_to_other_files_are_not_followed() -> None:
 
 
 def test_a_container_that_grows_too_much_is_refused() -> None:
-    few = DocumentSettings(max_decompressed_bytes=1000)
-    assert refusal(lambda: spreadsheet.parse(source(made(pumps)), few)) == "archive_bomb"
+    few = ReaderLimits(decompressed_bytes=1000)
+    assert refusal(lambda: spreadsheet.parse(source(made(pumps)), SETTINGS, few)) == "archive_bomb"
 
 
 def sheet_text(fill: Callable[[Workbook], None]) -> str:

@@ -203,6 +203,7 @@ def test_a_reply_that_is_empty_or_cannot_be_read_is_no_verdict(reply: ModelError
     assert {verdict for _, verdict in decided(ScriptedModel(lambda _: reply))} == {"failed"}
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_pairs_and_not_with_their_square() -> None:
     """None of these pairs is material for a wrong canary, so that all of them are looked at."""
 

@@ -42,6 +42,7 @@ from qa_pipeline.documents.formats.office.package import (
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines, inside_cell
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, BlockKind, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -198,6 +199,7 @@ class _BlockReader:
     read_drawing: "Callable[[_Element], list[Block]]"
     omissions: Omissions
     settings: DocumentSettings
+    limits: ReaderLimits
     blocks: list[Block] = field(default_factory=list)
     pending: list[tuple[str, str]] = field(default_factory=list)
     met: set[tuple[str, str]] = field(default_factory=set)
@@ -316,8 +318,8 @@ class _BlockReader:
             indent = read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0)
             cells = [_read_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
-            if len(rows) > self.settings.max_rows:
-                raise too_many_rows(self.settings, "a table")
+            if len(rows) > self.limits.rows:
+                raise too_many_rows(self.limits, "a table")
         return _table_blocks(element, rows, header_rows, self.styles, self.omissions)
 
     def _carried_over(self) -> list[Block]:
@@ -339,14 +341,14 @@ def _children_of(element: "_Element", *names: str) -> "Iterator[_Element]":
             yield from _children_of(child, *names)
 
 
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse one Word file.
 
     Raises:
         DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
             `too_large`, `too_long` or `too_many_rows`.
     """
-    package, main = open_package(source.content, "Word", settings)
+    package, main = open_package(source.content, "Word")
     document = package.tree(main)
     omissions = Omissions()
     styles = Styles(next(iter(package.trees(main, "styles")), None))
@@ -362,7 +364,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     }
     body = document.find(f"{WORD}body")
     drawings = partial(DrawnParts(package, omissions).read, main)
-    reader = _BlockReader(styles, numbering, notes, drawings, omissions, settings)
+    reader = _BlockReader(styles, numbering, notes, drawings, omissions, settings, limits)
     blocks = _set_levels(list(_join_code(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
     return read_file(package.trees("", "core-properties"), blocks, omissions)

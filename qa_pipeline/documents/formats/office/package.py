@@ -14,7 +14,6 @@ from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, ParsedFile
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class Package:
         return self._last[1]
 
 
-def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings) -> tuple[Package, str]:
+def open_package(content: bytes, expected_kind: Kind) -> tuple[Package, str]:
     """Open an Office file.
 
     Returns:
@@ -147,7 +146,7 @@ def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings
     """
     if not content.startswith(ZIP_START):
         raise _refuse_package(content, expected_kind)
-    package = Package(open_archive(content, settings))
+    package = Package(open_archive(content))
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
         detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"

@@ -102,7 +102,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
             `too_many_pages` or `too_long`.
     """
-    package, main = open_package(source.content, "PowerPoint", settings)
+    package, main = open_package(source.content, "PowerPoint")
     slides = _find_slides(package, main, settings)
     reader = _Reader(package, settings)
     blocks: list[Block] = []

@@ -78,7 +78,7 @@ class _Reader:
         raw, drawing = self.raw, self.drawing
         self.objects_left -= count
         if self.objects_left < 0:
-            raise DocumentFailure("too_many_objects", "a page holds more than documents.max_page_objects")
+            raise DocumentFailure("too_many_objects", "a page holds more drawn objects than are read")
         sides = [ctypes.c_float() for _ in range(4)]
         for item in (take(holder, number) for number in range(count)):
             kind = raw.FPDFPageObj_GetType(item)

@@ -32,6 +32,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     read_lines,
     turn_of,
 )
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -75,7 +76,7 @@ _PARTS = frozenset(
 _SHORTEST_TEXT = 200  # characters: what stands above a title is shorter
 
 
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse one PDF file.
 
     Raises:
@@ -96,7 +97,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             if len(document) > settings.max_pages:
                 detail = f"{len(document)} pages, documents.max_pages = {settings.max_pages}"
                 raise DocumentFailure("too_many_pages", detail)
-            pages = _read_pages(document, settings, left_out, failed)
+            pages = _read_pages(document, settings, limits, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
             outline = outline_of(document)
@@ -132,7 +133,11 @@ def _open(content: bytes) -> "PdfDocument":
 
 
 def _read_pages(
-    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions, failed: FailedPages
+    document: "PdfDocument",
+    settings: DocumentSettings,
+    limits: ReaderLimits,
+    left_out: Omissions,
+    failed: FailedPages,
 ) -> list[PageContent]:
     """Return all pages, a failed one without content, up to the allowed amount of text."""
     pages: list[PageContent] = []
@@ -140,7 +145,7 @@ def _read_pages(
     for number in range(len(document)):
         content = PageContent(number + 1, 0.0)
         with failed.guard(number + 1), closing(document[number]) as page:
-            content = read_page(page, number + 1, settings, left_out)
+            content = read_page(page, number + 1, settings, limits, left_out)
         length += sum(len(line.text) for line in content.lines)
         check_length(length, settings)
         pages.append(content)
@@ -166,9 +171,11 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     return [f"{problem}; words with them are broken"] if broken >= _NOTED_SHARE * printed else []
 
 
-def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
+def read_page(
+    page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
+) -> PageContent:
     """Read what is on a page."""
-    drawing = read_drawing(page, settings.max_page_objects)
+    drawing = read_drawing(page, limits.page_objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
         glyphs, lines, outside = read_upright(page, textpage, number)

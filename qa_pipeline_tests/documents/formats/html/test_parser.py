@@ -460,6 +460,7 @@ def test_declared_latin_1_gives_umlauts_and_right_to_left_text_its_letters() -> 
     assert blocks("<p dir=rtl>שלום <b>עולם</b></p>") == [("paragraph", "שלום עולם")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "unit", "count"),
     [

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.office import docx
-from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 from qa_pipeline_tests.documents.formats.office.builders import (
     docx_of,
@@ -173,7 +173,7 @@ def test_rows_in_content_controls_are_rows() -> None:
 
 def test_more_rows_than_allowed_are_a_failure() -> None:
     content = docx_of(table(*[plain("a", "b")] * 6))
-    assert refusal(lambda: docx.parse(source(content), DocumentSettings(max_rows=5))) == "too_many_rows"
+    assert refusal(lambda: docx.parse(source(content), SETTINGS, ReaderLimits(rows=5))) == "too_many_rows"
 
 
 def test_a_long_cell_over_many_rows_does_not_grow_without_bound() -> None:

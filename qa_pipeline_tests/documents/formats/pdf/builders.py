@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fpdf import FPDF
 
 from qa_pipeline.documents.formats.pdf import parser as pdf
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
@@ -17,9 +18,11 @@ WORDS = (
 )  # fmt: skip
 
 
-def parse(document: FPDF | bytes, settings: DocumentSettings = SETTINGS) -> ParsedFile:
+def parse(
+    document: FPDF | bytes, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS
+) -> ParsedFile:
     content = document if isinstance(document, bytes) else bytes(document.output())
-    return pdf.parse(source(content), settings)
+    return pdf.parse(source(content), settings, limits)
 
 
 def prose(name: str, sentences: int, seed: int = 1) -> str:

@@ -8,9 +8,10 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import layout
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _order_by_page, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline_tests.documents.builders import SETTINGS, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     blank,
     counts,
@@ -25,9 +26,11 @@ from qa_pipeline_tests.support.work import lines_run
 HELLO = "BT /F1 12 Tf 72 700 Td (Hello there.) Tj ET"
 
 
-def reason(content: bytes | FPDF, settings: DocumentSettings | None = None) -> str:
+def reason(
+    content: bytes | FPDF, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS
+) -> str:
     with pytest.raises(DocumentFailure) as refused:
-        parse(content, settings or DocumentSettings())
+        parse(content, settings, limits)
     return refused.value.reason
 
 
@@ -37,10 +40,11 @@ def test_a_file_written_by_hand_is_read() -> None:
 
 def test_a_page_of_too_many_objects_is_refused_before_they_are_read() -> None:
     squares = "".join(f"{number % 500} {number % 800} 1 1 re f\n" for number in range(3000))
-    settings = DocumentSettings(max_page_objects=1000)
-    assert reason(one_page(squares + HELLO), settings) == "too_many_objects"
+    limits = ReaderLimits(page_objects=1000)
+    assert reason(one_page(squares + HELLO), limits=limits) == "too_many_objects"
 
 
+@pytest.mark.slow
 def test_a_page_of_many_tiny_letters_is_work_in_proportion() -> None:
     def work(letters: int) -> int:
         places = (f"BT /F1 1 Tf {n % 590} {(n // 590) % 840} Td (x) Tj ET\n" for n in range(letters))
@@ -58,8 +62,8 @@ def test_objects_hidden_in_forms_that_fill_the_page_count_as_well() -> None:
     )
     content = one_page("/X1 Do " + HELLO, page="", o10=form)
     content = content.replace(b"/Font <</F1 4 0 R>>", b"/XObject <</X1 10 0 R>> /Font <</F1 4 0 R>>")
-    settings = DocumentSettings(max_page_objects=1000)
-    assert reason(rewritten(content), settings) == "too_many_objects"
+    limits = ReaderLimits(page_objects=1000)
+    assert reason(rewritten(content), limits=limits) == "too_many_objects"
 
 
 def rewritten(content: bytes) -> bytes:
@@ -247,7 +251,7 @@ def pages(*contents: str, damaged: int = 0) -> bytes:
 def test_a_page_with_too_many_objects_costs_that_page_alone() -> None:
     squares = "".join(f"{number % 500} {number % 800} 1 1 re f\n" for number in range(3000))
     bye = HELLO.replace("Hello there", "Good bye")
-    parsed = parse(pages(HELLO, squares, bye), DocumentSettings(max_page_objects=1000))
+    parsed = parse(pages(HELLO, squares, bye), limits=ReaderLimits(page_objects=1000))
     assert [(block.page, block.text) for block in parsed.blocks] == [(1, "Hello there."), (3, "Good bye.")]
     assert counts(parsed)["unreadable_page"] == (1, 0)
     assert parsed.notes == ("1 of 3 pages could not be read: 2 (too_many_objects)",)
