@@ -68,7 +68,7 @@ test: layers lint types  ## lint, types and the tests that start no processes
 test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
 	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder
 
-test-laws: $(VENV)/installed  ## the laws alone, on twenty times as many examples; for the night
+test-laws: $(VENV)/installed-dev  ## the laws alone, on twenty times as many examples; for the night
 	$(PYTEST) -m hypothesis --hypothesis-profile=laws --durations=30
 
 # before all that imports the package: of modules that import each other it says which
@@ -82,7 +82,7 @@ lint: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
-format: $(VENV)/installed  ## format the code and let ruff fix what it can
+format: $(VENV)/installed-dev  ## format the code and let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -171,7 +171,7 @@ def show_outcomes(
     if verbose:
         show_report(summary, layout, reported=failed)
     _show_samples(summary, layout)
-    _show_totals(summary, layout, {outcome.batch for outcome in outcomes})
+    _show_totals(summary, {outcome.batch for outcome in outcomes})
     _show_batches(outcomes, verbose=verbose)
     passed = any(outcome.passed for outcome in outcomes)
     _show_next_commands(summary, layout, can_release=passed, in_dagster=in_dagster)
@@ -206,7 +206,7 @@ def print_block(text: str, style: str = "") -> None:
     Console(highlight=False).print(Padding(Text(cut, style=style), (0, 0, 0, 2), expand=False))
 
 
-def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
+def _show_totals(summary: Report, ran: Collection[str]) -> None:
     """Print the sums over all batches in a few lines, and what a person should know of them."""
     counts = summary.batches.select(pl.col(pl.Int64).sum()).to_dicts()[0] if summary.batches.height else {}
     if counts:

@@ -188,10 +188,6 @@ def state_of(layout: Layout) -> str:
     return digest.hexdigest()[:32]  # a tag holds 63 characters
 
 
-def _publishes(run: dg.DagsterRun) -> bool:
-    return run.job_name == publish_job.name or RELEASE in (run.asset_selection or ())
-
-
 @dg.schedule(
     job=publish_job,
     name="nightly_release",
@@ -203,7 +199,11 @@ def nightly_release(
     context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
 ) -> dg.RunRequest | dg.SkipReason:
     """Ask for a release, or say why not."""
-    going = [run for run in running_runs(context.instance) if PARTITION in run.tags or _publishes(run)]
+    going = [
+        run
+        for run in running_runs(context.instance)
+        if PARTITION in run.tags or run.job_name == publish_job.name or RELEASE in (run.asset_selection or ())
+    ]
     if going:
         return dg.SkipReason(f"{len(going)} runs have not ended; a release is made when all batches rest")
     layout = resources.layout

@@ -23,7 +23,7 @@ from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, recall
 from qa_pipeline.verification.canaries.material import numerals
 
-NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = ABILITIES = (
+NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = (
     "noise_robustness",
     "negative_rejection",
     "information_integration",

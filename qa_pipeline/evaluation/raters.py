@@ -21,7 +21,7 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
     read_file,
 )
 from qa_pipeline.statistics import Estimate, Floats, number
-from qa_pipeline.storage.row_files import Fault, Limits
+from qa_pipeline.storage.row_files import Fault
 
 RATINGS = pl.Schema(
     {
@@ -92,7 +92,7 @@ class RatedItem(LabelledRow):
         return {"item": self.id, "ratings": rating_list, **self.model_dump(exclude={"id", "ratings"})}
 
 
-def read_ratings(places: Sequence[Path], categories: Sequence[str] = (), limits: Limits = LIMITS) -> Labelled:
+def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labelled:
     """Return the ratings (`RATINGS`) of files and folders, and what is left out (`LEFT_OUT`).
 
     A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion and
@@ -102,12 +102,11 @@ def read_ratings(places: Sequence[Path], categories: Sequence[str] = (), limits:
     Args:
         places: files and folders.
         categories: the ratings there may be; others are left out, reason `unknown_category`. None: any.
-        limits: bytes and rows of a file, bytes of a line.
 
     Raises:
         InputError: a file cannot be read as a whole, or there is no rating that can be used.
     """
-    files = [read_file(path, lambda _: RatedItem, limits) for path in labelled_files(places)]
+    files = [read_file(path, lambda _: RatedItem, LIMITS) for path in labelled_files(places)]
     items = pl.concat([file.items for file in files]).explode("ratings").drop_nulls("ratings")
     rows = (
         items.unnest("ratings")
@@ -208,7 +207,7 @@ def rating_figures(
     return figures, agreed
 
 
-def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000, seed: int = 0) -> Estimate:
+def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000) -> Estimate:
     """Return Fleiss' kappa with its interval over resampled groups; unknown where it has no meaning.
 
     With unequal numbers of ratings an item's shares count alike (Fleiss 1971; Gwet 2014). Only items that
@@ -244,8 +243,6 @@ def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000, seed: int = 0) -> Es
     value = number(float(kappa(*sums)))
     if value is None or len(sums[0]) < 2 or not resamples:
         return Estimate(value=value, low=None, high=None)
-    drawn = bootstrap(
-        sums, kappa, paired=True, n_resamples=resamples, batch=100, method="percentile", rng=seed
-    )
+    drawn = bootstrap(sums, kappa, paired=True, n_resamples=resamples, batch=100, method="percentile", rng=0)
     low, high = np.nanquantile(drawn.bootstrap_distribution, [0.025, 0.975])
     return Estimate(value=value, low=number(low), high=number(high))

@@ -50,7 +50,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
         pl.col("coverage") != "none",
     )
     generated = drafted.filter(pl.col("origin") == "generated")
-    copied = _copied(generated, chunks, settings)
+    copied = _copied(generated, chunks)
     headings_only = _headings_only(drafted, chunks)
     flaw_rows = []
     columns = ("pair_id", "origin", "question", "answer", "language", "answer_style", "hops")
@@ -166,7 +166,7 @@ def _flaws_of_draft(answer: str, language: str, most_characters: int | None) -> 
         yield "language_mismatch", f"in {other}, not in {language}"
 
 
-def _copied(generated: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheckSettings) -> set[str]:
+def _copied(generated: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
     """Return the pairs whose answer is most of a passage, word for word."""
     words = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("answer", "text")]
     passages = _with_chunks(generated, chunks).with_columns(words)

@@ -87,7 +87,7 @@ def guard_questions(
         requests = [guard_request(rows[place], passages[place], llm) for place in places]
         replies = complete_all(model, requests, workers=llm.workers)
         for place, reply in zip(places, replies, strict=True):
-            relevances[place] = _decided(reply, relevances[place].similarity, settings)
+            relevances[place] = _decided(reply, relevances[place].similarity)
     return relevances
 
 
@@ -106,9 +106,7 @@ def context_similarity(
     return similarities
 
 
-def _decided(
-    reply: Reply[GuardReply] | ModelError, similarity: float | None, settings: GuardSettings
-) -> Relevance:
+def _decided(reply: Reply[GuardReply] | ModelError, similarity: float | None) -> Relevance:
     if isinstance(reply, ModelError):
         return Relevance("llm", similarity, passes=False, error=reply)
     decision = reply.value

@@ -449,7 +449,8 @@ def _dropped(
 
 
 def _question_id(row: QuestionRow) -> str:
-    parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["place"]]
+    # 1 was the round of asking: ids stay what they were, and with them the decisions of people
+    parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
     parts += [row["prompt_hash"], row["model"]]
     return hash_parts(*parts)[:32]
 

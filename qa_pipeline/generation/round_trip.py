@@ -5,7 +5,7 @@
 (b) The model answers it from what it knows; if it can, the pair teaches it nothing (`memorised`).
 (c) The search finds the proving chunk, and other chunks that hold the same quotes are further positives.
 
-A question of two or three hops is answered from its proving chunks less one as well, and none should do.
+A question of two hops is answered from its proving chunks less one as well, and none should do.
 Model calls are needed but for (c), and a last one compares what was said with the answer where words differ.
 """
 
@@ -157,7 +157,7 @@ def _ask(
     for trip, outcome in zip(trips, outcomes, strict=True):
         if trip["status"] != "failed":
             for name, agreements in outcome.items():
-                trip[name] = _any(agreements)
+                trip[name] = True if True in agreements else None if None in agreements else False
     return trips
 
 
@@ -171,11 +171,6 @@ def _attempts(
     hops, chunks = _hops(row), [passages[chunk_id] for chunk_id in dict.fromkeys(row["evidence_chunk_id"])]
     if 1 < hops <= len(chunks):
         yield from (("fewer_chunks_answer", fewer) for fewer in combinations(chunks, hops - 1))
-
-
-def _any(outcomes: Sequence[bool | None]) -> bool | None:
-    """Return whether one of them is true; null where none is and one is unknown."""
-    return True if True in outcomes else None if None in outcomes else False
 
 
 def _with_quotes(

@@ -167,17 +167,13 @@ def recover(text: str, request: Request[ReplyT]) -> ReplyT | None:
     used = list(dict.fromkeys(number for mark in _MARK.finditer(text) for number in _numbers(mark[1])))
     if not answer or not used:
         return None
-    recovered = AnswerReply(coverage="partial", answer=answer, used_chunks=used, citations=_citations(text))
-    return cast("ReplyT", recovered)
-
-
-def _citations(text: str) -> list[DraftCitation]:
-    """Return the quotes right before the number of their passage."""
-    return [
+    citations = [  # the quotes right before the number of their passage
         DraftCitation(passage=number, quote=quoted[1].strip())
         for quoted in _QUOTED_MARK.finditer(text)
         for number in _numbers(quoted[2])
     ]
+    recovered = AnswerReply(coverage="partial", answer=answer, used_chunks=used, citations=citations)
+    return cast("ReplyT", recovered)
 
 
 def _numbers(listed: str) -> list[int]:

@@ -606,7 +606,7 @@ STAGES: Mapping[str, Stage] = {
             lambda run: link_chunks(run["chunks"]),
             "generation",
             "A light graph of the batch: chunks that speak of the same name, heading or rare words. "
-            "Questions of two hops are asked along its edges, those of three along its chains.",
+            "Questions of two hops are asked along its edges.",
             inputs=("chunks",),
         ),
         Stage(

@@ -1,4 +1,4 @@
-"""How a refusal to answer reads, and how an answer that disputes its sources does."""
+"""How a refusal to answer reads."""
 
 import functools
 import re
@@ -38,11 +38,6 @@ def coverage_of(answer: str, language: str, stated: str | None) -> str:
     if is_refusal(answer, language):
         return "none"
     return "full" if stated is None else "partial"
-
-
-def disputes(answer: str, language: str) -> bool:
-    """Return whether an answer says that a source errs, or that sources deny each other."""
-    return re.search(lexicon(language).disputes, _plain(answer)) is not None
 
 
 def _refuses(text: str, language: str) -> bool:

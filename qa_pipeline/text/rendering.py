@@ -89,12 +89,6 @@ def code_span(value: object, longest: int = LONGEST_SPAN) -> Markup:
     return Markup(f"`{text}`" if text else "(empty)")  # noqa: S704
 
 
-def code_block(text: str, language: str = "") -> Markup:
-    """Return a text as a fenced block, whose fence is longer than any in the text."""
-    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
-    return Markup(f"{fence}{language}\n{text}\n{fence}")  # noqa: S704
-
-
 def markdown_table(
     rows: Iterable[Mapping[str, Any] | Sequence[Any]],
     columns: Sequence[str] | Mapping[str, str],
@@ -166,13 +160,10 @@ HTML = ImmutableSandboxedEnvironment(
 )
 HTML.filters |= {
     "code": code_span,
-    "code_block": code_block,
     "thousands": "{:,}".format,
     "figure": figure,
     "plural": plural,
     "ranked": ranked,
-    "share": share,
-    "short": "{:.4g}".format,
     "shorten": shorten,
     "table": markdown_table,
     "words": words,

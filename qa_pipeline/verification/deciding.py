@@ -50,6 +50,7 @@ def _local_rules() -> list[Rule]:
     missing = pl.col("evidence_quote").is_null()
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = pl.col("denied").list.first().str.extract(r"^(\w+): ")
+    elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
     return [
         *_citation_rules(),
         (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", _scores())),
@@ -57,7 +58,7 @@ def _local_rules() -> list[Rule]:
         (_count("unproved") == 0, _outcome("supported", ALIGNMENT, None)),
         (
             pl.col("proved_by_chunk_id").is_not_null(),
-            _outcome("unsupported", ALIGNMENT, "wrong_citation", _proved_elsewhere()),
+            _outcome("unsupported", ALIGNMENT, "wrong_citation", elsewhere),
         ),
         (_count("denied") > 0, _outcome("contradicted", ALIGNMENT, reason, pl.col("denied").list.join("; "))),
     ]
@@ -99,10 +100,6 @@ def _scores() -> pl.Expr:
         pl.col("similarity").round(2),
         pl.col("token_recall").round(2).fill_null(0.0),
     )
-
-
-def _proved_elsewhere() -> pl.Expr:
-    return pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
 
 
 def _doubts() -> pl.Expr:

@@ -7,8 +7,16 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks
 from qa_pipeline.evaluation.datasets.grounding_items import Item
-from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, Labelled, labelled_files, read_file
+from qa_pipeline.evaluation.datasets.labelled_files import (
+    LIMITS,
+    Faults,
+    Labelled,
+    labelled_files,
+    left_out,
+    read_file,
+)
 from qa_pipeline.storage.row_files import Limits
 
 Row = dict[str, Any]
@@ -74,3 +82,9 @@ def read_labelled(places: Sequence[Path], limits: Limits = LIMITS) -> Labelled:
     """
     read = [read_file(path, lambda _: Item, limits) for path in labelled_files(places)]
     return Labelled(pl.concat([file.items for file in read]), pl.concat([file.left_out for file in read]))
+
+
+def read_rag_rows(places: Sequence[Path]) -> Labelled:
+    """Read answered questions from files, folders of files, or folders of releases."""
+    faults: Faults = {}
+    return Labelled(pl.concat(list(rag_blocks(places, faults))), left_out(faults))

@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding

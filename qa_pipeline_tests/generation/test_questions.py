@@ -17,6 +17,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import CHUNKS, LINKS, QUESTIONS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
@@ -59,6 +60,12 @@ def test_only_changed_chunks_are_asked_again(texts: list[str], data: st.DataObje
     questions = write(chunks(*now), model, previous=first)
     assert {request.passages[0].chunk_id for request in model.asked} == {text.upper() for text in gone}
     assert questions["target_chunk_ids"].to_list() == [[text] for text in now]
+
+
+def test_ids_of_questions_are_those_of_earlier_versions_so_that_decisions_on_their_pairs_stay() -> None:
+    (row,) = write(chunks("a"), ScriptedModel(ask_about_text)).to_dicts()
+    asked = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
+    assert row["question_id"] == hash_parts(*asked, row["prompt_hash"], row["model"])[:32]
 
 
 def test_a_question_stays_where_another_retrieved_chunk_is_gone_and_its_search_is_made_again() -> None:

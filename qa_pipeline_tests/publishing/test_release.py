@@ -480,13 +480,6 @@ def element_with(**fields: pl.Expr) -> pl.Expr:
     return pl.element().struct.with_fields(**fields)
 
 
-def turn_with(role: str, text: pl.Expr) -> pl.Expr:
-    own = pl.element().struct.field("role") == role
-    content = pl.element().struct.field("content")
-    said = pl.when(own).then(text).otherwise(content).alias("content")
-    return pl.col("messages").list.eval(pl.element().struct.with_fields(said))
-
-
 def other_role(folder: Path) -> None:
     role = pl.element().struct.field("role").replace("system", "user")
     train_with(folder, messages=pl.col("messages").list.eval(element_with(role=role)))

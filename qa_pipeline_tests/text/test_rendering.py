@@ -13,7 +13,6 @@ from markdown_it import MarkdownIt
 from qa_pipeline.text.rendering import (
     HTML,
     MARKDOWN,
-    code_block,
     code_span,
     escape_markdown,
     markdown_table,
@@ -110,9 +109,3 @@ def test_columns_of_numbers_stand_on_the_right_and_rows_may_go_by_name() -> None
 def test_a_long_text_is_cut() -> None:
     assert code_span("x" * 500) == f"`{'x' * 159}…`"
     assert markdown_table([["x" * 500]], ["a"], 40).endswith(f"| {'x' * 39}… |")
-
-
-def test_no_fence_in_a_text_ends_its_block() -> None:
-    text = "a\n````\n# out"
-    (block,) = MarkdownIt("commonmark").parse(code_block(text, "bash"))
-    assert (block.type, block.info, block.content) == ("fence", "bash", f"{text}\n")

@@ -5,9 +5,7 @@ from qa_pipeline.verification.entailment import ClaimPassages, search
 from qa_pipeline_tests.models.entailment.models import WINDOW, WordNetwork, small_windows, word_encoder
 
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]
-words = st.lists(
-    st.sampled_from(["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]), max_size=120
-).map(" ".join)
+words = st.lists(st.sampled_from(VOCABULARY), max_size=120).map(" ".join)
 asked_ones = st.builds(ClaimPassages, words, st.lists(words, max_size=4).map(tuple))
 
 

@@ -56,7 +56,8 @@ class RemoteCorpus(Corpus):
         for path, info in sorted(listed.items()):
             inside = path[len(self._root) :].lstrip("/")
             first, _, rest = inside.partition("/")
-            seen = (inside, info.get("size"), _stamp(info) or _time(info))
+            written = next((str(info[name]) for name in _TIMES if info.get(name)), "")
+            seen = (inside, info.get("size"), _stamp(info) or written)
             name = first if rest else without_suffix(first)
             hashes[name].update(repr(seen).encode("utf-8", "surrogatepass"))
         return {name: hashes[name].hexdigest() if name in hashes else None for name in names}
@@ -171,7 +172,3 @@ def _stamp(info: Info) -> str | None:
         if isinstance(value, str | int) and value:
             return f"{name}:{str(value).strip(chr(34))}"
     return None
-
-
-def _time(info: Info) -> str:
-    return next((str(info[name]) for name in _TIMES if info.get(name)), "")

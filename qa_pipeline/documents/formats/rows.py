@@ -54,7 +54,11 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     used: set[int] = set()
     unused: list[str] = []
     for row in _expand(rows):
-        filled = _filled_cells(row)
+        filled = [  # a cell that covers several places once
+            (place, cell)
+            for place, cell in enumerate(row)
+            if cell.text and (place == 0 or row[place - 1] is not cell)
+        ]
         if not filled:
             continue
         if not all(cell.header for _, cell in filled) or len(row) == 1:
@@ -85,15 +89,6 @@ def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
             if cells[0].text and used.isdisjoint(places):
                 unused.append(cells[0].text)
     return unused
-
-
-def _filled_cells(row: list[Cell]) -> list[tuple[int, Cell]]:
-    """Return the cells with text and their places, a cell that covers several places once."""
-    return [
-        (place, cell)
-        for place, cell in enumerate(row)
-        if cell.text and (place == 0 or row[place - 1] is not cell)
-    ]
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

@@ -15,12 +15,10 @@ from qa_pipeline.evaluation.datasets.exports import MOST_HEADINGS, read_list, wi
 from qa_pipeline.evaluation.datasets.labelled_files import (
     LIMITS,
     Faults,
-    Labelled,
     LabelledRow,
     Row,
     Text,
     labelled_files,
-    left_out,
     read_blocks,
 )
 from qa_pipeline.storage.hashes import hash_text
@@ -215,16 +213,6 @@ def _must_refuse(row: Row) -> bool | None:
     if row["must_refuse"] is not None or not row["reference"]:
         return row["must_refuse"]  # type: ignore[no-any-return]
     return is_refusal(row["reference"], row["language"])
-
-
-def read_rag_rows(places: Sequence[Path], limits: Limits = LIMITS) -> Labelled:
-    """Read answered questions (`RAG_ROWS`) from files, folders of files, or folders of releases.
-
-    Raises:
-        InputError: as of `rag_blocks`.
-    """
-    faults: Faults = {}
-    return Labelled(pl.concat(list(rag_blocks(places, faults, limits))), left_out(faults))
 
 
 def rag_blocks(places: Sequence[Path], faults: Faults, limits: Limits = LIMITS) -> Iterator[pl.DataFrame]:

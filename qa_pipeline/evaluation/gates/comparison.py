@@ -245,7 +245,8 @@ def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
     is_measured = bool(len(first) and len(second))
     before, now = (float(values.mean()) if is_measured else None for values in (first, second))
     difference = None if before is None or now is None else now - before
-    gain = None if difference is None else difference * _sign(facts) + 0.0  # no -0.0
+    sign = 1 if facts.direction == "higher" else -1
+    gain = None if difference is None else difference * sign + 0.0  # no -0.0
     return {
         "direction": facts.direction,
         "baseline": before,
@@ -255,10 +256,6 @@ def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
         "relative": quotient(gain, abs(before) if before is not None else 0),
         "decided_by": describe_deciders(facts.decided_by),
     }
-
-
-def _sign(facts: MetricFacts) -> int:
-    return 1 if facts.direction == "higher" else -1
 
 
 def _decided(metrics: Mapping[str, Document], families: Sequence[Sequence[str]]) -> dict[str, Document]:

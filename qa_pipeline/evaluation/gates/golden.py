@@ -13,7 +13,7 @@ from qa_pipeline.evaluation.datasets.exports import is_unanswerable
 from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.reports.stored_report import StoredReport
 from qa_pipeline.storage.hashes import hash_file
-from qa_pipeline.storage.row_files import Fault, Limits
+from qa_pipeline.storage.row_files import Fault
 
 REFUSAL = "refusal_correct"
 """The metric that says whether a question was rightly refused or answered."""
@@ -84,7 +84,7 @@ class GoldenSet:
         return {**about, "rows": len(self.criteria)}
 
 
-def read_golden(path: Path, limits: Limits = LIMITS) -> GoldenSet:
+def read_golden(path: Path) -> GoldenSet:
     """Read a golden set: id, criteria, must_refuse or ground_truth, dataset (its name) and version.
 
     `criteria` maps a metric to the bound its score must reach: the least one where higher is better, the
@@ -96,7 +96,7 @@ def read_golden(path: Path, limits: Limits = LIMITS) -> GoldenSet:
         InputError: the file cannot be read, a row cannot (a gate that lost one would hold less than it says),
             or rows name different sets or versions.
     """
-    read = read_file(path, lambda _: GoldenRow, limits)
+    read = read_file(path, lambda _: GoldenRow, LIMITS)
     if read.left_out.height:
         first = read.left_out.row(0, named=True)
         raise InputError(

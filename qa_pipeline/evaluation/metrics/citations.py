@@ -26,10 +26,6 @@ def _accuracy() -> pl.Expr:
     return share(_SCORES.list.eval(banded(pl.element())))
 
 
-def _quality() -> pl.Expr:
-    return weighted_quality(share(field(_CITED, "exists")), _accuracy(), faithfulness())
-
-
 def _precision() -> pl.Expr:
     """Return the share of citations that prove a statement; null where the support of one is unknown."""
     proves = _SUPPORT.list.eval(pl.element().struct.field("proves").list.len() > 0)
@@ -109,7 +105,7 @@ METRICS = (
     Metric(
         "citation_quality",
         ("cited", "citation_support", "statements"),
-        _quality(),
+        weighted_quality(share(field(_CITED, "exists")), _accuracy(), faithfulness()),
         f"{_SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
         decided_by=pl.concat_list(_BY, DECIDED),
         version=STATEMENTS_VERSION,

@@ -5,7 +5,7 @@ as trec_eval does: precision at k divides by k however few were retrieved.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -129,12 +129,8 @@ def _average_precision() -> pl.Expr:
     return pl.when(some).then(pl.when(count > 0).then(gained / count).otherwise(0.0))
 
 
-def _ranked(cutoffs: Iterable[int]) -> list[Metric]:
-    return [metric for k in cutoffs for metric in at_cutoff(k)]
-
-
 METRICS = (
-    *_ranked(CUTOFFS),
+    *(metric for k in CUTOFFS for metric in at_cutoff(k)),
     Metric("reciprocal_rank", _NEEDS, _measured(["RR"], _itself), f"{_TREC}; its mean is MRR"),
     Metric(
         "context_precision",

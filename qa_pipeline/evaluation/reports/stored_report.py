@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, Valid
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.reports.summaries import check_ranges, known_scores
 
-REPORT, ROWS, STATEMENTS = "report.json", "rows.parquet", "statements.parquet"
+REPORT, ROWS = "report.json", "rows.parquet"
 _REMEDY = "write it anew with `qa-pipeline eval run`"
 
 

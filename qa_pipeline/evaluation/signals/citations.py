@@ -194,7 +194,7 @@ def _support(cited: Row, statements: Sequence[Row]) -> Row:
     proves = {
         statement["position"]
         for _, statement, at in scored
-        if statement["verdict"] == "supported" and _holds(statement, at)
+        if statement["verdict"] == "supported" and (_is_evidence(statement, at) or statement["holds"][at])
     }
     score, best, _ = max(scored, key=lambda scored_statement: scored_statement[0])
     return {"score": score, "proves": sorted(proves), "decided_by": _decider(best)}
@@ -220,11 +220,6 @@ def _scored(statement: Row) -> bool:
 def _is_evidence(statement: Row, context: int) -> bool:
     """Return whether a context is the evidence by which a statement was decided."""
     return not _scored(statement) and statement["context"] == context
-
-
-def _holds(statement: Row, context: int) -> bool:
-    """Return whether one context is enough to support a statement."""
-    return _is_evidence(statement, context) or bool(statement["holds"][context])
 
 
 def _decider(statement: Row) -> str:

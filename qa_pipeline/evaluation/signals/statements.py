@@ -240,11 +240,6 @@ def _is_decided(row: Row) -> bool:
     return row["verdict"] not in ("undecided", "failed")
 
 
-def _is_proof(row: Row) -> bool:
-    """Return whether a step that reads, and no score, decided a statement."""
-    return _is_decided(row) and row["decided_by"] not in SCORES_DECIDE
-
-
 def _proved_scores(
     row: Row, contexts: Sequence[int], single: Floats, enough: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -332,7 +327,7 @@ class _Scorer:
             vector = self._vectors.of(_compared(row, statement))
             single, pair, enough = self._scores(row, statement, contexts)
             decision = self._verdict(row, statement, supported=bool(enough.any()))
-            is_proof = _is_proof(decision)
+            is_proof = _is_decided(decision) and decision["decided_by"] not in SCORES_DECIDE
             if is_proof:
                 # what a step proved or denied is no question of scores any more
                 single, enough = _proved_scores({**row, **decision}, contexts, single, enough)

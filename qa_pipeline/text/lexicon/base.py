@@ -216,7 +216,7 @@ class Lexicon:
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
     `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a clause that
     refuses to answer, with `{sources}` for `refusal_sources`, what holds no answer; `refusal_fillers` are
-    clauses that may stand beside it and say nothing, `clause_breaks` words that begin another clause, `disputes` says that a source errs or denies another,
+    clauses that may stand beside it and say nothing, `clause_breaks` words that begin another clause,
     `apologies` open the reply of a model that will not answer,
     `injections` speak to whoever checks, `backreferences` point at a text that its reader has at hand, `boilerplate` is what models
     write around an answer.
@@ -324,7 +324,6 @@ class Lexicon:
     refusal: str
     refusal_fillers: str
     clause_breaks: str
-    disputes: str
     apologies: tuple[str, ...]
     injections: tuple[str, ...]
     backreferences: tuple[str, ...]

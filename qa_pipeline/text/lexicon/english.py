@@ -809,9 +809,6 @@ ENGLISH = Lexicon(
         r"{sources} (?:\w+ ){0,2}(?:only|merely) (?:mention|discuss|describe|cover|contain|talk|focus|deal|say|state)\w*\b.*|"
         r"(?:they|it) only (?:mention|discuss|describe|cover|contain|talk|focus|deal)\w*\b.*"),
     clause_breaks=r"(?<=, )(?:only|probably|perhaps)|but|however|although|though|because|since|while|whereas|therefore|so|which (?:is|are|was|has|have|means|must|can)|yet|except|instead|as (?:it|this|the|they)",
-    disputes=(r"\bcontradict(?:s|ed|ory|ions?|ing)?\b|\bconflict(?:s|ing)?\b|\bdisagree(?:s|ing|ment)?\b"
-        r"|\b(?:inconsistent|incorrect|inaccurate|erroneous|mistaken|untrue)(?:ly)?\b|\bfactual error"
-        r"|\b(?:is|are|be|seems|appears) (?:false|wrong|in error)\b"),
     apologies=(
         r"i['’]?m (?:sorry|not able|unable)", r"i am (?:sorry|not able|unable)", r"sorry\b", r"i can(?:no|['’])t",
         r"as an ai\b",),

@@ -873,10 +873,6 @@ GERMAN = Lexicon(
         r"können sie|könnten sie)\b.*|"
         r"{sources} (?:\w+ ){0,3}(?:nur|lediglich|ausschließlich)\b.*|(?:sie|er|es|dort|darin) (?:\w+ ){0,3}(?:nur|lediglich)\b.*"),
     clause_breaks=r"(?<=, )(?:nur|lediglich|vermutlich|wahrscheinlich)|aber|jedoch|allerdings|sondern|obwohl|weil|da|während|deshalb|daher|denn|doch|außer|stattdessen|sodass|so dass|wobei",
-    disputes=(
-        r"\bwiderspr\w*|\b(?:fehlerhaft|unrichtig|inkorrekt|unzutreffend|unstimmig|unvereinbar)\w*"
-        r"|\bim gegensatz\b|\bstimmt nicht\b|\bstimmen nicht überein\b|\b(?:ist|sind|sei) falsch\b"
-    ),
     apologies=(
         "(?:es )?tut mir leid", "leider kann ich", "ich kann (?:das |dies |ihnen )?(?:leider )?nicht",),
     injections=(

@@ -781,8 +781,6 @@ SWEDISH = Lexicon(
         r"kan du|hör av|se gärna|kontrollera|fråga)\b.*|"
         r"{sources} (?:\w+ ){0,3}(?:bara|endast|enbart)\b.*|(?:de|den|det|där) (?:\w+ ){0,2}(?:bara|endast|enbart)\b.*"),
     clause_breaks=r"(?<=, )(?:bara|endast|troligen|förmodligen)|men|dock|fast|eftersom|därför att|medan|därför|utan|utom|istället|i stället|så(?= (?:jag|det|vi|frågan)\b)|vilket|däremot",
-    disputes=(r"\bmotsäg\w*|\bmotstrid\w*|\bstrider mot\b|\b(?:felaktig|oriktig|oförenlig|inkonsekvent)\w*"
-        r"|\bstämmer (?:inte|ej)\b|\b(?:är|var|verkar|vara) (?:fel|falskt?|osant?)\b"),
     apologies=("tyvärr", "förlåt", "jag kan (?:inte|tyvärr)"),
     injections=(
         near(r"strunta i|ignorera|bortse från|glöm|åsidosätt|hoppa över|förbigå",

@@ -266,11 +266,6 @@ def _content_stems(text: str, language: str) -> set[str]:
     return {stem(word.casefold()) for word in words if _content(word, vocabulary)}
 
 
-def _restates(claim: str, source: str, language: str) -> bool:
-    """Return whether a claim has the same words and signs as its source, other inflections apart."""
-    return _stated(claim, language) == _stated(source, language)
-
-
 def _stated(text: str, language: str) -> list[str]:
     vocabulary, stem = lexicon(language), stemmer(language)
     tokens = re.findall(rf"{_WORD.pattern}|{_SIGN}", text)
@@ -282,7 +277,7 @@ def _false(change: Callable[[Sentence, Material], Iterator[str]]) -> Make:
 
     def changed(sentence: Sentence, material: Material) -> Iterator[str]:
         for claim in change(sentence, material):
-            if not _restates(claim, sentence.text, sentence.language):
+            if _stated(claim, sentence.language) != _stated(sentence.text, sentence.language):
                 yield claim
 
     return on_text(changed)

@@ -34,14 +34,14 @@ class Canary:
     draft: Draft
 
 
-def seed_canaries(material: Material, per_kind: int = PER_KIND, kinds: Sequence[str] = KINDS) -> list[Canary]:
+def seed_canaries(material: Material, per_kind: int = PER_KIND) -> list[Canary]:
     """Draw at most `per_kind` canaries of each kind, from its generators in turn, one of a sentence.
 
     A kind the batch has too little material for gets fewer.
     """
     return [
         canary
-        for kind in kinds
+        for kind in KINDS
         for canary in draw_canaries(material, [made for made in EVERY if made.kind == kind], per_kind)
     ]
 

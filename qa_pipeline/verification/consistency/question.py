@@ -186,7 +186,7 @@ def _turned(question: Reading, evidence: Reading, headings: Reading) -> Iterator
             yield f'"{_written(unit, question)}" has another role in the evidence'
         elif not (passive or role.preposition or (role.case and role.case == other.case)):
             bare.append((there, unit))
-    yield from _turned_verb(question_units, sentence_units, phrase, passive, vocabulary)
+    yield from _turned_verb(question_units, sentence_units, passive, vocabulary)
     spare = 1 if vocabulary.verb_second and not subject else 0
     # "It replaced the Fjell 6": where what "it" stands for would be in the order is not known
     leans = bool(sentence.words) and sentence.words[0].folded in vocabulary.subject_pronouns
@@ -226,7 +226,6 @@ def _has_genitive(text: Sequence[Unit], vocabulary: Lexicon) -> bool:
 def _turned_verb(
     question_units: Sequence[Unit],
     sentence_units: Sequence[Unit],
-    phrase: int,
     passive: bool,
     vocabulary: Lexicon,
 ) -> Iterator[str]:
