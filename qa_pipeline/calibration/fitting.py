@@ -182,9 +182,8 @@ def _pair_scores(
 
 
 def fixed_settings(settings: VerificationSettings) -> VerificationSettings:
-    """Return the settings with the cascade on and no threshold by hand where one is fitted."""
-    by_hand = {f"entailment_{side}": None for side in DIRECTIONS}
-    return settings.model_copy(update={"policy": "cascade", **by_hand})
+    """Return the settings with the cascade on."""
+    return settings.model_copy(update={"policy": "cascade"})
 
 
 def fit_bands(

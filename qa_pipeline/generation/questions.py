@@ -136,11 +136,8 @@ def write_questions(
 
 def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
     """Return the chunks that are not asked, as others say the same or they are in doubt, with the reason."""
-    skips = {
-        NEAR_DUPLICATE: settings.skip_near_duplicates,
-        REPEATED_BLOCK: settings.skip_repeated_blocks,
-    }
-    marked = chunks.filter(pl.col("repeats").is_in([reason for reason, skip in skips.items() if skip]))
+    skipped = [NEAR_DUPLICATE, REPEATED_BLOCK] if settings.skip_near_duplicates else [REPEATED_BLOCK]
+    marked = chunks.filter(pl.col("repeats").is_in(skipped))
     letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
     rest = _without_doubts(doubtful).select(letters).to_series()

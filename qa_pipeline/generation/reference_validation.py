@@ -22,6 +22,8 @@ from qa_pipeline.storage.rows import KeptQuestionRow
 
 CHARACTERS = 500
 """The characters of a passage that the strategy `embedding` reads."""
+ACCEPTED_SIMILARITY = 0.4
+"""Cosine of a question and a passage from which the passage is accepted."""
 UNSURE_BELOW = 0.1
 """The distance below the threshold at which a cosine is unsure and not a no: wider leaves more undecided."""
 
@@ -80,7 +82,7 @@ def validate_references(
         PermanentModelError: the model can answer no further request.
     """
     if settings.validation_strategy == "embedding":
-        return _by_similarity(requests, settings.validation_similarity, encoder)
+        return _by_similarity(requests, encoder)
     if model is None:
         raise SettingsError(
             "generation.validation_strategy is llm, and no model is configured; name a provider, or choose "
@@ -95,32 +97,29 @@ def validate_references(
     ]
 
 
-def _by_similarity(
-    requests: Sequence[ReferenceRequest], threshold: float, encoder: Encoder
-) -> list[ReferenceDecision]:
+def _by_similarity(requests: Sequence[ReferenceRequest], encoder: Encoder) -> list[ReferenceDecision]:
     questions = encoder.encode([request.question for request in requests])
     passages = encoder.encode([request.passage.text[:CHARACTERS] for request in requests])
     return [
-        ReferenceDecision(_sure(cosine, threshold), cosine)
+        ReferenceDecision(_sure(cosine), cosine)
         for cosine in np.einsum("ij,ij->i", questions, passages).astype(float).round(6).tolist()
     ]
 
 
-def _sure(cosine: float, threshold: float) -> Decision:
-    if cosine >= threshold:
+def _sure(cosine: float) -> Decision:
+    if cosine >= ACCEPTED_SIMILARITY:
         return "accept"
-    return "unsure" if cosine >= threshold - UNSURE_BELOW else "reject"
+    return "unsure" if cosine >= ACCEPTED_SIMILARITY - UNSURE_BELOW else "reject"
 
 
 def accepted_places(decisions: Sequence[ReferenceDecision], settings: GenerationSettings) -> list[int]:
     """Return the places of the passages to draft from: accepted, the best first, up to a limit."""
     if not settings.enable_reference_validation:
         return list(range(len(decisions)))
-    good = ("accept", "unsure") if settings.validation_unsure == "accept" else ("accept",)
     accepted = [
         place
         for place, decision in enumerate(decisions)
-        if decision.decision in good and decision.error is None
+        if decision.decision == "accept" and decision.error is None
     ]
     return accepted[: settings.validation_max_refs_per_item]
 

@@ -41,6 +41,8 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
 _LONGEST_PROBE = 10.0
 """Seconds between two tries of a server that is away, or asked too much."""
+MOST_FAILED_CALLS = 10
+"""Calls that fail one after the other, none succeeding between them, at which the run stops."""
 _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
 _NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
@@ -311,8 +313,8 @@ class HostedModel(ReadingModel):
     def _give_up(self, error: TransientModelError) -> ModelError:
         """Count a call as failed; return the error that ends the run once too many failed in a row."""
         failed_calls = self._throttle.gave_up()
-        if failed_calls >= self._settings.max_failed_calls:
-            return self._unavailable(f"{failed_calls} calls in a row failed (llm.max_failed_calls)", error)
+        if failed_calls >= MOST_FAILED_CALLS:
+            return self._unavailable(f"{failed_calls} calls in a row failed", error)
         if not self._throttle.has_replied and failed_calls == 1:
             _log.warning("%s: the first call failed: %s", self.name, error)
         return error

@@ -59,12 +59,11 @@ def device_of(precision: str) -> Device:
     return "cuda" if precision.startswith("cuda") else "cpu"
 
 
-def check_device(precision: str, setting: str) -> None:
+def check_device(precision: str) -> None:
     """Check that torch can compute on the device; imports torch only where that is a GPU.
 
     Args:
         precision: the arithmetic, with its device.
-        setting: the name of the setting, for the message.
 
     Raises:
         SettingsError: torch sees no GPU.
@@ -75,8 +74,8 @@ def check_device(precision: str, setting: str) -> None:
 
     if not torch.cuda.is_available():
         raise SettingsError(
-            f"{setting} is cuda, but torch {torch.__version__} sees no CUDA device; check nvidia-smi and "
-            f"whether torch was built for CUDA, or set {setting} to cpu"
+            f"embedding.device is cuda, but torch {torch.__version__} sees no CUDA device; check nvidia-smi "
+            "and whether torch was built for CUDA, or set it to cpu"
         )
 
 

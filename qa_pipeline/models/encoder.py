@@ -117,7 +117,7 @@ class SentenceEncoder(FileTokenCounter):
     @cached_property
     def _loaded(self) -> "SentenceTransformer":
         self.files.check()
-        check_device(self.precision, "embedding.device")
+        check_device(self.precision)
         model = load_quietly(self.files, device_of(self.precision))
         if self.precision.endswith("bfloat16"):
             import torch

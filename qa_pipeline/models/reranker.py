@@ -54,7 +54,7 @@ class Reranker(ModelFolder):
 
     @cached_property
     def _model(self) -> Any:
-        check_device(self.device, "retrieval.reranker_device")
+        check_device(self.device)
         model = load_classifier(self.folder, self._refused)
         if model.config.num_labels != 1:
             raise self._refused(f"it has {model.config.num_labels} classes; a reranker has one")
@@ -64,7 +64,7 @@ class Reranker(ModelFolder):
         return SettingsError(f"retrieval.reranker {self.name}: {what}. {WAYS_OUT}")
 
 
-def load_reranker(settings: RetrievalSettings) -> Reranker | None:
+def load_reranker(settings: RetrievalSettings, device: Device = "cpu") -> Reranker | None:
     """Find the model; None where the settings name none.
 
     Raises:
@@ -75,7 +75,7 @@ def load_reranker(settings: RetrievalSettings) -> Reranker | None:
     fields = ("reranker", "reranker_revision")
     pinned = settings.reranker_revision
     place = find_folder(settings.reranker, pinned, setting="retrieval", ways_out=WAYS_OUT, fields=fields)
-    reranker = Reranker(*place, device=settings.reranker_device)
+    reranker = Reranker(*place, device=device)
     if not any(reranker.folder.glob("*.safetensors")):
         raise SettingsError(f"retrieval.reranker {reranker.name}: it has no safetensors. {WAYS_OUT}")
     reranker.check_revision(pinned, "retrieval", fields[1])

@@ -14,7 +14,7 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import DECIDED_BY, DECISIONS, decisions_of, describe_decisions
-from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
+from qa_pipeline.monitoring.drift import BY_LIKENESS, LEAST_ROWS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.statistics import Floats, Sums, mean_bounds
 
@@ -82,7 +82,7 @@ def findings(
     Raises:
         InputError: a metric with a limit has a score outside 0 to 1.
     """
-    return Findings(find_levels(rows, settings), find_drift(rows, settings, reference))
+    return Findings(find_levels(rows, settings), find_drift(rows, reference))
 
 
 def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFrame:
@@ -118,19 +118,19 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
                     f"{metric} has scores from {scores.min():g} to {scores.max():g} on {day}, and a limit "
                     "needs scores between 0 and 1; leave it out of monitoring.alerts"
                 )
-            state = _state(scores, limit, side, error, settings.least_rows)
+            state = _state(scores, limit, side, error)
             by = decisions_of(part).get(metric, {})
-            if state["state"] == "alert" and rests_on_likeness(by) and not settings.alerts.accept_likeness:
+            if state["state"] == "alert" and rests_on_likeness(by):
                 state["state"] = BY_LIKENESS
             levels.append(about | state | {"decided_by": describe_decisions(part, metric)})
     return pl.DataFrame([{**row, "message": _message(row)} for row in levels], schema=LEVELS)
 
 
-def _state(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
+def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, Any]:
     """Return the mean of some scores compared with its limit."""
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
-    if mean is None or len(scores) < least_rows:
+    if mean is None or len(scores) < LEAST_ROWS:
         return level_state
     each_alone = Sums(scores[:, None], np.ones((len(scores), 1)))
     low, high = (float(end[0]) for end in mean_bounds(each_alone, np.zeros(1), np.ones(1), 1 - error))

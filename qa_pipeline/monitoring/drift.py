@@ -16,7 +16,6 @@ import polars as pl
 
 from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
-from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.statistics import Floats
 
 DRIFT = pl.Schema(
@@ -37,9 +36,13 @@ DRIFT = pl.Schema(
 """One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` the chance
 of such a one, `differs` whether it is a discovery of its day; null where nothing was tested.
 `state` is reference, not enough rows, steady, differs (not yet confirmed), drift (first day) or drifted; by
-likeness in the place of drift where likeness alone decided the metric and the settings do not accept it.
+likeness in the place of drift where likeness alone decided the metric.
 `decided_by` says who decided, with shares."""
 BY_LIKENESS = "by likeness"
+LEAST_ROWS = 20
+"""Fewest rows of known score; days and hours with fewer are not tested."""
+REFERENCE_DAYS = 28
+"""First days with rows that later ones are compared with: whole weeks."""
 _RATE, _CONFIRMED = 0.01, 2
 """False discovery rate among a day's metrics, and days in a row that must differ."""
 _YEAR = 365
@@ -48,19 +51,16 @@ _RECOVERED = 7
 """Tested days in a row without a difference that end a drift: one of each day of the week."""
 
 
-def find_drift(
-    rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def find_drift(rows: pl.DataFrame, reference: pl.DataFrame | None = None) -> pl.DataFrame:
     """Compare each day of each metric with the reference; `DRIFT`, by day and then by metric.
 
     Args:
         rows: scored rows of some days.
-        settings: of drift.
-        reference: scored rows to hold all days against; the first `reference_days` days of `rows` by default,
+        reference: scored rows to hold all days against; the first `REFERENCE_DAYS` days of `rows` by default,
             which are not tested themselves.
     """
     days: list[date] = rows["day"].unique().sort().to_list()
-    reference_set = set(days[: settings.drift.reference_days]) if reference is None else set()
+    reference_set = set(days[:REFERENCE_DAYS]) if reference is None else set()
     before = rows.filter(pl.col("day").is_in(reference_set)) if reference is None else reference
     metrics = [name for name in metrics_of(rows) if name in before.columns]
     references = {name: np.sort(before[name].drop_nulls().to_numpy()) for name in metrics}
@@ -68,16 +68,12 @@ def find_drift(
     likely: set[tuple[date, str]] = set()
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
-        is_reference, least_rows = day in reference_set, settings.least_rows
-        tested = [
-            _tested(day, of_day[name], references[name], least_rows, is_reference=is_reference)
-            for name in metrics
-        ]
+        is_reference = day in reference_set
+        tested = [_tested(day, of_day[name], references[name], is_reference=is_reference) for name in metrics]
         _mark_discoveries(tested)
         by = decisions_of(of_day)
         drift_rows += [{**row, "decided_by": describe_decisions(of_day, row["metric"])} for row in tested]
-        if not settings.alerts.accept_likeness:
-            likely |= {(day, name) for name, counts in by.items() if rests_on_likeness(counts)}
+        likely |= {(day, name) for name, counts in by.items() if rests_on_likeness(counts)}
     _mark_states(drift_rows)
     for row in drift_rows:
         if row["state"] in ("drift", "drifted") and (row["day"], row["metric"]) in likely:
@@ -85,9 +81,7 @@ def find_drift(
     return pl.DataFrame([{**row, "message": _message(row)} for row in drift_rows], schema=DRIFT)
 
 
-def _tested(
-    day: date, scores: pl.Series, reference: Floats, least_rows: int, *, is_reference: bool
-) -> dict[str, Any]:
+def _tested(day: date, scores: pl.Series, reference: Floats, *, is_reference: bool) -> dict[str, Any]:
     """Return a row of `DRIFT`, without a state where it was tested."""
     from scipy.stats import ks_2samp
 
@@ -99,7 +93,7 @@ def _tested(
         "mean": float(values.mean()) if len(values) else None,
         "reference_mean": float(reference.mean()) if len(reference) else None,
     }
-    if is_reference or min(len(values), len(reference)) < least_rows:
+    if is_reference or min(len(values), len(reference)) < LEAST_ROWS:
         return {**row, "state": "reference" if is_reference else "not enough rows"}
     tested = ks_2samp(values, reference, method="asymp")
     return {**row, "ks": float(tested.statistic), "p": float(tested.pvalue)}

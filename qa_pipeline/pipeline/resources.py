@@ -87,7 +87,7 @@ class Resources:
         """
         from qa_pipeline.models.reranker import load_reranker
 
-        return load_reranker(self.settings.retrieval)
+        return load_reranker(self.settings.retrieval, self.settings.embedding.device)
 
     @cached_property
     def logits(self) -> VectorCache:
@@ -109,7 +109,7 @@ class Resources:
             return None
         from qa_pipeline.models.entailment.models import load_cross_encoder
 
-        return load_cross_encoder(settings, self.logits)
+        return load_cross_encoder(settings, self.logits, self.settings.embedding)
 
     @cached_property
     def models(self) -> "Models":

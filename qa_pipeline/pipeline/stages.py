@@ -392,7 +392,6 @@ def score_claims(
     `to_the_question` these may prove a claim that answers something else, and without `similarity` nothing
     is embedded.
     """
-    settings = resources.settings.verification
     claims = find_claims(
         pairs,
         documents,
@@ -404,7 +403,7 @@ def score_claims(
         one_corpus=one_corpus,
         to_the_question=to_the_question,
     )
-    return fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
+    return fill_entailment(claims, pairs, chunks, resources.entailment, notify)
 
 
 def _refusals(run: StageRun) -> pl.DataFrame:

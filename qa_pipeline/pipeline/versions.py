@@ -24,7 +24,6 @@ _ONLY_SPEED = {
         "timeout_seconds",
         "max_tries",
         "wait_minutes",
-        "max_failed_calls",
         "requests_per_minute",
         "budget",
         "store",

@@ -118,7 +118,7 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path) -> Rele
         rows_left_out=reasons,
         unsatisfied=[
             *unsatisfied(splits, settings.release.splits),
-            *narrow_splits(_document_rows(folder, selection.names), settings.release.largest_document_share),
+            *narrow_splits(_document_rows(folder, selection.names)),
         ],
         settings=_deciding(settings),
     )

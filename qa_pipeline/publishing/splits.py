@@ -111,17 +111,19 @@ def unsatisfied(counts: Mapping[str, int], shares: Mapping[str, float]) -> list[
 
 TOLERANCE = 0.05
 """The distance of a split's share from the wanted one that is not reported, for components are never cut."""
+LARGEST_DOCUMENT_SHARE = 0.5
+"""Share of a split's rows that may rest on one document: above a half, what the split teaches or measures is
+mostly one document."""
 FEWEST_ROWS = 20
 """Rows of a split from which nothing is said: Wilson's interval of a half is 0.3 to 0.7 there, and a share
 measured on fewer hardly tells two models apart."""
 
 
-def narrow_splits(documents: pl.DataFrame, largest_share: float) -> list[str]:
+def narrow_splits(documents: pl.DataFrame) -> list[str]:
     """Return in words which splits have few rows, or mostly rows of one document, and what to do.
 
     Args:
         documents: split, path of the document that a row rests on first, and rows.
-        largest_share: of a split's rows that may rest on one document.
     """
     problems = []
     largest = documents.sort("split", "rows", "path", descending=[False, True, False], nulls_last=True)
@@ -132,7 +134,7 @@ def narrow_splits(documents: pl.DataFrame, largest_share: float) -> list[str]:
                 f"{split} has {total} rows: what is measured on fewer than {FEWEST_ROWS} is uncertain by "
                 "more than 0.2 either way; add documents, or raise its share in release.splits"
             )
-        if path is not None and rows / total > largest_share:
+        if path is not None and rows / total > LARGEST_DOCUMENT_SHARE:
             problems.append(
                 f"{rows} of {total} rows of {split} rest on {path}, a share of {rows / total:.2f}: it "
                 "teaches or measures mostly that; add documents, or set training.max_examples_per_document"

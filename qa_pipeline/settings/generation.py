@@ -21,9 +21,11 @@ class EmbeddingSettings(Group):
     revision: str | None = None
     """Commit of the hub; a hub name needs it."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto uses bfloat16 where the processor has it natively, and float32 on a GPU."""
+    """Of the entailment model too. auto uses bfloat16 where the processor has it natively, and float32 on a
+    GPU."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """cuda computes on a GPU of NVIDIA; its vectors are stored apart from those of a processor."""
+    """Of all local models. cuda computes on a GPU of NVIDIA; its vectors and logits are stored apart from
+    those of a processor."""
 
 
 class RetrievalSettings(Group):
@@ -38,8 +40,6 @@ class RetrievalSettings(Group):
     languages of the batch."""
     reranker_revision: str | None = None
     """Commit of the hub; a hub name needs it."""
-    reranker_device: Literal["cpu", "cuda"] = "cpu"
-    """cuda computes on a GPU of NVIDIA."""
 
 
 class MixSettings(Group):
@@ -138,10 +138,6 @@ class GenerationSettings(Group):
     """Model that validates, of the verifier's provider; null is the verifier's own."""
     validation_max_refs_per_item: int = Field(2, gt=0)
     """Most accepted passages of a question; the best ones of the search are taken."""
-    validation_similarity: float = Field(0.4, ge=-1, le=1)
-    """embedding: cosine from which a passage is accepted; unsure 0.1 below."""
-    validation_unsure: Literal["reject", "accept"] = "reject"
-    """Decision on a passage of which the validation is unsure."""
     guidance: str | None = Field(None, min_length=1, max_length=4000)
     """What you want of the questions, in your words, for their prompt: who asks, about what, and how."""
     answers: Literal["with_questions", "from_passages"] = "with_questions"
@@ -159,8 +155,6 @@ class GenerationSettings(Group):
     """Drop questions that do not retrieve their own chunk."""
     skip_near_duplicates: bool = True
     """Generate no questions from documents nearly the same as another."""
-    skip_repeated_blocks: bool = True
-    """Generate no questions from chunks whose text another document had before."""
 
     def style_of(self, question_type: str) -> AnswerStyle:
         """Return the style of an answer to a question of this type."""

@@ -132,9 +132,6 @@ class LLMSettings(ModelSettings):
     wait_minutes: float = Field(10.0, ge=0)
     """Minutes to wait for a server that loads, restarts or refuses connections; then the run stops with exit
     code 3, and what is not done stays to be done."""
-    max_failed_calls: int = Field(10, gt=0)
-    """Calls that fail one after the other, none succeeding between them, at which the run stops with exit
-    code 3."""
     requests_per_minute: int | None = Field(None, gt=0)
     """Cap per model and process; calls that a server refuses are sent again after a while."""
     budget: BudgetSettings = BudgetSettings()

@@ -23,9 +23,6 @@ class AlertSettings(Group):
     urls: tuple[SecretStr, ...] = ()
     """Addresses that the sensor `alerts` sends messages to, as Apprise reads them, such as
     mailto://user:password@host or slack://tokens; needs the alerts extra. None: no messages."""
-    accept_likeness: bool = False
-    """Let figures that likeness alone decided (cosines and words in common) raise alerts of limits and drift
-    too; they are named either way."""
 
     @model_validator(mode="after")
     def _hours_of_known_limits(self) -> "AlertSettings":
@@ -33,13 +30,6 @@ class AlertSettings(Group):
         if unknown:
             raise ValueError(f"hourly names {', '.join(sorted(unknown))}, which have no limit below or above")
         return self
-
-
-class DriftSettings(Group):
-    """The limits beyond which a metric is no longer what it was."""
-
-    reference_days: int = Field(28, gt=0)
-    """Number of first days with rows that later ones are compared with; whole weeks."""
 
 
 class MonitoringSettings(Group):
@@ -55,9 +45,6 @@ class MonitoringSettings(Group):
     """Metrics of eval run that each logged answer is scored by, without a model."""
     first_day: date = date(2026, 1, 1)
     """First daily partition of production_quality (UTC)."""
-    least_rows: int = Field(20, gt=1)
-    """Fewest rows of known score; days or hours with fewer are not tested."""
     spans: bool = False
     """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
     alerts: AlertSettings = AlertSettings()
-    drift: DriftSettings = DriftSettings()

@@ -207,8 +207,7 @@ def _read(path: Path, _changed: int, size: int) -> Thresholds:
     if thresholds.id != (actual_id := content_id(thresholds)):
         raise SettingsError(
             f"thresholds file {path} has the id {thresholds.id}, but its content that of {actual_id}: it was "
-            "changed by hand; fit it again (qa-pipeline calibrate), or set thresholds of your own "
-            "(verification.entailment_accept and the like)"
+            "changed by hand; fit it again (qa-pipeline calibrate)"
         )
     return thresholds
 

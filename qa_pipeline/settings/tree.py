@@ -240,12 +240,5 @@ def notes(settings: Settings) -> list[str]:
     """
     judged = same_model_warning(settings.llm) if settings.judging.enabled else None
     verification = settings.verification
-    by_hand = (
-        verification.entailment_accept,
-        verification.entailment_reject,
-        verification.entailment_contradict,
-    )
-    idle = None
-    if by_hand == (None, None, None):
-        idle = check_models(verification.thresholds, entailment=verification.entailment.model)
+    idle = check_models(verification.thresholds, entailment=verification.entailment.model)
     return [note for note in (judged, idle) if note is not None]

@@ -22,12 +22,6 @@ class EntailmentSettings(Group):
     """Hub name or local folder; without one its scores stay unknown."""
     revision: str | None = None
     """Commit of the hub; a hub name needs it."""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto uses bfloat16 where the processor supports it natively, and float32 on a GPU."""
-    device: Literal["cpu", "cuda"] = "cpu"
-    """cuda computes on a GPU of NVIDIA; its scores are stored apart from those of a processor."""
-    window_tokens: int = Field(320, ge=16)
-    """Most tokens of a passage in one input; longer passages are read in windows."""
 
 
 class VerificationSettings(Group):
@@ -41,12 +35,6 @@ class VerificationSettings(Group):
     """similarity_only: below this a pair fails."""
     thresholds: Decides[Path | None] = None
     """Cascade: file of thresholds from qa-pipeline calibrate; none uses the shipped ones."""
-    entailment_accept: Decides[float | None] = Field(None, ge=0)
-    """Cascade: entailment from which a claim is accepted; none uses the fitted value."""
-    entailment_reject: Decides[float | None] = Field(None, ge=0)
-    """Cascade: entailment up to which a claim is unsupported; none uses the fitted value."""
-    entailment_contradict: Decides[float | None] = Field(None, ge=0.5)
-    """Cascade: contradiction from which a claim is contradicted; none uses the fitted value."""
     split_claims: Literal["auto", "model", "rules"] = "auto"
     """Method of splitting answers into claims. rules: by sentence, list item and table row. model: the
     verifier splits every answer further. auto: it does so only for joined clauses, pronouns and table rows
@@ -202,9 +190,6 @@ class ReleaseSettings(Group):
     splits: dict[str, float] = Field({"train": 0.8, "validation": 0.1, "test": 0.1})
     """Splits and their shares, relative to each other; rows that share a document, a question or an answer
     stay together."""
-    largest_document_share: float = Field(0.5, gt=0, le=1)
-    """Share of a split's rows that may rest on one document before the release warns: above a half, what the
-    split teaches or measures is mostly one document."""
     with_sources: bool = True
     """Include the texts of the documents in a release; without them nobody can check its quotes from the
     release alone."""

@@ -175,19 +175,12 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
     )
 
 
-def _fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list[Rule]:
-    """Return the rules of both steps, in order; a threshold of null is no rule.
-
-    A fitted threshold holds for scores of the model it was fitted for. One set by hand is a person's own
-    choice and holds for any.
-    """
+def _fitted_rules(thresholds: Thresholds) -> list[Rule]:
+    """Return the rules in order; a threshold of null is no rule, others hold for scores of their model."""
     rules: list[Rule] = []
     for side in fitted_thresholds():
-        chosen = getattr(settings, f"{side.step}_{side.side}")
         fitted = getattr(getattr(thresholds.bands, side.step), side.side)
-        if chosen is not None:
-            rules.append((side.meets(side.score, chosen), side.outcome))
-        elif fitted is not None:
+        if fitted is not None:
             rules.append((side.meets(side.score, fitted) & _of_model(side.step, thresholds), side.outcome))
     return rules
 
@@ -316,7 +309,7 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
     if settings.policy == "similarity_only":
         rules = _similarity_rules(settings)
     else:
-        rules = [*_local_rules(), *_fitted_rules(settings, thresholds)]
+        rules = [*_local_rules(), *_fitted_rules(thresholds)]
     return _first_of(rules, _open_outcome(settings)).alias("decision")
 
 

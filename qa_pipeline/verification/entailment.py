@@ -16,7 +16,6 @@ from qa_pipeline.models.entailment.files import Scores
 from qa_pipeline.models.entailment.models import CrossEncoder
 from qa_pipeline.models.entailment.tokens import LEAST_ROOM, PairReader
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
-from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 
@@ -36,6 +35,8 @@ PAIR_BELOW = 0.8
 and can add little where one already entails the claim."""
 MOST_PASSAGES = 8
 """Cited passages read for a claim: its evidence, then by shared words. Time grows with each."""
+WINDOW_TOKENS = 320
+"""Most tokens of a passage in one input; longer passages are read in windows."""
 _GROUP = 256
 """Claims read together: larger groups fill batches of the model better and need more memory."""
 _MOST_PAIRS = 3
@@ -80,9 +81,9 @@ Scored = list[tuple[_Piece, Scores]]
 def search(
     requests: Sequence[ClaimPassages],
     model: CrossEncoder,
-    settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
     *,
+    window_tokens: int = WINDOW_TOKENS,
     pair_below: float = PAIR_BELOW,
 ) -> list[ClaimEntailment]:
     """Score claims against windows of their passages, then against pairs of passages where none suffices.
@@ -95,7 +96,7 @@ def search(
     """
     results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
-        results += _search_group(requests[start : start + _GROUP], model, settings.window_tokens, pair_below)
+        results += _search_group(requests[start : start + _GROUP], model, window_tokens, pair_below)
         model.reader.clear()
         notify(len(results), len(requests))
     return results
@@ -208,7 +209,6 @@ def fill_entailment(
     pairs: pl.DataFrame,
     chunks: pl.DataFrame,
     model: CrossEncoder | None,
-    settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Score every claim against the chunks it cites.
@@ -221,7 +221,7 @@ def fill_entailment(
     rows = list(typed_rows(claims_with_chunks(claims, pairs), ClaimWithChunksRow))
     texts = _chunk_texts(chunks)
     requests = [ClaimPassages(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
-    results = search(requests, model, settings, notify)
+    results = search(requests, model, notify)
     return _with_columns(
         claims,
         {

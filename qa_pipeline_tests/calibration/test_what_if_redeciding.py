@@ -1,4 +1,6 @@
 from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -11,10 +13,21 @@ from qa_pipeline.calibration.what_if import (
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.parquet import frame_hash
 from qa_pipeline_tests.calibration.stored import Frames, Rows, run, tables
+from qa_pipeline_tests.settings.artefacts import thresholds, written
 
-USUAL, LENIENT = VerificationSettings(), VerificationSettings(entailment_accept=0.4)
+FOLDER = TemporaryDirectory()
+
+
+def accepting(accept: float, contradict: float | None = None) -> VerificationSettings:
+    """Settings whose file accepts from an entailment on."""
+    folder = Path(FOLDER.name) / f"{accept}-{contradict}"
+    artefact = thresholds(entailment={"accept": accept, "contradict": contradict})
+    return VerificationSettings(thresholds=written(folder, artefact))
+
+
+USUAL, LENIENT = VerificationSettings(), accepting(0.4)
 JUDGING = JudgingSettings()
-OPEN: dict[str, Any] = {"unproved": ["x"], "entailment": 0.5}
+OPEN: dict[str, Any] = {"unproved": ["x"], "entailment": 0.5, "entailment_model": "reader"}
 
 share = st.floats(0, 1)
 scores = st.fixed_dictionaries(
@@ -37,8 +50,7 @@ refused = st.lists(
 words = st.lists(st.sampled_from(["accept", "reject", "unsure", "not_json"]), min_size=15, max_size=15)
 verifications = st.builds(
     VerificationSettings,
-    entailment_accept=st.none() | share,
-    entailment_contradict=st.none() | st.floats(0.5, 1),
+    thresholds=st.sampled_from([None, LENIENT.thresholds, accepting(0.7, 0.6).thresholds]),
     policy=st.sampled_from(["cascade", "cascade", "similarity_only"]),
     unsure=st.sampled_from(["unsupported", "undecided"]),
     accept_grounding=st.floats(0.1, 1),
@@ -118,7 +130,7 @@ def test_where_no_model_is_asked_it_equals_a_run_with_the_other_settings(
 def test_a_reply_speaks_for_a_claim_that_is_open_still_and_not_for_one_decided_now() -> None:
     frames = run(tables([[OPEN]]), USUAL, JUDGING, verifier={"0-0": "reject"})
 
-    still = anew(frames, VerificationSettings(entailment_accept=0.8))[0]
+    still = anew(frames, accepting(0.8))[0]
     decided = anew(frames, LENIENT)[0]
 
     assert still.select("verdict", "decided_by", "model").row(0) == ("unsupported", "llm", "m")
@@ -130,6 +142,6 @@ def test_a_pair_that_passes_now_and_was_never_judged_says_so() -> None:
     made = tables([[OPEN | {"entailment": 0.4}], [{}]])
     frames = run(made, USUAL, JUDGING, verifier={"0-0": "reject"}, judge=judge)
 
-    _, verdicts = anew(frames, VerificationSettings(entailment_accept=0.3))
+    _, verdicts = anew(frames, accepting(0.3))
 
     assert verdicts["reason"].to_list() == ["judge_not_asked", "passed"]

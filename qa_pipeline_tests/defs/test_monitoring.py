@@ -14,6 +14,7 @@ from qa_pipeline.defs import monitoring
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.monitoring import QUALITY, daily_monitoring, monitoring_definitions
+from qa_pipeline.monitoring import drift
 from qa_pipeline.monitoring.days import Score
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -34,7 +35,7 @@ class Production:
         self.settings = Settings(
             corpus=str(folder / "corpus"),
             out=folder / "out",
-            monitoring={"logs": self.logs, "drift": {"reference_days": 4}},
+            monitoring={"logs": self.logs},
         )
         self.resources = Resources(self.settings, embedder=HashEmbedder())
         self.instance = instance
@@ -59,6 +60,7 @@ class Production:
 @pytest.fixture
 def production(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Production]:
     monkeypatch.setattr(monitoring, "metric_scores", scored_by)
+    monkeypatch.setattr(drift, "REFERENCE_DAYS", 4)
     with dg.DagsterInstance.ephemeral() as instance:
         yield Production(tmp_path, instance)
 

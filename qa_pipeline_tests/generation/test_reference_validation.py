@@ -112,13 +112,10 @@ def test_a_cosine_accepts_is_unsure_a_little_below_and_rejects_else() -> None:
     assert [one.decision for one in decided] == ["accept", "unsure", "reject"]
     assert [one.similarity for one in decided] == pytest.approx([0.9, 0.35, 0.1], abs=1e-4)
     assert accepted_places(decided, made) == [0]
-    assert accepted_places(
-        decided, settings(validation_strategy="embedding", validation_unsure="accept")
-    ) == [0, 1]
 
 
 def test_a_passage_a_model_could_not_be_asked_about_is_never_accepted_and_fails_its_question() -> None:
-    made = settings(validation_strategy="llm", validation_unsure="accept")
+    made = settings(validation_strategy="llm")
     error = UnreadableReplyError("not_json", "x")
     decided = decisions(made, ScriptedModel([error, error, error]))
     assert accepted_places(decided, made) == []

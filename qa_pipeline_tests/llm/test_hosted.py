@@ -18,6 +18,7 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
+from qa_pipeline.llm import hosted
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.concurrency import complete_all
@@ -238,14 +239,17 @@ def test_a_fault_that_would_repeat_itself_is_not_tried_again() -> None:
     assert len(asked.provider.sent) == 1
 
 
-def test_calls_that_fail_one_after_the_other_stop_the_run_and_one_that_succeeds_starts_anew() -> None:
+def test_calls_that_fail_one_after_the_other_stop_the_run_and_one_that_succeeds_starts_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hosted, "MOST_FAILED_CALLS", 3)
     provider, throttle = Played([DOWN, DOWN, JSON, DOWN, DOWN, DOWN]), Throttle()
-    settings = LLMSettings(max_tries=1, max_failed_calls=3)
+    settings = LLMSettings(max_tries=1)
     accounts = cast("Budget", Kept())
     model = HostedModel(provider, settings, throttle, accounts, run="r", most_output=9)
     outcomes = complete_all(model, [claim(f"{number}") for number in range(5)], workers=1)
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [False, False, True, False, False]
-    with pytest.raises(ServerUnavailableError, match=r"3 calls in a row failed \(llm\.max_failed_calls\)"):
+    with pytest.raises(ServerUnavailableError, match=r"3 calls in a row failed"):
         complete_all(model, [claim("last")], workers=1)
 
 

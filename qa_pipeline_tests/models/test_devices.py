@@ -63,4 +63,4 @@ def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_processor_needs_no_gpu(precision: str) -> None:
-    check_device(precision, "embedding.device")
+    check_device(precision)

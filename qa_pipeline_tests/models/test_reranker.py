@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.devices import Device
 from qa_pipeline.models.reranker import Reranker, load_reranker
 from qa_pipeline.settings.generation import RetrievalSettings
 from qa_pipeline_tests.models.entailment.models import write_classifier
@@ -22,8 +23,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_classifier(tmp_path_factory.mktemp("reranker"), ["relevance"])
 
 
-def load(folder: Path, **changes: str) -> Reranker:
-    found = load_reranker(RetrievalSettings.model_validate({"reranker": str(folder)} | changes))
+def load(folder: Path, device: Device = "cpu", **changes: str) -> Reranker:
+    found = load_reranker(RetrievalSettings.model_validate({"reranker": str(folder)} | changes), device)
     assert found is not None
     return found
 
@@ -87,5 +88,5 @@ def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_reranker_on_a_gpu_that_is_not_there_is_refused(folder: Path) -> None:
-    with pytest.raises(SettingsError, match=r"retrieval\.reranker_device is cuda, but torch"):
-        load(folder, reranker_device="cuda").score(PAIRS[:1])
+    with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch"):
+        load(folder, "cuda").score(PAIRS[:1])

@@ -4,9 +4,10 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.monitoring import drift
 from qa_pipeline.monitoring.alerts import LEVELS, find_levels, findings
 from qa_pipeline.monitoring.days import DECISIONS
-from qa_pipeline.settings.monitoring import AlertSettings, DriftSettings, MonitoringSettings
+from qa_pipeline.settings.monitoring import AlertSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
 
 
@@ -96,17 +97,12 @@ def by_likeness(rows: pl.DataFrame, likeness: int, rules: int) -> pl.DataFrame:
     return rows.with_columns(pl.Series("decided_by", [counts] * rows.height, dtype=DECISIONS))
 
 
-def test_likeness_alone_raises_no_alert_unless_asked_and_every_alert_says_who_decided() -> None:
+def test_likeness_alone_raises_no_alert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drift, "REFERENCE_DAYS", 3)
     rows = by_likeness(scored_rows([[0.9] * 100] * 3 + [[0.1] * 100] * 3), likeness=3, rules=1)
-    days = DriftSettings(reference_days=3)
-    quiet = MonitoringSettings(alerts=ONLY.alerts, drift=days)
-    found = findings(rows, quiet)
+    found = findings(rows, ONLY)
     assert found.alerts() == []
     assert found.levels["state"].to_list()[-1] == found.drift["state"].to_list()[-1] == "by likeness"
-    asked = limits(accept_likeness=True).alerts
-    told = findings(rows, MonitoringSettings(alerts=asked, drift=days)).alerts()
-    assert {one["kind"] for one in told} == {"level", "drift"}
-    assert all("decided by likeness 75 %, rules 25 %" in one["message"] for one in told)
 
 
 def test_figures_mostly_decided_by_rules_raise_alerts() -> None:

@@ -1,17 +1,21 @@
 import polars as pl
+import pytest
 
+from qa_pipeline.monitoring import drift
 from qa_pipeline.monitoring.drift import (
     DRIFT,
     find_drift,
 )
-from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import drawn, scored_rows
 
-SETTINGS = MonitoringSettings(drift=DriftSettings(reference_days=10))
+
+@pytest.fixture(autouse=True)
+def reference_of_ten_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drift, "REFERENCE_DAYS", 10)
 
 
 def states(days: list[list[float]]) -> list[str]:
-    found = find_drift(scored_rows(days), SETTINGS)
+    found = find_drift(scored_rows(days))
     return found.filter(pl.col("metric") == "faithfulness")["state"].to_list()
 
 
@@ -40,7 +44,7 @@ def test_a_drift_ends_after_a_week_as_before_and_may_come_again() -> None:
 def test_days_of_few_or_unknown_scores_are_not_tested_and_break_no_row_of_days() -> None:
     shifted = drawn(2, 100, 0.7, seed=2)
     few: list[list[float | None]] = [[0.0] * 5, [None] * 90]
-    found = find_drift(scored_rows([*drawn(20, 100, 0.95, seed=1), *few, *shifted]), SETTINGS)
+    found = find_drift(scored_rows([*drawn(20, 100, 0.95, seed=1), *few, *shifted]))
     scores = found.filter(pl.col("metric") == "faithfulness")
     assert scores["state"].to_list()[20:22] == ["not enough rows"] * 2
     assert scores["p"][20] is None
@@ -49,13 +53,13 @@ def test_days_of_few_or_unknown_scores_are_not_tested_and_break_no_row_of_days()
 
 def test_days_may_be_held_against_a_reference_of_their_own() -> None:
     reference = scored_rows(drawn(10, 100, 0.95, seed=1))
-    found = find_drift(scored_rows(drawn(4, 100, 0.7, seed=2)), SETTINGS, reference)
+    found = find_drift(scored_rows(drawn(4, 100, 0.7, seed=2)), reference)
     assert found.filter(pl.col("metric") == "faithfulness")["state"].to_list()[0] in ("drift", "differs")
     assert "reference" not in found["state"].to_list()
 
 
 def test_equal_rows_give_equal_findings_in_any_order() -> None:
     rows = scored_rows(drawn(15, 60, 0.9, seed=1))
-    found = find_drift(rows, SETTINGS)
+    found = find_drift(rows)
     assert found.schema == DRIFT
-    assert found.equals(find_drift(rows.reverse(), SETTINGS))
+    assert found.equals(find_drift(rows.reverse()))

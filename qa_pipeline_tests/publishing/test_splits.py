@@ -158,7 +158,7 @@ def test_a_split_with_few_rows_or_mostly_those_of_one_document_is_named_with_wha
     counts = document_rows(
         a=("train", "a.md", 51), b=("train", "b.md", 49), c=("test", "c.md", 9), d=("test", "d.md", 10)
     )
-    few, measured, dominated = narrow_splits(counts, 0.5)
+    few, measured, dominated = narrow_splits(counts)
     assert few.startswith("test has 19 rows")
     assert "release.splits" in few
     assert measured.startswith("10 of 19 rows of test rest on d.md, a share of 0.53")
@@ -166,10 +166,10 @@ def test_a_split_with_few_rows_or_mostly_those_of_one_document_is_named_with_wha
     assert "training.max_examples_per_document" in dominated
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=6), st.floats(0.01, 1))
-def test_a_wide_split_is_not_named(sizes: list[int], largest_share: float) -> None:
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=6))
+def test_a_wide_split_is_not_named(sizes: list[int]) -> None:
     counts = document_rows(**{f"d{n}": ("train", f"{n}.md", size) for n, size in enumerate(sizes)})
-    problems = narrow_splits(counts, largest_share)
-    is_few, is_narrow = sum(sizes) < FEWEST_ROWS, max(sizes) / sum(sizes) > largest_share
+    problems = narrow_splits(counts)
+    is_few, is_narrow = sum(sizes) < FEWEST_ROWS, max(sizes) / sum(sizes) > 0.5
     assert len(problems) == is_few + is_narrow
-    assert narrow_splits(counts.clear(), largest_share) == []
+    assert narrow_splits(counts.clear()) == []

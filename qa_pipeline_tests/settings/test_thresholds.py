@@ -7,20 +7,12 @@ import pytest
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings import thresholds as reading
 from qa_pipeline.settings.thresholds import (
-    Thresholds,
     check_models,
     read_thresholds,
-    thresholds_bytes,
     with_id,
 )
 from qa_pipeline.settings.tree import load_settings, notes
-from qa_pipeline_tests.settings.artefacts import thresholds
-
-
-def written(folder: Path, artefact: Thresholds) -> Path:
-    path = folder / "thresholds.json"
-    path.write_bytes(thresholds_bytes(artefact))
-    return path
+from qa_pipeline_tests.settings.artefacts import thresholds, written
 
 
 def test_an_artefact_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -99,7 +91,6 @@ MODEL = {"model": "some/model", "revision": "0" * 40}
     ("verification", "note"),
     [
         ({"entailment": MODEL}, "some/model reads every claim and decides none"),
-        ({"entailment": MODEL, "entailment_accept": 0.9}, None),
         ({}, None),
     ],
 )

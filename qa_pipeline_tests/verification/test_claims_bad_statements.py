@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import fill_entailment
@@ -29,9 +28,8 @@ statements = st.builds(
 def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
     tables = statement_tables(given_statements)
-    alone = VerificationSettings()
     claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder())
-    claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder(), alone.entailment)
+    claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder())
     order = {pair_id: place for place, pair_id in enumerate(tables.pair_ids)}
     return claims.sort(pl.col("pair_id").replace_strict(order, return_dtype=pl.Int64()), "position")
 

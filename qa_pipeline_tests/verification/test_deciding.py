@@ -230,7 +230,7 @@ def test_the_example_of_the_documentation_holds() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [SETTINGS, VerificationSettings(policy="similarity_only"), VerificationSettings(entailment_accept=0.5)],
+    [SETTINGS, VerificationSettings(policy="similarity_only")],
 )
 def test_nothing_is_accepted_by_evidence_in_doubt(settings: VerificationSettings) -> None:
     doubted = claim(unproved=[], entailment=0.99, evidence_doubt="table")

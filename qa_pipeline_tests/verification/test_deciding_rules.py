@@ -41,6 +41,7 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
         ({"entailment": 0.1, "contradiction": 0.6}, OPEN),
         ({"entailment": float("nan"), "contradiction": float("nan")}, OPEN),
         ({"entailment": 0.99, "contradiction": 0.99, "entailment_model": "other"}, OPEN),
+        ({"entailment": 0.99, "evidence_doubt": "table"}, ("undecided", "entailment", "evidence_in_doubt")),
         ({"entailment": 0.01, "unproved": []}, ("supported", "alignment", None)),
         ({"entailment": 0.99, "citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
     ],
@@ -57,14 +58,6 @@ def test_thresholds_without_bands_decide_as_if_there_were_no_such_steps() -> Non
     verdicts = decide_claims(claims, None, SETTINGS, thresholds=thresholds())
 
     assert verdicts.select("verdict", "decided_by", "reason").row(0) == OPEN
-
-
-def test_a_threshold_set_by_hand_replaces_the_fitted_one_and_holds_for_any_model() -> None:
-    own = VerificationSettings(entailment_accept=0.5, entailment_contradict=0.6)
-
-    assert decided(scored(entailment=0.6), settings=own) == [("supported", "entailment", None)]
-    assert decided(scored(entailment=0.6, entailment_model="other"), settings=own)[0][1] == "entailment"
-    assert decided(scored(contradiction=0.7), settings=own)[0][0] == "contradicted"
 
 
 def test_similarity_only_asks_no_fitted_step() -> None:

@@ -1,9 +1,13 @@
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.verification.entailment import ClaimPassages, search
-from qa_pipeline_tests.models.entailment.models import WINDOW, WordNetwork, small_windows, word_encoder
+from qa_pipeline.verification import entailment
+from qa_pipeline.verification.entailment import ClaimPassages
+from qa_pipeline_tests.models.entailment.models import WINDOW, WordNetwork, word_encoder
 
+search = partial(entailment.search, window_tokens=40)
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]
 words = st.lists(st.sampled_from(VOCABULARY), max_size=120).map(" ".join)
 asked_ones = st.builds(ClaimPassages, words, st.lists(words, max_size=4).map(tuple))
@@ -11,8 +15,8 @@ asked_ones = st.builds(ClaimPassages, words, st.lists(words, max_size=4).map(tup
 
 @given(st.lists(asked_ones, max_size=5))
 def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[ClaimPassages]) -> None:
-    together = search(asked, word_encoder(), small_windows())
-    alone = [search([one], word_encoder(), small_windows())[0] for one in asked]
+    together = search(asked, word_encoder())
+    alone = [search([one], word_encoder())[0] for one in asked]
     assert together == alone
     for one, found in zip(asked, together, strict=True):
         assert (found.entailment is None) == (found.reason is not None)
@@ -21,14 +25,14 @@ def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[ClaimPassages
 
 def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
     long = "cold tank " * 100 + "the pump runs warm " + "cold tank " * 100
-    found = search([ClaimPassages("The pump runs warm", ("cold", long))], word_encoder(), small_windows())[0]
+    found = search([ClaimPassages("The pump runs warm", ("cold", long))], word_encoder())[0]
     assert found.entailment is not None
     assert found.entailment > 0.9
     assert found.passages == (1,)
 
 
 def test_a_contradiction_in_any_window_counts() -> None:
-    found = search([ClaimPassages("pump runs", ("pump runs", "no pump"))], word_encoder(), small_windows())[0]
+    found = search([ClaimPassages("pump runs", ("pump runs", "no pump"))], word_encoder())[0]
     assert found.contradiction is not None
     assert found.contradiction > 0.5
     assert found.entailment is not None
@@ -37,8 +41,8 @@ def test_a_contradiction_in_any_window_counts() -> None:
 
 def test_two_passages_prove_together_what_neither_proves_alone() -> None:
     asked = [ClaimPassages("pump runs warm tank", ("bar", "pump runs", "cold", "warm tank"))]
-    paired = search(asked, word_encoder(), small_windows())[0]
-    single = search(asked, word_encoder(), small_windows(), pair_below=0)[0]
+    paired = search(asked, word_encoder())[0]
+    single = search(asked, word_encoder(), pair_below=0)[0]
     assert paired.passages == (1, 3)
     assert paired.entailment is not None
     assert single.entailment is not None
@@ -47,35 +51,33 @@ def test_two_passages_prove_together_what_neither_proves_alone() -> None:
 
 def test_pairs_are_read_only_where_no_single_passage_suffices() -> None:
     network = WordNetwork()
-    search([ClaimPassages("pump runs", ("pump runs", "warm tank"))], word_encoder(network), small_windows())
+    search([ClaimPassages("pump runs", ("pump runs", "warm tank"))], word_encoder(network))
     assert len(network.seen) == 2
-    search([ClaimPassages("pump warm", ("pump runs", "warm tank"))], word_encoder(network), small_windows())
+    search([ClaimPassages("pump warm", ("pump runs", "warm tank"))], word_encoder(network))
     assert len(network.seen) == 5
 
 
 def test_a_claim_that_takes_too_much_of_the_window_is_unknown() -> None:
-    found = search([ClaimPassages("pump " * 1000, ("pump runs",))], word_encoder(), small_windows())[0]
+    found = search([ClaimPassages("pump " * 1000, ("pump runs",))], word_encoder())[0]
     assert (found.entailment, found.reason) == (None, "claim_too_long")
 
 
 def test_a_number_that_is_none_leaves_the_claim_unknown() -> None:
     asked = [ClaimPassages("pump runs", ("pump runs", "poison")), ClaimPassages("pump runs", ("pump runs",))]
-    poisoned, sound = search(asked, word_encoder(), small_windows())
+    poisoned, sound = search(asked, word_encoder())
     assert (poisoned.entailment, poisoned.reason) == (None, "model_nan")
     assert sound.entailment is not None
 
 
 def test_empty_passages_and_claims_are_distinguished() -> None:
-    found = search(
-        [ClaimPassages("pump", ("", " \n")), ClaimPassages(" ", ("pump",))], word_encoder(), small_windows()
-    )
+    found = search([ClaimPassages("pump", ("", " \n")), ClaimPassages(" ", ("pump",))], word_encoder())
     assert [one.reason for one in found] == ["no_passage", "empty_claim"]
 
 
 def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     network = WordNetwork()
     long = "cold tank " * 10_000 + "pump runs warm"
-    found = search([ClaimPassages("pump runs warm", (long,))], word_encoder(network), small_windows())[0]
+    found = search([ClaimPassages("pump runs warm", (long,))], word_encoder(network))[0]
     assert found.entailment is not None
     assert found.entailment > 0.9
     assert len(network.seen) < 700
@@ -86,7 +88,7 @@ def test_what_was_computed_is_not_computed_again() -> None:
     network = WordNetwork()
     encoder = word_encoder(network)
     asked = [ClaimPassages("pump warm", ("pump runs", "warm tank"))] * 3
-    first = search(asked, encoder, small_windows())
+    first = search(asked, encoder)
     computed = len(network.seen)
-    assert search(asked, encoder, small_windows()) == first
+    assert search(asked, encoder) == first
     assert len(network.seen) == computed == 3

@@ -26,6 +26,7 @@ from qa_pipeline.models.entailment.files import (
 from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
 from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 
 SETTING = "verification.entailment"
@@ -79,7 +80,7 @@ class Network:
         """Return the model itself, ready to run."""
         import torch
 
-        check_device(self.precision, f"{SETTING}.device")
+        check_device(self.precision)
         model = load_classifier(self.files.folder, self.files.refused)
         return model.to(
             device_of(self.precision),
@@ -120,8 +121,15 @@ class CrossEncoder:
         return self.labels.probabilities(np.stack(self.network.run(inputs, notify)))
 
 
-def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> CrossEncoder:
+def load_cross_encoder(
+    settings: EntailmentSettings, store: VectorCache, embedding: EmbeddingSettings
+) -> CrossEncoder:
     """Find and check the model; its weights are read at the first input that must be computed.
+
+    Args:
+        settings: names the model.
+        store: keeps its logits.
+        embedding: device and precision, which hold for all local models.
 
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.
@@ -130,5 +138,5 @@ def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> Cros
         raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
     files = find_pair_model(settings.model, settings.revision, SETTING)
     reader = PairReader(files.tokenizer(), files.most_tokens(), SETTING)
-    network = Network(files, choose_precision(settings.precision, settings.device), store)
+    network = Network(files, choose_precision(embedding.precision, embedding.device), store)
     return CrossEncoder(network, read_labels(files), reader)

@@ -15,7 +15,6 @@ from qa_pipeline.models.entailment.files import Labels, Logits, PairModelFiles
 from qa_pipeline.models.entailment.models import CrossEncoder, Network
 from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.settings.generation import EmbeddingSettings
-from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline_tests.fakes import memory_cache
 
 THREE = ("entailment", "neutral", "contradiction")
@@ -122,7 +121,3 @@ class WordNetwork(CountingNetwork):
 def word_encoder(network: WordNetwork | None = None) -> CrossEncoder:
     reader = PairReader(tokenizer(), WINDOW, SETTING)
     return CrossEncoder(network or WordNetwork(), Labels((0,), (1,), (2,)), reader)
-
-
-def small_windows() -> EntailmentSettings:
-    return EntailmentSettings(window_tokens=40)

@@ -6,6 +6,7 @@ import pytest
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.entailment.models import CrossEncoder, load_cross_encoder
+from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment import ClaimEntailment, ClaimPassages, search
 from qa_pipeline_tests.fakes import memory_cache
@@ -18,9 +19,10 @@ PAIRS = [
 ]
 
 
-def load(folder: Path, **settings: object) -> CrossEncoder:
-    wanted = {"model": str(folder), "precision": "float32", **settings}
-    return load_cross_encoder(EntailmentSettings.model_validate(wanted), memory_cache())
+def load(folder: Path, revision: str | None = None, **settings: object) -> CrossEncoder:
+    embedding = EmbeddingSettings.model_validate({"precision": "float32", **settings})
+    named = EntailmentSettings(model=str(folder), revision=revision)
+    return load_cross_encoder(named, memory_cache(), embedding)
 
 
 def test_probabilities_follow_the_labels_whatever_their_order(tmp_path: Path) -> None:
@@ -58,7 +60,7 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
 def test_a_gpu_that_is_not_there_is_missed_at_the_first_pair(tmp_path: Path) -> None:
     encoder = load(write_classifier(tmp_path / "m"), device="cuda")
     assert encoder.network.name.endswith(" cuda float32")
-    with pytest.raises(SettingsError, match=r"verification\.entailment\.device is cuda, but torch"):
+    with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch"):
         encoder.probabilities(PAIRS)
 
 
@@ -95,12 +97,12 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
 
 def test_no_model_says_what_to_set() -> None:
     with pytest.raises(SettingsError, match=r"verification\.entailment\.model names no model"):
-        load_cross_encoder(EntailmentSettings(), memory_cache())
+        load_cross_encoder(EntailmentSettings(), memory_cache(), EmbeddingSettings())
 
 
 def test_a_hub_model_must_be_pinned() -> None:
     with pytest.raises(SettingsError, match=r"entailment\.revision to the 40 digits.*`hf download someone/"):
-        load_cross_encoder(EntailmentSettings(model="someone/some-nli"), memory_cache())
+        load_cross_encoder(EntailmentSettings(model="someone/some-nli"), memory_cache(), EmbeddingSettings())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_a_local_model_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> 
 
 def test_no_number_from_a_model_is_an_unknown_score(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m", bias=(float("nan"), 0.0, 0.0))
-    found = search([ClaimPassages("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
+    found = search([ClaimPassages("The pump runs.", ("The pump runs.",))], load(folder))
     assert found == [ClaimEntailment(reason="model_nan")]
 
 
