@@ -96,10 +96,9 @@ class TransientModelError(ModelError):
 
 
 class PermanentModelError(ModelError):
-    """A failure that no later call can mend, so the run stops. `status` is of HTTP, if known."""
+    """A failure that no later call can mend, so the run stops."""
 
     reason = "model_refused"
-    status: int | None = None
 
 
 class KeyRejectedError(PermanentModelError):

@@ -49,13 +49,12 @@ class ReferenceRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceDecision:
-    """The decision on a passage; `similarity` is its cosine, where one was computed.
+    """The decision on a passage.
 
     A model that could not be asked decides nothing: `error` says why.
     """
 
     decision: Decision
-    similarity: float | None = None
     error: ModelError | None = None
 
 
@@ -101,7 +100,7 @@ def _by_similarity(requests: Sequence[ReferenceRequest], encoder: Encoder) -> li
     questions = encoder.encode([request.question for request in requests])
     passages = encoder.encode([request.passage.text[:CHARACTERS] for request in requests])
     return [
-        ReferenceDecision(_sure(cosine), cosine)
+        ReferenceDecision(_sure(cosine))
         for cosine in np.einsum("ij,ij->i", questions, passages).astype(float).round(6).tolist()
     ]
 

@@ -28,7 +28,6 @@ class Line:
         start: its first character, indentation included.
         end: one past its last that is no white space.
         opens: it is the first of its block.
-        code: it is a line of code.
         whole: it is not read for sentences.
         with_next: it goes with the next line.
         with_previous: it goes with the line before it.
@@ -37,7 +36,6 @@ class Line:
     start: int
     end: int
     opens: bool
-    code: bool = False
     is_whole: bool = True
     with_next: bool = False
     with_previous: bool = False
@@ -74,7 +72,7 @@ def _code_lines(text: str, start: int, end: int) -> Iterator[Line]:
         line = text[low:high].rstrip()
         first, last = number == 0, number == len(filled) - 1
         sticky = first or line.endswith(_ANNOUNCING)
-        yield Line(low, low + len(line), first, code=True, with_next=sticky, with_previous=last)
+        yield Line(low, low + len(line), first, with_next=sticky, with_previous=last)
 
 
 def join_lines(lines: list[Line]) -> list[list[Line]]:

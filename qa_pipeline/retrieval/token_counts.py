@@ -151,11 +151,6 @@ class SectionTokens:
     starts: list[int]
     before: list[int]
 
-    @property
-    def total(self) -> int:
-        """Return the number of tokens of the whole section."""
-        return self.before[-1]
-
     def at(self, place: int) -> int:
         """Return the number of tokens before a place."""
         return self.before[bisect_left(self.starts, place)]

@@ -110,7 +110,6 @@ def test_a_cosine_accepts_is_unsure_a_little_below_and_rejects_else() -> None:
     made = settings(validation_strategy="embedding")
     decided = decisions(made)
     assert [one.decision for one in decided] == ["accept", "unsure", "reject"]
-    assert [one.similarity for one in decided] == pytest.approx([0.9, 0.35, 0.1], abs=1e-4)
     assert accepted_places(decided, made) == [0]
 
 

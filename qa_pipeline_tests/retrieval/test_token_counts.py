@@ -132,8 +132,8 @@ def test_a_section_has_the_tokens_of_its_part_of_the_text(words: list[str], at: 
     start = min(at, len(text))
     (counted_text,) = count_texts([text], WordCounts(Counter()), longest=5)
     tokens = counted_text.section(start, len(text))
-    assert tokens.total == counted_text.between(start, len(text))
-    assert tokens.at(len(text) - start) == tokens.total
+    assert tokens.before[-1] == counted_text.between(start, len(text))
+    assert tokens.at(len(text) - start) == tokens.before[-1]
     assert tokens.at(0) == 0
 
 
@@ -142,7 +142,7 @@ def test_a_word_that_cannot_fit_is_measured_by_its_tokens() -> None:
     (counted_text,) = count_texts([text], WordCounts(Counter()), longest=4)
     tokens = counted_text.section(0, len(text))
     assert [text[start] for start in tokens.starts] == list("sa.b.c.d.e.fn")
-    assert tokens.total == 13
+    assert tokens.before[-1] == 13
     assert not counted_text.is_exact(0, 5)
 
 

@@ -210,9 +210,7 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
     if is_too_long(message):
         return OversizedRequestError(f"Gemini: {message}; {LENGTH_ADVICE}")
     advice = "; see llm.model" if error.code == HTTPStatus.NOT_FOUND else ""
-    refused = PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
-    refused.status = error.code
-    return refused
+    return PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
 
 
 def is_too_long(message: str) -> bool:
