@@ -1,5 +1,6 @@
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_no_pairs_have_no_scores(folder: Path) -> None:
     ],
 )
 def test_an_unusable_reranker_is_refused(
-    tmp_path: Path, labels: list[str], changes: dict[str, str], said: str
+    tmp_path: Path, labels: list[str], changes: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said):
         load(write_classifier(tmp_path, labels), **changes).score(PAIRS[:1])
