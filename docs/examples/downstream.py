@@ -1,6 +1,6 @@
 """A code location of its own that has something made anew from each new release.
 
-    RELEASES=/data/mydata/releases dg dev -f docs/examples/downstream.py
+    RELEASES=/data/mydata/releases dagster dev -f docs/examples/downstream.py
 
 Put it into the workspace beside qa_pipeline, so that one daemon sees both. It reacts to the content of a
 release: a night that publishes nothing new asks for no run. A release that does not verify is not used.

@@ -150,7 +150,7 @@ def model(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedModel":
 def test_trl_fine_tunes_on_conversations(
     written: Path, tmp_path: Path, tokenizer: "PreTrainedTokenizerFast", model: "PreTrainedModel", name: str
 ) -> None:
-    from trl import SFTConfig, SFTTrainer  # type: ignore[attr-defined]
+    from trl import SFTConfig, SFTTrainer
 
     data = read(written / name / "train.jsonl", tmp_path)
     options = SFTConfig(str(tmp_path), use_cpu=True, report_to="none", max_steps=1, max_length=None)
@@ -168,7 +168,7 @@ def test_trl_fine_tunes_on_conversations(
 def test_trl_prefers_the_chosen_answer(
     written: Path, tmp_path: Path, tokenizer: "PreTrainedTokenizerFast", model: "PreTrainedModel"
 ) -> None:
-    from trl import DPOConfig, DPOTrainer  # type: ignore[attr-defined]
+    from trl import DPOConfig, DPOTrainer
 
     data = read(written / "preference" / "train.jsonl", tmp_path)
     options = DPOConfig(str(tmp_path), use_cpu=True, report_to="none", max_steps=1, max_length=None)
