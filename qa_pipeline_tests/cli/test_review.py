@@ -3,7 +3,7 @@
 import signal
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT
