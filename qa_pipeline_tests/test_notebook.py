@@ -38,7 +38,7 @@ def test_the_notebook_runs_and_shows_what_its_text_says(
         "IPYTHONDIR": str(tmp_path / "ipython"),
     }.items():
         monkeypatch.setenv(name, value)
-    notebook = nbformat.reads(NOTEBOOK.read_text("utf-8"), as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.reads(NOTEBOOK.read_text("utf-8"), as_version=4)
     NotebookClient(notebook, timeout=3000, resources={"metadata": {"path": str(examples)}}).execute()
     verified, report, statements, pairs, release, train = (
         outputs(cell) for cell in notebook.cells if cell.cell_type == "code"

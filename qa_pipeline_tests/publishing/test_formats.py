@@ -155,7 +155,7 @@ def test_trl_fine_tunes_on_conversations(
     data = read(written / name / "train.jsonl", tmp_path)
     options = SFTConfig(str(tmp_path), use_cpu=True, report_to="none", max_steps=1, max_length=None)
     trainer = SFTTrainer(model, options, train_dataset=data, processing_class=tokenizer)
-    row = next(iter(trainer.train_dataset))  # type: ignore[arg-type]
+    row = next(iter(trainer.train_dataset))
     text = f"system:Be brief.</s>user:{QUESTION}</s>assistant:{ANSWER}</s>"
     assert tokenizer.decode(row["input_ids"]) == text
     if name == "prompt_completion":
@@ -173,7 +173,7 @@ def test_trl_prefers_the_chosen_answer(
     data = read(written / "preference" / "train.jsonl", tmp_path)
     options = DPOConfig(str(tmp_path), use_cpu=True, report_to="none", max_steps=1, max_length=None)
     trainer = DPOTrainer(model, deepcopy(model), options, train_dataset=data, processing_class=tokenizer)
-    row = next(iter(trainer.train_dataset))  # type: ignore[arg-type]
+    row = next(iter(trainer.train_dataset))
     texts = {name: tokenizer.decode(ids) for name, ids in row.items() if name.endswith("_ids")}
     assert texts == {
         "prompt_ids": f"system:Be brief.</s>user:{QUESTION}</s>assistant:",
