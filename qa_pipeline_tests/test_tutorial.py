@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline_tests.support.page_blocks import blocks, missing_lines, run_block
+from qa_pipeline_tests.support.plain_environment import block_extras, named_installs
 
 pytestmark = pytest.mark.slow
 
@@ -16,9 +17,10 @@ PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.timeout(3600)
-def test_the_tutorial_runs_and_prints_what_it_quotes(tmp_path: Path) -> None:
+def test_the_tutorial_runs_in_a_plain_environment_and_prints_what_it_quotes(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "data" / "corpora", tmp_path / "data" / "corpora")
     shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
+    block_extras(tmp_path / "plain", ROOT, named_installs(PAGE))
     printed, wrong, losses = "", [], []
     for reason, language, text in blocks(PAGE):
         if reason:
@@ -26,7 +28,9 @@ def test_the_tutorial_runs_and_prints_what_it_quotes(tmp_path: Path) -> None:
         if language == "text":
             wrong += missing_lines(text, printed)
         else:
-            printed = run_block(language, text, tmp_path, Path(sys.executable), ROOT)
+            printed = run_block(
+                language, text, tmp_path, Path(sys.executable), ROOT, hiding=tmp_path / "plain"
+            )
             losses += re.findall(r"held-out loss before ([\d.]+), after ([\d.]+)", printed)
     assert wrong == []
     ((before, after),) = losses

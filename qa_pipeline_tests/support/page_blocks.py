@@ -15,7 +15,14 @@ def blocks(page: str) -> list[Block]:
     return [(reason, language, text) for _, reason, language, text in BLOCK.findall(page)]
 
 
-def run_block(language: str, text: str, folder: Path, python: Path, repository: Path | None = None) -> str:
+def run_block(
+    language: str,
+    text: str,
+    folder: Path,
+    python: Path,
+    repository: Path | None = None,
+    hiding: Path | None = None,
+) -> str:
     """Run a block as a person would in a shell; return what it printed.
 
     Args:
@@ -24,10 +31,12 @@ def run_block(language: str, text: str, folder: Path, python: Path, repository: 
         folder: the working folder.
         python: interpreter of the environment, beside which its commands are.
         repository: a checkout to import from; None where it is installed in the environment.
+        hiding: a folder of `block_extras`; None hides nothing.
 
     Raises:
         AssertionError: a command ended with an error.
     """
+    paths = [path for path in (hiding, repository) if path]
     shell = ["bash", "-euo", "pipefail", "-c", text]
     commands = {"bash": shell, "python": [str(python), "-c", text]}
     environment = {
@@ -36,7 +45,7 @@ def run_block(language: str, text: str, folder: Path, python: Path, repository: 
         "HF_HOME": str(folder / "hub"),
         "HF_HUB_OFFLINE": "1",
         "COLUMNS": "200",
-        **({"PYTHONPATH": str(repository)} if repository else {}),
+        **({"PYTHONPATH": os.pathsep.join(map(str, paths))} if paths else {}),
     }
     ran = subprocess.run(
         commands[language], cwd=folder, env=environment, capture_output=True, text=True, check=False
