@@ -170,6 +170,7 @@ def check_models(settings: "Settings", role: str | None) -> None:
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.prompts.loading import check_own_prompts
     from qa_pipeline.settings.tree import check_model, notes
+    from qa_pipeline.storage.object_stores import store_of
 
     check_model(settings, role)
     check_own_prompts(settings.llm)
@@ -177,5 +178,6 @@ def check_models(settings: "Settings", role: str | None) -> None:
     resources.check_readers()
     if settings.llm.hosted_models:
         resources.check_models()
-    for note in (*notes(settings), *leftovers(settings.out)):
+    earlier = [] if store_of(settings.out) else leftovers(settings.out)
+    for note in (*notes(settings), *earlier):
         sys.stderr.write(f"Note: {note}\n")

@@ -11,17 +11,18 @@ from packaging.utils import canonicalize_name
 
 _SITE = """
 import sys
+from importlib.machinery import PathFinder
 
 BLOCKED = {blocked!r}
 
 
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in BLOCKED:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+class Plain(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in BLOCKED else super().find_spec(name, path, target)
 
 
-sys.meta_path.insert(0, Blocked())
+sys.meta_path[:] = [Plain if finder is PathFinder else finder for finder in sys.meta_path]
 """
 
 

@@ -5,6 +5,7 @@ vectors are hashed.
 """
 
 import os
+import shutil
 import ssl
 import subprocess
 import urllib.error
@@ -34,6 +35,8 @@ from qa_pipeline_tests.system.servers import ENDED, accepts, free_port
 
 pytestmark = pytest.mark.slow
 
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin") or "nginx"
+"""Debian installs it where the search path of a user does not lead."""
 SETTINGS = {
     "QA_PIPELINE_JUDGING__ACCEPT_UNJUDGED": "true",
     "QA_PIPELINE_GENERATION__QUESTIONS_PER_CHUNK": "3",
@@ -209,7 +212,7 @@ def proxy(deployment: Deployment) -> Iterator[Callable[[str | None], int]]:
 
     options = ("-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", "error.log")
     main = f"daemon off; pid {folder}/nginx.pid;"
-    with subprocess.Popen(["nginx", *options, "-g", main]) as process:
+    with subprocess.Popen([NGINX, *options, "-g", main]) as process:
         deployment.wait(lambda: accepts(port), "the proxy listens")
         yield ask
         process.terminate()
