@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """What a reader takes of one file; tests pass smaller ones.
+    """Bound the size of a file that a reader takes; tests pass smaller bounds.
 
     Attributes:
         page_objects: drawn objects of a page of a PDF.

@@ -201,7 +201,7 @@ class _Source:
         with self.opened() as file:
             content = file.read()
         is_utf16 = content.startswith(_UTF16)
-        if content.startswith(_NOT_TEXT) or (b"\0" in content and not is_utf16):
+        if content.startswith(_NOT_TEXT) or (b"\0" in content.partition(b"\n")[0] and not is_utf16):
             raise self.error("is no text file; save it as UTF-8, in Excel as 'CSV UTF-8'")
         try:
             return content.decode("utf-16" if is_utf16 else "utf-8-sig")

@@ -150,17 +150,6 @@ def test_a_file_without_a_row_gives_none(name: str) -> None:
     assert read(b"", name) == read(b"\xef\xbb\xbf \n\n", name) == []
 
 
-def test_what_a_value_unfolds_to_is_bounded() -> None:
-    content = json.dumps({"text": "x" * 500})
-    assert len(read(content, "rows.jsonl", unfold=lambda value: [value] * 3)) == 3
-    with pytest.raises(InputError, match="holds more than 2 rows"):
-        read(content, "rows.jsonl", Limits(max_rows=2), unfold=lambda value: [value] * 3)
-    with pytest.raises(InputError, match="unpacks to more"):
-        read(content, "rows.jsonl", Limits(max_bytes=600), unfold=lambda value: [value] * 6)
-    twice = read(content, "rows.jsonl", Limits(max_line_bytes=600), unfold=lambda value: [[value, value]])
-    assert values(twice) == ["line_too_long"]
-
-
 def test_places_are_lines_of_json_and_rows_as_spreadsheets_count_them() -> None:
     lines = b'\xef\xbb\xbf{"a": 1}\r\n\r\n  \n[2]\n{"a": "\xe2\x80\xa8"}'
     assert [row.place for row in read(lines, "rows.jsonl")] == [1, 4, 5]
