@@ -11,7 +11,7 @@ FAKE_PORT ?= 8765
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest
 T := qa_pipeline_tests
 FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(T)/retrieval \
-	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/cli/test_reference.py
+	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/test_reference.py
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 

@@ -7,6 +7,7 @@ from qa_pipeline.monitoring.observing import observe, start_observing
 
 if TYPE_CHECKING:
     from qa_pipeline.api import Claim, Evidence, Report, Verification, evaluate, generate, verify
+    from qa_pipeline.monitoring.streaming import stream_verdicts
     from qa_pipeline.publishing.manifest import load_release
 
 __all__ = [
@@ -19,13 +20,19 @@ __all__ = [
     "load_release",
     "observe",
     "start_observing",
+    "stream_verdicts",
     "verify",
 ]
+
+
+_MODULES = {
+    "load_release": "qa_pipeline.publishing.manifest",
+    "stream_verdicts": "qa_pipeline.monitoring.streaming",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for: each part takes a second, and nobody needs them all."""
     if name not in __all__:
         raise AttributeError(f"module 'qa_pipeline' has no attribute {name!r}")
-    module = "qa_pipeline.publishing.manifest" if name == "load_release" else "qa_pipeline.api"
-    return getattr(import_module(module), name)
+    return getattr(import_module(_MODULES.get(name, "qa_pipeline.api")), name)

@@ -1,4 +1,4 @@
-"""The page of tables: `python -m qa_pipeline.cli.reference > docs/reference/tables.md` writes it anew."""
+"""The page of tables, which `python -m qa_pipeline_tests.support.tables_page` prints."""
 
 import sys
 
@@ -25,7 +25,7 @@ def tables_page() -> str:
             dtype = str(column.dtype) if len(str(column.dtype)) < 40 else str(column.dtype).partition("(")[0]
             null = ", null" if column.nullable else ""
             cells = (f"`{column.name}`", f"`{dtype}`{null}", column.description)
-            rows.append([Markup(cell.replace("|", "\\|").replace("\n", " ")) for cell in cells])  # noqa: S704
+            rows.append([Markup(cell.replace("|", "\\|").replace("\n", " ")) for cell in cells])
         parts.append(str(markdown_table(rows, ("column", "type", "meaning"))))
     return "\n".join(parts) + "\n"
 
