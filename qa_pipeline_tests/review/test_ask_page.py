@@ -165,6 +165,24 @@ def test_a_judge_that_is_configured_scores_a_proved_answer(
     assert "Together" in page
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Napoleon painted Jupiter purple in 1832.",
+        "Napoleon målade Jupiter lila år 1832.",
+        "Napoleon malte Jupiter 1832 lila an.",
+    ],
+)
+def test_a_reply_that_says_something_with_coverage_none_is_shown_as_an_unproved_answer(
+    with_model: Callable[[LanguageModel], TestClient], answer: str
+) -> None:
+    reply = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
+    model = ScriptedModel(lambda request: SCORES if request.role == "judge" else reply)
+    page = answered(with_model(model))
+    assert answer in page
+    assert "0 of 1 claim (0 %)" in page
+
+
 def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(
     client: TestClient, workspace: Workspace
 ) -> None:
