@@ -10,6 +10,8 @@ FAKE_PORT ?= 8765
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest
 T := qa_pipeline_tests
+# what needs no package of the extra `system`
+SMALL := --ignore=$(T)/system --ignore=$(T)/test_notebook.py
 FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(T)/retrieval \
 	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/test_reference.py
 
@@ -62,14 +64,14 @@ bench: $(VENV)/installed-dev  ## list the benchmarks and what each measures
 	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing
 
 test: layers lint types  ## lint, types and the tests that start no processes
-	$(PYTEST) -m "not slow" --durations=30
+	$(PYTEST) -m "not slow" --durations=30 $(SMALL)
 
 # a file shares its servers among its tests, so all of it runs in one process
 test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
 	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder
 
 test-laws: $(VENV)/installed-dev  ## the laws alone, on twenty times as many examples; for the night
-	$(PYTEST) -m hypothesis --hypothesis-profile=laws --durations=30
+	$(PYTEST) $(SMALL) -m hypothesis --hypothesis-profile=laws --durations=30
 
 # before all that imports the package: of modules that import each other it says which
 layers: $(VENV)/installed-dev
