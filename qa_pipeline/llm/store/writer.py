@@ -1,6 +1,7 @@
 """The store as coroutines see it: one thread writes, and equal requests of one process share one call."""
 
 import asyncio
+import atexit
 import os
 import queue
 import threading
@@ -128,7 +129,7 @@ class ReplyFront:
         for request_id in flights:
             worker.submit(partial(self._store.release, request_id))
             self._end_flight(request_id, closed)
-        self._end()
+        worker.end()
 
     async def _claimed(self, request_id: RequestId, documents: tuple[str, ...]) -> Outcome | None:
         """Wait until nobody else asks."""
@@ -168,7 +169,9 @@ class ReplyFront:
         with self._lock:
             if self._worker is None:
                 self._worker = _Worker(self._store)
-                self._end = weakref.finalize(self, self._worker.end)
+                # a collection of garbage may hold any lock that the thread needs to end: it waits for nothing
+                weakref.finalize(self, self._worker.stop).atexit = False
+                atexit.register(self._worker.end)
             return self._worker.submit(work)
 
 
@@ -200,12 +203,16 @@ class _Worker:
         self._jobs.put(job)
         return done
 
+    def stop(self) -> None:
+        """Have it finish what was submitted and close the store; return at once."""
+        if self._process == os.getpid():
+            self._jobs.put(None)
+
     def end(self) -> None:
-        """Let it finish what was submitted, and close the store."""
-        if self._process != os.getpid():
-            return
-        self._jobs.put(None)
-        if self._thread is not threading.current_thread():
+        """Wait until it has finished what was submitted and closed the store."""
+        atexit.unregister(self.end)
+        self.stop()
+        if self._process == os.getpid() and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _work(self) -> None:
