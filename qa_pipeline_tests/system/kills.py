@@ -36,6 +36,8 @@ LONGEST_OUTAGE = 5.0
 """Seconds until what was killed is started again."""
 LONGEST_RUN = 150
 """Seconds after which a run counts as lost."""
+LONGEST_REST = 60
+"""Seconds without a run at work after which nothing is awaited any more."""
 LONGEST_END = 200.0
 """Seconds in which what was killed alone, and left its runs behind, has them end."""
 LATENCY = 0.5
@@ -212,7 +214,7 @@ class Target(Deployment):
         instance.write_text(quicker, encoding="utf-8")
         self.changes = hosted(models)
         self.services: dict[str, Popen[bytes]] = {}
-        self.current, self.launches = "", 0
+        self.current, self.launches, self.resting = "", 0, time.monotonic()
         self._groups: list[int] = []
         self._stacks: dict[str, ExitStack] = {}
 
@@ -277,12 +279,21 @@ class Target(Deployment):
         return {batch for batch in self.batches if self.runs().get(batch, [""])[0] != "SUCCESS"}
 
     def is_made(self) -> bool:
-        """Whether all is made; what a backfill that has ended did not make is launched again."""
+        """Whether all is made; what a backfill did not make is launched again once it ended.
+
+        A run whose code server was killed as it was launched ends with the promise of another one, which a
+        daemon that was killed too may never start (Dagster 1.13.27); the backfill goes on for ever then.
+        """
         with suppress(*_AWAY):
-            if self.backfill_status(self.current) in ENDED:
+            states = [state for runs in self.runs().values() for state in runs]
+            if not set(states) <= {"SUCCESS", "FAILURE", "CANCELED"}:
+                self.resting = time.monotonic()
+            rests = time.monotonic() - self.resting > LONGEST_REST
+            if rests or self.backfill_status(self.current) in ENDED:
                 if not (unmade := self.unmade()):
                     return True
                 self.launch_batches(unmade)
+                self.resting = time.monotonic()
         return False
 
     def hit(self, kind: str, tables_there: int, lots: random.Random) -> Kill:
