@@ -24,7 +24,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.deciding import borderline, decide_claims
 
-_ORDER = ("alignment", "entailment")
+_ORDER = ("quotation", "entailment")
 """Steps that accept, in order: a row is accepted by the last one that one of its claims needed."""
 
 

@@ -139,7 +139,7 @@ def _rows(layout: Layout, batch: str) -> list[Row]:
 
 
 def _row(decision: Row, pair: Row, claims: list[Row], texts: dict[str, str]) -> list[Row]:
-    pieces = [row[f"{piece}_chunk_id"] for row in claims for piece in ("evidence", "second_evidence")]
+    pieces = [row["evidence_chunk_id"] for row in claims]
     context = [texts[chunk_id] for chunk_id in dict.fromkeys(pieces) if chunk_id in texts]
     if not context:
         return []

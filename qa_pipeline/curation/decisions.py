@@ -104,10 +104,8 @@ def standing(decisions: pl.DataFrame) -> pl.DataFrame:
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
     """Return a hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
     quotes: dict[str, set[str]] = defaultdict(set)
-    for pair_id, *claim_quotes in claims.select(
-        "pair_id", "evidence_quote", "second_evidence_quote"
-    ).iter_rows():
-        quotes[pair_id].update(quote for quote in claim_quotes if quote)
+    for pair_id, quote in claims.select("pair_id", "evidence_quote").drop_nulls().iter_rows():
+        quotes[pair_id].add(quote)
     return {
         pair_id: hash_json([question, answer, sorted(quotes[pair_id])])
         for pair_id, question, answer in pairs.select("pair_id", "question", "answer").iter_rows()

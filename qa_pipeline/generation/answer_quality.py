@@ -15,8 +15,8 @@ from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
-from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.outcomes import FLAWED
 
 Flaw = tuple[RowFlaw, str]
@@ -89,7 +89,7 @@ def _flaws_of_question(question: str, language: str) -> Iterator[Flaw]:
     """Yield why nobody knows what is asked: nothing is named, it breaks off, or leans on a text not there."""
     reading, vocabulary = read(question, language), lexicon(language)
     words = reading.words
-    if len(words) < 2 or (len(words) < _FEWEST_QUESTION_WORDS and not reading.terms):
+    if len(words) < 2 or (len(words) < _FEWEST_QUESTION_WORDS and not reading.stems):
         yield "unclear_question", question
     once_only = vocabulary.indefinite | vocabulary.copulas  # "die, die die Steuer zahlen" is good German
     doubled = any(

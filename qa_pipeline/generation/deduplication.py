@@ -16,8 +16,7 @@ import polars as pl
 
 from qa_pipeline.storage.tables import TWINS
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.verification.consistency.allowed import Unit, units
-from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.text.reading import Reading
 
 _BETWEEN = "\x1f"
 _RUN = re.compile(r"\w+(?:[-./:]\w+)*")
@@ -92,20 +91,15 @@ def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def _terms(text: str, language: str, weighty: Set[str]) -> Sequence[str]:
     """Return the terms of a text in order, and then its words that are joined by marks."""
-    terms = units(Reading(text, language))
-    stated = [unit.key for unit in terms if unit.content or _is_value(unit) or unit.folded in weighty]
+    words = Reading(text, language).words
+    telling = [word for word in words if word.content or word.folded in weighty]
+    stated = [word.stem if word.content else word.folded for word in telling]
     return stated + _compounds(text)
 
 
 def _compounds(text: str) -> list[str]:
-    """Return the words that hold marks: "Home-page" and "mod_ssl" are not "home page" and "mod ssl"."""
-    runs = _RUN.findall(text.casefold())
-    return [run for run in runs if _MARK.search(run) and not run[0].isdigit()]
-
-
-def _is_value(unit: Unit) -> bool:
-    """Return whether a unit is a number, date or sign; that of a question is none."""
-    return unit.key[0] in "@#~" and unit.key != "~?"
+    """Return the words that hold marks: "mod_ssl" and "1.5" are not "mod ssl" and "1 5"."""
+    return [run for run in _RUN.findall(text.casefold()) if _MARK.search(run)]
 
 
 @functools.cache

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence, Set
 import numpy as np
 import polars as pl
 
+from qa_pipeline.generation.names import Name, find_names
 from qa_pipeline.storage.tables import LINKS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
-from qa_pipeline.verification.consistency.names import Name, find_names
 
 MOST_CHUNKS = 6
 """The most chunks that may share a node: one of more joins nothing in particular."""

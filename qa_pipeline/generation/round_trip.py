@@ -52,7 +52,7 @@ class QuotedPairRow(DraftedPairRow):
     is_in_doubt: bool
 
 
-_PROVING = ("citation", "alignment")
+_PROVING = ("citation", "quotation")
 """Steps that accept a claim only where nothing sets it apart from its quote."""
 _AGREES = {"same": True, "different": False, "unsure": None}
 _ANSWERS: dict[Asked, Literal["solved_answer", "recalled_answer"]] = {

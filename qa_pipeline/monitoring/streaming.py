@@ -14,7 +14,7 @@ from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline.verification.splitting import Claim, self_contained, split_claims, with_references
+from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
 WITHDRAWN = "withdrawn"
 _ENDINGS = frozenset(".!?…:\n")
@@ -108,8 +108,7 @@ def _ended_claims(text: str, judged: int, language: str, question: str) -> list[
         return []
     begun = sentences[-1][0]
     claims = split_claims(text[:begun], language)
-    read = self_contained(with_references(claims, text[:begun]), question, language)
-    return [claim for claim in read if claim.start >= judged]
+    return [claim for claim in with_references(claims, text[:begun]) if claim.start >= judged]
 
 
 def judge_answer(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:

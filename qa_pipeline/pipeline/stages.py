@@ -68,6 +68,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import (
     CANARIES,
+    CONTRADICTIONS,
     DECISIONS,
     JUDGE_CANARIES,
     LAYOUTS,
@@ -414,10 +415,9 @@ def _refusals(run: StageRun) -> pl.DataFrame:
 
 
 def _contradictions(run: StageRun) -> pl.DataFrame:
-    settings = run.resources.settings.verification
-    contradictions = find_contradictions(run["documents"], run["chunks"], settings)
-    run.figures.update(contradictions.counts)
-    return contradictions.table
+    if not run.resources.settings.verification.contradictions:
+        return CONTRADICTIONS.empty()
+    return find_contradictions(run["documents"], run["chunks"])
 
 
 def _claim_verdicts(run: StageRun) -> pl.DataFrame:

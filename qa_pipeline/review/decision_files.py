@@ -586,13 +586,9 @@ def _claims_by_pair(
     for row in typed_rows(claims.sort("pair_id", "position"), ClaimRow):
         claim_texts, quotes, places = by_pair[row["pair_id"]]
         claim_texts.append(f"{len(claim_texts) + 1}. {row['self_contained'] or row['text']}")
-        pieces = [row["evidence_quote"], row["second_evidence_quote"]]
-        quotes.append(f"{len(claim_texts)}. {' […] '.join(filter(None, pieces)) or 'none'}")
-        places_named = [
-            _place(row["evidence_chunk_id"], row["evidence_page"], sources),
-            _place(row["second_evidence_chunk_id"], row["second_evidence_page"], sources),
-        ]
-        places.append(f"{len(claim_texts)}. {' […] '.join(filter(None, places_named)) or 'none'}")
+        quotes.append(f"{len(claim_texts)}. {row['evidence_quote'] or 'none'}")
+        place = _place(row["evidence_chunk_id"], row["evidence_page"], sources)
+        places.append(f"{len(claim_texts)}. {place or 'none'}")
     return by_pair
 
 

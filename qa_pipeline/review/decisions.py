@@ -190,7 +190,7 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
 def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str, Any]:
     """Return a verified edit as its page shows it: marked answer, claims, and the verdict it will have."""
     pair, verdict = edit.pair.row(0, named=True), edit.verdict.row(0, named=True)
-    evidence = pl.concat([edit.claims["evidence_chunk_id"], edit.claims["second_evidence_chunk_id"]])
+    evidence = edit.claims["evidence_chunk_id"]
     near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(evidence.drop_nulls().implode()))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())

@@ -37,7 +37,7 @@ from qa_pipeline.verification.outcomes import SUPPORTED
 STEPS = {
     "citation": "Decided by its citation",
     "similarity": "Decided by similarity",
-    "alignment": "Decided by comparison word by word",
+    "quotation": "Decided by comparison word by word",
     "entailment": "Decided by the entailment model",
     "similarity_only": "Decided by similarity alone",
     "llm": "Decided by the verifying model",
@@ -219,7 +219,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     claims = tables.frame(CLAIMS, batch).filter(of_pair).sort("position")
     verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(of_pair)
     verdict = tables.frame(VERDICTS, batch).filter(of_pair).row(0, named=True)
-    evidence = pl.concat([claims["evidence_chunk_id"], claims["second_evidence_chunk_id"]]).drop_nulls()
+    evidence = claims["evidence_chunk_id"].drop_nulls()
     refusals = (
         tables.optional(REFUSALS, batch).filter(of_pair) if pair["coverage"] == "none" else REFUSALS.empty()
     )
@@ -293,11 +293,9 @@ def claim_views(
             # without a code that the verdict of the claim has, too
             denied = [text if code == reason else in_words(code, text) for code, _, text in denials]
             differences = list(map(_cut, dict.fromkeys([*denied, *(claim["unproved"] or ())])))
-        own_places = [
-            _place(places + at, prefix, claim, paths, chunks)
-            for at, prefix in enumerate(("evidence", "second_evidence"))
-            if dict(claim)[f"{prefix}_document_id"]
-        ]
+        own_places = []
+        if claim["evidence_document_id"]:
+            own_places.append(_place(places, "evidence", claim, paths, chunks))
         scores = {"entailment": claim["entailment"], "contradiction": claim["contradiction"]}
         yield ClaimView(
             number=number,

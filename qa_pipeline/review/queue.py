@@ -250,10 +250,7 @@ class Queue:
                 "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
             )  # fmt: skip
             verdicts = read_columns(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
-            claim_columns = (
-                "pair_id", "claim_id", "evidence_quote", "second_evidence_quote", "evidence_document_id",
-                "second_evidence_document_id",
-            )  # fmt: skip
+            claim_columns = ("pair_id", "claim_id", "evidence_quote", "evidence_document_id")
             claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, claim_columns)
             names = read_columns(
                 self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path")
@@ -268,8 +265,7 @@ class Queue:
         states = decision_states(decisions, pairs, claims)
         applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
         documents = (
-            claims.select("pair_id", "evidence_document_id", "second_evidence_document_id")
-            .unpivot(index="pair_id", value_name="documents")
+            claims.select("pair_id", documents="evidence_document_id")
             .drop_nulls("documents")
             .group_by("pair_id")
             .agg(pl.col("documents").unique().sort())

@@ -216,10 +216,6 @@ class ClaimRow(TypedDict):
     unproved: list[str] | None
     denied: list[str] | None
     fragment: bool | None
-    second_evidence_document_id: str | None
-    second_evidence_chunk_id: str | None
-    second_evidence_page: int | None
-    second_evidence_quote: str | None
     entailment: float | None
     contradiction: float | None
 

@@ -71,6 +71,16 @@ EVIDENCE = pl.Struct(
         "quote": pl.String(),
     }
 )
+MODEL_QUOTE = pl.Struct(
+    {
+        "document_id": pl.String(),
+        "content_sha256": pl.String(),
+        "chunk_id": pl.String(),
+        **SPAN,
+        "page": pl.Int32(),
+        "quote": pl.String(),
+    }
+)
 PROVENANCE = pl.Struct(
     {
         "origin": pl.String(),
@@ -153,20 +163,14 @@ CLAIMS = Table(
         column("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
         column("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
         column("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
-        column("unproved", STRINGS, "Differences from the evidence, or between question and evidence, that no allowed kind covers; empty: proved word by word.", nullable=True),
-        column("denied", STRINGS, "Reason code and words of each place in which the claim denies its evidence.", nullable=True),
-        column("scope_differs", B, "Whether a number, name, negation, quantifier, modal or condition is among those differences.", nullable=True),
-        column("proved_by_chunk_id", S, "A passage that is not cited and proves the claim, where the cited ones neither prove nor deny it.", nullable=True),
+        column("proved_by", S, "What proves it: quotation (a sentence, list item or table row, word for word), fragment (a few words of one, with their question), cell (a cell of a row with its key and column); else null.", nullable=True),
+        column("unproved", STRINGS, "Why the sources do not prove it by themselves, in words.", nullable=True),
+        column("denied", STRINGS, "Reason code and words of the slot in which the claim denies its evidence.", nullable=True),
+        column("scope_differs", B, "Whether the evidence and its headings lack a number or identifier of the claim.", nullable=True),
+        column("proved_by_chunk_id", S, "A passage that is not cited and says the claim word for word, where the cited ones do not.", nullable=True),
         column("fragment", B, "Whether it only states something together with its question.", nullable=True),
         column("citation_reason", S, "Why the citation is unresolved, or section_not_found where the whole document is used instead; else null.", nullable=True),
         column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and how they agree: exact, spelling, ellipsis, edited (repaired), misplaced (in another passage than the one named) or missing.", nullable=True),
-        column("second_evidence_document_id", S, "Document of a piece of another cited passage, where the evidence alone contains too few of the claim's words.", nullable=True),
-        column("second_evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
-        column("second_evidence_chunk_id", S, "Chunk of the second evidence.", nullable=True),
-        column("second_evidence_start", I64, "First character of it in the document's text.", nullable=True),
-        column("second_evidence_end", I64, "One past its last character.", nullable=True),
-        column("second_evidence_page", I32, "Page it starts on.", nullable=True),
-        column("second_evidence_quote", S, "The second evidence, verbatim.", nullable=True),
         column("entailment", F64, "Probability that the cited passages entail the claim, the best of windows and pairs of passages.", nullable=True),
         column("contradiction", F64, "Probability that a cited passage contradicts it, the largest over windows.", nullable=True),
         column("entailment_model", S, "Cross-encoder and revision; null without one.", nullable=True),
@@ -186,13 +190,13 @@ CLAIM_VERDICTS = Table(
         PAIR_ID,
         BATCH,
         column("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
-        column("decided_by", S, "citation, similarity, alignment, entailment, similarity_only, llm, person, or no_step where none decided."),
+        column("decided_by", S, "citation, similarity, quotation, entailment, similarity_only, llm, person, or no_step where none decided."),
         REASON,
         DETAIL,
         column("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
         column("model", S, "Model asked, if one was.", nullable=True),
         column("llm_decision", S, "Its reply: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
-        column("llm_quotes", pl.List(S), "What it quotes from the passages.", nullable=True),
+        column("llm_quotes", pl.List(MODEL_QUOTE), "What it quotes, where it stands in the documents: the proof of a claim that it accepted.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
     preview=("verdict", "decided_by", "detail"),

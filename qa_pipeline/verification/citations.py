@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
@@ -22,7 +23,6 @@ from qa_pipeline.text.references import (
     split_reference,
 )
 from qa_pipeline.text.words import recall
-from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import Claim
 
 _SAME = str.maketrans(

@@ -1,7 +1,7 @@
 """What the stored scores of a claim mean: pure rules over frames, under named thresholds.
 
-The rules, the first that applies deciding: citations, what is proved word by word and what is denied in a
-slot, and those with fitted thresholds, which `qa_pipeline.calibration` finds over the very scores
+The rules, the first that applies deciding: citations, what a source says word for word and what it denies in
+one slot, and those with fitted thresholds, which `qa_pipeline.calibration` finds over the very scores
 defined here. Which claims a model should look at, and what its reply does, is here too. A missing score
 decides nothing: a comparison with null is not true. Deciding again by other thresholds is free.
 """
@@ -22,8 +22,8 @@ from qa_pipeline.text.references import FOUND_BY_SEARCH
 from qa_pipeline.verification.splitting import TOO_MANY
 
 BORDERLINE = "borderline"
-ALIGNMENT = "alignment"
-"""The step that lays a claim beside its evidence, unit by unit."""
+QUOTATION = "quotation"
+"""The step that compares a claim with the units of its sources, word for word."""
 SIMILARITY_ONLY = (
     "Claims decided by similarity_only are not proved: over real documents this policy accepted 20.5 % of "
     "3,807 false claims and 22.7 % of 300 sentences copied from them."
@@ -55,12 +55,12 @@ def _local_rules() -> list[Rule]:
         *_citation_rules(),
         (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", _scores())),
         (missing, _outcome("failed", "no_step", "no_evidence_text")),
-        (_count("unproved") == 0, _outcome("supported", ALIGNMENT, None)),
+        (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
         (
             pl.col("proved_by_chunk_id").is_not_null(),
-            _outcome("unsupported", ALIGNMENT, "wrong_citation", elsewhere),
+            _outcome("unsupported", QUOTATION, "wrong_citation", elsewhere),
         ),
-        (_count("denied") > 0, _outcome("contradicted", ALIGNMENT, reason, pl.col("denied").list.join("; "))),
+        (_count("denied") > 0, _outcome("contradicted", QUOTATION, reason, pl.col("denied").list.join("; "))),
     ]
 
 
@@ -156,8 +156,8 @@ class FittedThreshold:
 def fitted_thresholds() -> tuple[FittedThreshold, ...]:
     """Return every fitted threshold, in the order in which they decide.
 
-    A number, name, negation, quantifier, modal or condition that differs keeps a claim from being accepted
-    by a score, which hardly moves with it.
+    A number or identifier that the evidence lacks keeps a claim from being accepted by a score, which
+    hardly moves with it.
     """
     entailment, denied = pl.col("entailment"), pl.col("contradiction")
     undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
@@ -213,7 +213,7 @@ REPLIES = pl.Schema(
         "decision": pl.String(),
         "reason": pl.String(),
         "detail": pl.String(),
-        "quotes": pl.List(pl.String()),
+        "quotes": CLAIM_VERDICTS.schema["llm_quotes"],
         "model": pl.String(),
         "prompt_hash": pl.String(),
     }
@@ -233,8 +233,8 @@ def decide_claims(
 ) -> pl.DataFrame:
     """Decide every claim from its stored scores; needs no model, no files of a batch and no Dagster.
 
-    The steps of the cascade, the first that applies deciding: citations; what the evidence proves word by
-    word, and what it denies in a slot; `entailment`. What none decides is passed on to a model. Nothing is
+    The steps of the cascade, the first that applies deciding: citations; what a source says word for word,
+    and what it denies in one slot; `entailment`. What none decides is passed on to a model. Nothing is
     accepted by evidence in doubt.
 
     >>> import polars as pl
@@ -242,11 +242,11 @@ def decide_claims(
     >>> from qa_pipeline.storage.tables import CLAIMS
     >>> from qa_pipeline.verification.deciding import decide_claims
     >>> scores = {"citation_status": "resolved", "evidence_quote": "It opens at 9."}
-    >>> found = {"unproved": ['"9" became "ten"'], "denied": ['number_mismatch: "9" became "ten"']}
+    >>> found = {"denied": ['number_mismatch: "9" became "ten"']}
     >>> place = {"pair_id": "p", "batch": "b", "position": 0, "start": 0, "end": 15}
     >>> claims = CLAIMS.frame([{"claim_id": "c", "text": "It opens at ten.", **place, **scores, **found}])
     >>> decide_claims(claims, None, VerificationSettings()).select("verdict", "decided_by", "reason").row(0)
-    ('contradicted', 'alignment', 'number_mismatch')
+    ('contradicted', 'quotation', 'number_mismatch')
 
     Args:
         claims: rows of the claims table; a score that is null or no number decides nothing.
@@ -278,7 +278,7 @@ def decide_claims(
             prompt_hash=pl.lit(None, pl.String()),
             model=pl.lit(None, pl.String()),
             llm_decision=pl.lit(None, pl.String()),
-            llm_quotes=pl.lit(None, pl.List(pl.String())),
+            llm_quotes=pl.lit(None, CLAIM_VERDICTS.schema["llm_quotes"]),
         )
     else:
         decided = _with_replies(decided, replies, settings)

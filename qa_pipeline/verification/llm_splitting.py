@@ -28,10 +28,11 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.lexicon.languages import lexicon, of_all
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.citations import locate_quote
-from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import (
     TOO_MANY,
     Claim,
@@ -134,7 +135,9 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
             or any(token.folded in joiners for token in tokens[_EACH_SIDE:-_EACH_SIDE])
         )
         if (" | " in claim.text or leans or joined) and not any(
-            read(text, language).holds(reading) for text in cited
+            reading.folded == read(text[start:end], language).folded
+            for text in cited
+            for start, end in sentence_spans(text, language)
         ):
             return True
     return False

@@ -1,9 +1,8 @@
 """Borderline claims decided by a language model, those about the same passages in one call.
 
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
-for people; it decides nothing. An accept is taken only with quotes that are in the passages and that nothing
-speaks against which rules can tell (`quotes.py`), and from a model that rejects a false claim made from the
-passages (`canaries/probes.py`).
+for people; it decides nothing. An accept is taken only with quotes that are in the passages and hold the
+figures and the negation of the claim (`model_quotes.py`).
 """
 
 import hashlib
@@ -28,13 +27,14 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.rows import ClaimRow
+from qa_pipeline.storage.rows import ClaimRow, DocumentRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
+from qa_pipeline.text.reading import read
 from qa_pipeline.verification.canaries.probes import probe_of
-from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
-from qa_pipeline.verification.quotes import QuotedDocuments, Statement, unfounded
+from qa_pipeline.verification.model_quotes import find_quote, unfounded
+from qa_pipeline.verification.sources import Source, sources_of
 
 
 class PairClaimRow(ClaimRow):
@@ -97,7 +97,6 @@ def ask_verifier(
     settings: VerificationSettings,
     llm: LLMSettings,
     *,
-    to_the_question: bool = True,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
@@ -109,12 +108,8 @@ def ask_verifier(
     - something in its request holds an injection (`injection_in_source`);
     - the model accepted the probe among the claims too (`probe_accepted`);
     - it names no quote, or one that is in none of the passages (`no_quote`, `quote_not_found`);
-    - a number, date, name, negation, quantifier, modal or condition is missing there, or most of the claim's
-      words (`quote_lacks_words`);
-    - the quotes deny the claim (`quote_denies_claim`), say it under a condition that it lacks
-      (`quote_has_condition`) or with its roles exchanged (`quote_has_other_roles`), or something around them
-      takes them back (`quote_restricted`);
-    - they do not speak of what was asked (`quote_off_question`), unless `to_the_question` is false.
+    - a number, date or identifier of the claim is missing there (`quote_lacks_figure`), or a negation
+      (`quote_lacks_negation`).
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -132,7 +127,7 @@ def ask_verifier(
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, outcomes, strict=True))
-    check = _Check(passages, QuotedDocuments(documents, chunks), settings, to_the_question)
+    check = _Check(passages, sources_of(documents, chunks), _documents(documents), settings)
     verdicts = {
         row["claim_id"]: {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
@@ -240,9 +235,9 @@ class _Check:
     """Hold what the replies of a model are compared with."""
 
     passages: Mapping[str, Passage]
-    documents: QuotedDocuments
+    sources: Mapping[str, Source]
+    documents: Mapping[str, DocumentRow]
     settings: VerificationSettings
-    to_the_question: bool
 
     def verdicts(
         self,
@@ -275,29 +270,46 @@ class _Check:
                 elif obeys:
                     reason = "probe_accepted"
                 elif problem := unfounded(
-                    _statement(row, is_bound=self.to_the_question),
+                    read(row["self_contained"] or row["text"], row["language"]),
+                    read(row["question"], row["language"]),
                     claim_reply.quotes,
                     request.passages,
-                    self.documents,
                 ):
                     reason, detail = problem
             yield {
                 "decision": claim_reply.decision,
                 "reason": reason,
                 "detail": detail,
-                "quotes": claim_reply.quotes,
+                "quotes": [self._placed(quote, request.passages) for quote in claim_reply.quotes],
                 "model": reply.model,
             }
 
+    def _placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
+        """Return a quote with where it stands in its document; alone where no passage holds it."""
+        found = find_quote(quote, passages)
+        if found is None or self.passages[found.passage.chunk_id] != found.passage:
+            return {"quote": quote}
+        source = self.sources[found.passage.chunk_id]
+        document = self.documents[source.document_id]
+        start, end = source.start + found.start, source.start + found.end
+        pages = (page["number"] for page in document["pages"] if page["start"] <= start < page["end"])
+        return {
+            "document_id": source.document_id,
+            "content_sha256": document["content_sha256"],
+            "chunk_id": source.chunk_id,
+            "start": start,
+            "end": end,
+            "page": next(pages, None),
+            "quote": source.document_text[start:end],
+        }
 
-def _statement(row: PairClaimRow, *, is_bound: bool) -> Statement:
-    texts = (_stated(row), row["self_contained"] or row["text"], row["question"], row["answer"] or "")
-    stated, written, question, answer = (read(text, row["language"]) for text in texts)
-    return Statement(stated, written, question, answer, is_bound=is_bound)
+
+def _documents(documents: pl.DataFrame) -> dict[str, DocumentRow]:
+    return {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
 
 
 def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[str]:
-    pieces = (piece for row in rows for piece in (row["evidence_chunk_id"], row["second_evidence_chunk_id"]))
+    pieces = (row["evidence_chunk_id"] for row in rows)
     return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in passages))
 
 

@@ -190,20 +190,15 @@ def _explained() -> list[pl.Expr]:
     ]
 
 
-_WEIGH_PAIRS = ("entailment", "llm", "person")
-"""Who reads both pieces; what any other step supports rests on the first alone."""
-
-
 def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return claim_id and the evidence columns: a row for each claim, and one for each second piece."""
+    """Return claim_id and the evidence columns, a row for each piece of evidence.
+
+    The evidence of a claim that the verifying model accepted is what it quotes.
+    """
     names = [name for name in claims.columns if name.startswith("evidence_")]
-    weighed = claim_verdicts.filter(pl.col("decided_by").is_in(_WEIGH_PAIRS)).select("claim_id")
-    second = (
-        claims.select(
-            "claim_id",
-            *(pl.col(f"second_{name}").alias(name) for name in names if f"second_{name}" in claims),
-        )
-        .drop_nulls("evidence_quote")
-        .join(weighed, on="claim_id", how="semi", maintain_order="left")
-    )
-    return pl.concat([claims.select("claim_id", *names), second], how="diagonal")
+    by_model = claim_verdicts.filter(verdict=SUPPORTED, decided_by="llm").select("claim_id", "llm_quotes")
+    quoted = by_model.explode("llm_quotes", empty_as_null=True).drop_nulls("llm_quotes").unnest("llm_quotes")
+    quoted = quoted.rename({name: f"evidence_{name}" for name in quoted.columns if name != "claim_id"})
+    local = claims.select("claim_id", *names).join(by_model, on="claim_id", how="anti", maintain_order="left")
+    pieces = pl.concat([local, quoted], how="diagonal")
+    return claims.select("claim_id").join(pieces, on="claim_id", maintain_order="left_right")

@@ -19,8 +19,9 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.language import in_other_language
-from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.evidence import ChunkWords, candidates
+from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.verification.sources import Source, SourceIndex
+from qa_pipeline.verification.units import units_of
 
 _LOOKED_INTO = 5
 """Chunks by words and by vectors each whose sentences may answer the question: an answer that the batch holds
@@ -71,7 +72,8 @@ class _Searched:
         self._lengths: Counter[str] = Counter()
         for reading in self.readings.values():
             self._lengths[reading.language] += len(reading.written)
-        self.words = ChunkWords(indexed, {i: reading.language for i, reading in self.readings.items()})
+        sources = {i: Source(i, "", text, self.readings[i].language, (), text) for i, text in indexed.items()}
+        self.words = SourceIndex(sources)
         vectors = ChunkVectors(embeddings, indexed, embedder)
         vectors.load(indexed)
         self._ids = list(indexed)
@@ -101,13 +103,13 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
         searched.nearest(vectors.of(asked_question.written), _LOOKED_INTO) for asked_question in questions
     ]
     chunks_by_words = [
-        searched.words.best(asked_question.terms, _LOOKED_INTO) for asked_question in questions
+        searched.words.best_chunks(asked_question.stems, _LOOKED_INTO) for asked_question in questions
     ]
     sentences = [
         [
             sentence
             for i in dict.fromkeys(i for i, _ in (*by_vector, *by_words))
-            for sentence in candidates(i, searched.readings[i], 1)
+            for sentence in units_of(i, searched.readings[i].written, searched.readings[i].language)
         ]
         for by_vector, by_words in zip(near, chunks_by_words, strict=True)
     ]
@@ -118,7 +120,7 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
     for question, by_vector, by_words, question_sentences in zip(
         questions, near, chunks_by_words, sentences, strict=True
     ):
-        terms, vector = question.terms, vectors.of(question.written)
+        terms, vector = question.stems, vectors.of(question.written)
         weights = {term: searched.words.rarity(term) for term in sorted(set(terms))}
         shares = [_share(sentence.reading, weights) for sentence in question_sentences]
         cosines = [float(of_sentences.of(sentence.text) @ vector) for sentence in question_sentences]
@@ -144,7 +146,7 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
 def _share(sentence: Reading, weights: Mapping[str, float]) -> float:
     """Return the share of the question's words, weighted by rarity, that a sentence holds."""
     total = sum(weights.values())
-    shared = sum(weight for term, weight in weights.items() if term in sentence.term_set)
+    shared = sum(weight for term, weight in weights.items() if term in sentence.stem_set)
     return round(shared / total, 9) if total else 0.0
 
 

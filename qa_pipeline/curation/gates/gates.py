@@ -24,7 +24,12 @@ from qa_pipeline.curation.gates.canaries import (
 from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.statistics import wilson_bounds
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
+from qa_pipeline.verification.outcomes import (
+    SUPPORTED,
+    decided_claims,
+    evidence_pieces,
+    fabricated_citations,
+)
 
 MIN_CITATION_ACCURACY = 0.95
 """Least mean share of an accepted pair's citations that support a claim of it."""
@@ -112,11 +117,12 @@ def proof_gate(
     that is not a refusal has a supported claim.
     """
     fields = ("document_id", "content_sha256", "start", "end", "quote")
-    evidence = [
-        claims.select("claim_id", "pair_id", **{name: pl.col(f"{piece}_{name}") for name in fields})
-        for piece in ("evidence", "second_evidence")
-    ]
-    quotes = pl.concat(evidence).filter(pl.any_horizontal(pl.col(fields).is_not_null()))
+    quotes = (
+        claims.select("claim_id", "pair_id")
+        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left")
+        .select("claim_id", "pair_id", **{name: pl.col(f"evidence_{name}") for name in fields})
+        .filter(pl.any_horizontal(pl.col(fields).is_not_null()))
+    )
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     supported = (
         decided_claims(claims, claim_verdicts)

@@ -7,7 +7,7 @@ LIKENESS = "likeness"
 MOSTLY = 0.5
 """Share of its decisions from which a figure is said to rest on likeness: it is then no proof of anything."""
 _FAMILIES = {
-    "alignment": "rules",
+    "quotation": "rules",
     "citation": "rules",
     "rules": "rules",
     "similarity": LIKENESS,

@@ -133,7 +133,6 @@ def decide_statements(
         verifier,
         settings.verification,
         settings.llm,
-        to_the_question=to_the_question,
     )
     return claims, decide_claims(claims, tables.pairs, settings.verification, replies)
 

@@ -17,18 +17,20 @@ from qa_pipeline.evaluation.signals.statement_tables import (
     statement_tables,
 )
 from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
-from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.deciding import ALIGNMENT
-from qa_pipeline.verification.evidence import LONGEST_WINDOW
+from qa_pipeline.verification.binding import without_polar_word
+from qa_pipeline.verification.deciding import QUOTATION
 from qa_pipeline.verification.llm_splitting import split_by_model
+from qa_pipeline.verification.model_quotes import missing_figures
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
 """Score of the best single passage from which no pairs of passages are looked at, which cost a reading
 each."""
+LONGEST_WINDOW = 3
+"""Neighbouring sentences in which the words of a statement are looked for."""
 ENTAILED = 0.5  # the probability from which a text is likelier to say it than not
 SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
 """Deciders that hold a score against a threshold."""
@@ -288,7 +290,7 @@ class _Scorer:
     Without a model the score is the mean of two figures from 0 to 1; a statement without terms has the first.
     The cosine to a context is the best of its sentences and of the whole. That to a pair of contexts is the
     cosine to the sum of the best sentence of each, two unit vectors: (a + b) / sqrt(2 + 2 cos(a, b)).
-    The share of terms is that of the statement's own (`Reading.terms`) which stand in `LONGEST_WINDOW`
+    The share of terms is that of the statement's own (`Reading.stems`) which stand in `LONGEST_WINDOW`
     neighbouring sentences of a context; of a pair, in those of either.
 
     The words of a fragment stand in many places: it is supported by its cosine, the question included, alone.
@@ -371,7 +373,7 @@ class _Scorer:
         vector, pieces = self._vectors.of(stated), [self._stacked[statement.language, text] for text in texts]
         cosines = [piece @ vector for piece in pieces]
         alike = np.clip([float(cosine.max()) for cosine in cosines], 0.0, 1.0)
-        terms = read(row["self_contained"] or row["text"], statement.language).term_set
+        terms = read(row["self_contained"] or row["text"], statement.language).stem_set
         terms_of_texts = [_held_terms(terms, text, statement.language) for text in texts]
         single = np.array(
             [
@@ -403,6 +405,9 @@ class _Scorer:
             return {"verdict": verdict, "decided_by": by, "reason": reason}
         if self._means.verifier is not None or self._means.undecided == "unknown" or verdict == "failed":
             return {"verdict": "undecided", "decided_by": by, "reason": reason}
+        if without_polar_word(row["text"], statement.language)[1] is not None:
+            # a score does not see what yes and no turn round
+            return {"verdict": "undecided", "decided_by": by, "reason": reason}
         if supported and (refuted := _refuted(row, statement)) is not None:
             return refuted
         return {
@@ -412,43 +417,17 @@ class _Scorer:
         }
 
 
-_COMPARED_SENTENCES = 3
-"""Sentences of the contexts, those that share most terms with a statement, that may deny it: each costs a
-reading, and what denies a statement shares most of its words."""
-
-
 def _refuted(row: Row, statement: Statement) -> Row | None:
-    """Return the verdict on a statement whose score would support it but whose figures or names differ.
+    """Return the verdict on a statement with a figure that no context, heading or question holds.
 
-    A score hardly moves with these. Contradicted is one with another value in the place of the context's;
-    unsupported one with a figure that no context, heading or question holds.
+    A score hardly moves with figures.
     """
     claim = read(row["self_contained"] or row["text"], statement.language)
-    texts = [text for text in (*statement.passages, statement.question or "") if text.strip()]
+    texts = [*statement.passages, statement.question or ""]
     texts += [heading for headings_of_text in statement.headings for heading in headings_of_text]
-    passages = [read(text, statement.language) for text in texts]
-    missing = missing_figures(claim, passages)
-    pieces = [] if row["evidence_quote"] is None else [read(row["evidence_quote"], statement.language)]
-    if missing:
-        pieces += _nearest_sentences(claim, statement)
-    for piece in pieces:
-        if conflicts_found := conflicts(claim, piece, passages):
-            return {"verdict": "contradicted", "decided_by": ALIGNMENT, "reason": conflicts_found[0].reason}
-    if missing:
-        return {"verdict": "unsupported", "decided_by": ALIGNMENT, "reason": "number_not_in_passages"}
+    if missing_figures(claim, [read(text, statement.language) for text in texts]):
+        return {"verdict": "unsupported", "decided_by": QUOTATION, "reason": "number_not_in_passages"}
     return None
-
-
-def _nearest_sentences(claim: Reading, statement: Statement) -> list[Reading]:
-    """Return the sentences of its contexts that share most terms with a statement."""
-    pieces = [
-        read(text, statement.language)
-        for passage in statement.passages
-        for text in sentences(passage, statement.language)
-    ]
-    claim_terms = claim.term_set
-    ranked = sorted(dict.fromkeys(pieces), key=lambda piece: -len(claim_terms & piece.term_set))
-    return ranked[:_COMPARED_SENTENCES]
 
 
 def sentences(text: str, language: str) -> list[str]:
@@ -459,7 +438,7 @@ def sentences(text: str, language: str) -> list[str]:
 @functools.lru_cache(maxsize=1024)
 def _windows(text: str, language: str) -> tuple[Set[str], ...]:
     """Return the terms of each `LONGEST_WINDOW` neighbouring sentences of a text, or of all if fewer."""
-    terms = [read(sentence, language).term_set for sentence in sentences(text, language)]
+    terms = [read(sentence, language).stem_set for sentence in sentences(text, language)]
     last = max(1, len(terms) - LONGEST_WINDOW + 1)
     return tuple(frozenset().union(*terms[first : first + LONGEST_WINDOW]) for first in range(last))
 

@@ -4,7 +4,7 @@ Each is found by rules and cosines, or asked of the judge where there is one.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
@@ -14,13 +14,12 @@ from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Means,
 from qa_pipeline.evaluation.signals.statements import sentences
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
-from qa_pipeline.verification.consistency.allowed import units
-from qa_pipeline.verification.consistency.proof import denials
-from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.contradictions import OVERLAP, ChunkText, Sentence, find_sentences
-from qa_pipeline.verification.deciding import ALIGNMENT
+from qa_pipeline.verification.deciding import QUOTATION
+from qa_pipeline.verification.quotation import one_slot_denial
+from qa_pipeline.verification.units import units_of
 
 SAME_MEANING = 0.9
 """Cosine from which two short answers mean the same, if neither denies the other: lower ones join answers
@@ -58,7 +57,7 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
     for contexts, statements in rows.select("contexts", "statements").iter_rows():
         denied = {statement["context"] for statement in statements if statement["verdict"] == "contradicted"}
         local.append([{"contradicted": at in denied} for at in range(len(contexts))])
-    return local, [[ALIGNMENT]] * rows.height
+    return local, [[QUOTATION]] * rows.height
 
 
 def find_groundedness(rows: pl.DataFrame, means: Means) -> SignalValues:
@@ -183,13 +182,13 @@ def _groups(texts: Sequence[str], language: str, vectors: TextVectors) -> list[i
 def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -> bool:
     if vectors.cosines(text, [leader])[0] < SAME_MEANING:
         return False
-    return not denials(read(text, language), read(leader, language))
+    return one_slot_denial(read(text, language), read(leader, language), frozenset()) is None
 
 
 def find_conflicts(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Return the contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
 
-    Without a judge: sentences that share nearly all their words and deny each other in one place. The answer
+    Without a judge: sentences that differ in one slot alone. The answer
     deals with them if it is a refusal, or holds what both sides have in that place.
     """
     if means.judge is not None:
@@ -197,36 +196,23 @@ def find_conflicts(rows: pl.DataFrame, means: Means) -> SignalValues:
         return conflicts, [None if conflicts_of_row is None else [MODEL] for conflicts_of_row in conflicts]
     columns = rows.select("answer", "contexts", "language", "refused")
     local = [_conflicts(row) for row in columns.iter_rows(named=True)]
-    return local, [[ALIGNMENT]] * rows.height
+    return local, [[QUOTATION]] * rows.height
 
 
 def _conflicts(row: Row) -> list[Row]:
-    chunks: list[ChunkText] = [
-        {
-            "chunk_id": str(at),
-            "document_id": str(at),
-            "char_start": 0,
-            "text": context["text"] or "",
-            "language": row["language"],
-        }
-        for at, context in enumerate(row["contexts"])
+    language, stated = row["language"], {*read(row["answer"], row["language"]).tokens}
+    units = [
+        [unit for unit in units_of("", context["text"] or "", language) if not unit.is_row]
+        for context in row["contexts"]
     ]
-    stated = find_sentences(chunks) if len(chunks) > 1 else []
-    answer_units: set[str] = set()
     conflicts = []
-    for first, second in combinations(stated, 2):
-        if first.document_id == second.document_id or not _about_one_thing(first, second):
-            continue
-        denied = denials(first.reading, second.reading)
-        if len(denied) == 1:
-            answer_units = answer_units or {unit.key for unit in units(read(row["answer"], row["language"]))}
-            conflicts.append({"handled": row["refused"] or denied[0].keys <= answer_units})
+    for first, second in combinations(units, 2):
+        for one, other in product(first, second):
+            denial = one_slot_denial(one.reading, other.reading, frozenset())
+            if denial is not None:
+                sides = {side for side in (denial.claimed, denial.stated) if side}
+                conflicts.append({"handled": row["refused"] or sides <= stated})
     return conflicts
-
-
-def _about_one_thing(first: Sentence, second: Sentence) -> bool:
-    shared = len(first.stems & second.stems)
-    return shared >= OVERLAP * (len(first.stems) + len(second.stems) - shared)
 
 
 def find_reference_similarity(rows: pl.DataFrame, means: Means) -> SignalValues:

@@ -1,4 +1,4 @@
-"""Names of a claim: proper names, acronyms and identifiers, held against those of the evidence."""
+"""Names in a text: proper names, acronyms and identifiers."""
 
 import functools
 import re

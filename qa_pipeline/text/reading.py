@@ -1,0 +1,190 @@
+"""A text read once: its comparable form, its tokens, words and figures.
+
+The folding here is the only one by which a claim may differ from its source.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import cached_property
+
+from qa_pipeline.text import characters
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.words import Token, tokenize
+
+_QUOTATION_MARKS = str.maketrans(
+    {**dict.fromkeys("“”„«»‟″", '"'), **dict.fromkeys("‘’‚‛′`´", "'"), "…": "...", "\u00ad": None}
+)
+_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
+_NOTE = re.compile(r"(?<=[.,;:!?\"')])\[\^?\d{1,3}\]|\[\^\d{1,3}\]")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\1(?![\w*])")
+_LABEL = re.compile(
+    r"(?:[-*+•>] (?:\d{1,3}(?:\.\d{1,3})*[.)] )?)?(?:\[[ xX]\] |\(\w{1,4}\) |(?:\d{1,3}|[A-Za-z])\) )?"
+)
+"""A number before a stop is a label only behind the mark of a list: "3. April" is a date."""
+_EDGES = "\"'(),;:!?…[]{}.*"
+_NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")
+_SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
+_PARTS = re.compile(r"(?<=\d)[-/](?=\d)")
+_IDENTIFIER = re.compile(
+    r"\w*[^\W_]_\w+|_\w+|\w+_|-{1,2}[^\W\d_][\w-]*|\.[^\W\d_]\w*"  # snake_case, --flag, .env
+    r"|[^\W\d_]\w+(?:[.:\\@][^\W\d_]\w+)+|\w+\(\)"  # dotted.path, call()
+    r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase
+    r"|[^\W\d_]+[+*#'-]+"  # C++, B-
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text in one language, as it is written."""
+
+    written: str
+    language: str
+
+    @cached_property
+    def folded(self) -> str:
+        """Return the form in which a claim must equal its source, letter by letter.
+
+        Folded are Unicode form, kinds of quotation marks, dashes and spaces, emphasis, links and note marks,
+        the label of a list item, one opening connective, the capital of the first word and the final stop.
+        """
+        text = _characters_folded(self.written)
+        text = text[_LABEL.match(text).end() :]  # type: ignore[union-attr]  # matches the empty string
+        text = _small_beginning(_without_connective(text, self.language), self.language)
+        return re.sub(r" ([.,;:!?])", r"\1", text).rstrip(" .")
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """Return the words, numbers and identifiers of the folded form as written, in order."""
+        return tuple(token for word in self.folded.split() if (token := _bare(word)))
+
+    @cached_property
+    def words(self) -> tuple[Token, ...]:
+        """Return all words in order; identifiers and compounds come apart."""
+        return tokenize(self.written, self.language)
+
+    @cached_property
+    def lower_tokens(self) -> tuple[str, ...]:
+        """Return the tokens casefolded, to be looked up in word lists."""
+        return tuple(token.casefold() for token in self.tokens)
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """Return the stems of the content words in order, repeats included."""
+        return tuple(word.stem for word in self.words if word.content)
+
+    @cached_property
+    def stem_set(self) -> Set[str]:
+        """Return the stems of the content words, each once."""
+        return frozenset(self.stems)
+
+    @cached_property
+    def negations(self) -> int:
+        """Count the words that deny."""
+        denying = lexicon(self.language).negations
+        return sum(word.folded in denying or word.folded.endswith("n't") for word in self.words)
+
+    @cached_property
+    def figures(self) -> Set[str]:
+        """Return numbers and parts of dates by value, and identifiers letter by letter.
+
+        Number words count as numbers, but for one, which is an article in all three languages.
+        """
+        return frozenset(_figures(_characters_folded(self.written), self.language))
+
+    def opens_with(self, phrases: Set[str], longest: int = 4) -> bool:
+        """Return True if the text begins with one of the phrases, of at most `longest` words."""
+        first = self.lower_tokens[:longest]
+        return any(" ".join(first[:count]) in phrases for count in range(1, len(first) + 1))
+
+    def holds_any(self, phrases: Set[str]) -> bool:
+        """Return True if one of the phrases stands in the text."""
+        line = f" {' '.join(self.lower_tokens)} "
+        return any(f" {phrase} " in line for phrase in phrases)
+
+
+@functools.lru_cache(maxsize=32_768)
+def read(text: str, language: str) -> Reading:
+    """Return the reading of a text, cached: the claims of a batch cite the same passages."""
+    return Reading(text, language)
+
+
+def is_identifier(token: str) -> bool:
+    """Return True if a token is a name in which every sign counts: an option, path, code or acronym."""
+    has_digit = any(character.isdigit() for character in token)
+    has_letter = any(character.isalpha() for character in token)
+    acronym = len(token) > 1 and token.isupper()
+    return (has_digit and has_letter) or acronym or _IDENTIFIER.fullmatch(token) is not None
+
+
+def number_value(token: str, language: str) -> str | None:
+    """Return the comparable value of a token that is a number, in figures or in words; None for another."""
+    worded = lexicon(language).numbers.get(token.casefold())
+    if worded is not None:
+        return f"{worded:.12g}"
+    match = _NUMBER.fullmatch(token)
+    if match is None:
+        return None
+    grouping, decimal = ".", ","
+    if not lexicon(language).decimal_comma:
+        grouping, decimal = ",", "."
+    digits = match[2]
+    if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", digits):
+        digits = digits.replace(grouping, "")
+    return match[1].replace("+", "") + digits.replace(",", ".")
+
+
+def _figures(text: str, language: str) -> Iterator[str]:
+    vocabulary = lexicon(language)
+    words = [_bare(word) for word in _SPACED_GROUPS.sub("", text).split()]
+    for place, word in enumerate(words):
+        neighbours = words[max(0, place - 1) : place] + words[place + 1 : place + 2]
+        if word.casefold() in vocabulary.months and any(n[:1].isdigit() for n in neighbours):
+            yield str(vocabulary.months[word.casefold()])
+            continue
+        parts = _PARTS.split(word)
+        values = [number_value(part, language) for part in parts]
+        if all(value is not None for value in values):
+            is_date = len(parts) == 3
+            yield from (v.lstrip("0") if is_date else v for v in values if v is not None and v != "1")
+        elif is_identifier(word) and not word.isalpha():
+            yield word
+
+
+def _characters_folded(text: str) -> str:
+    """Return the text on one line with its kinds of marks, dashes and spaces made one, without markup."""
+    text = characters.fold(unicodedata.normalize("NFC", text)).translate(_QUOTATION_MARKS)
+    text = _NOTE.sub("", _LINK.sub(r"\1", text))
+    if "*" in text:
+        text = _EMPHASIS.sub(r"\2", text)
+    return " ".join(text.split())
+
+
+def _without_connective(text: str, language: str) -> str:
+    """Return the text without one opening connective and the comma behind it."""
+    connectives = proof_words(language).connectives
+    words = text.split(" ", 4)
+    for count in range(min(4, len(words) - 1), 0, -1):
+        if " ".join(words[:count]).casefold().rstrip(",") in connectives:
+            return text[len(" ".join(words[:count])) + 1 :]
+    return text
+
+
+def _small_beginning(text: str, language: str) -> str:
+    """Return the text with a small first letter, where its first word is written like a word and no code."""
+    first = _bare(text.partition(" ")[0])
+    plain = first[1:].islower() or (len(first) == 1 and first.casefold() in lexicon(language).stop_words)
+    at = text.find(first)
+    return text[:at] + text[at].lower() + text[at + 1 :] if first and plain else text
+
+
+def _bare(word: str) -> str:
+    """Return a word without the punctuation around it; the signs of a number or code stay."""
+    bare = word.rstrip(_EDGES)
+    if bare.endswith("(") or word.startswith(bare + "()"):
+        bare = bare.removesuffix("(") + "()"
+    stripped = bare.lstrip("\"'(,;:!?…[]{}*")
+    return stripped if stripped[:1] != "." or stripped[1:2].isalpha() else stripped.lstrip(".")

@@ -1,0 +1,112 @@
+"""Does a unit of a source speak of what a question asks?
+
+Every content word of the question must be in the unit or near it, in the same order and role. Word forms
+count as the same word where their stems are equal.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.reading import Reading
+from qa_pipeline.text.words import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and everything of the answer and the source that may name what it asks about."""
+
+    question: Reading
+    answer: Reading
+    headings: Reading
+    introduction: Reading
+    """The term of its line and the lead-ins of the lists that the unit is in."""
+
+
+def is_polar(question: Reading) -> bool:
+    """Return True if a question is answered by yes or no."""
+    return question.opens_with(proof_words(question.language).polar, 1)
+
+
+def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
+    """Return a claim without its opening yes or no, and True for yes, False for no, None for neither."""
+    words = proof_words(language)
+    first, _, rest = claim.partition(" ")
+    opening = first.rstrip(",.!;:–—-").casefold()
+    if opening in words.yes or opening in words.no:
+        return rest.lstrip("–—- "), opening in words.yes
+    return claim, None
+
+
+def asked_words(question: Reading) -> list[Token]:
+    """Return the content words of a question that name what it is about."""
+    words = proof_words(question.language)
+    asked = []
+    before = ""
+    for word in question.words:
+        measures = before in words.degree and word.folded not in words.articles
+        if word.content and word.folded not in words.asking and not measures:
+            asked.append(word)
+        before = word.folded
+    return asked
+
+
+def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
+    """Yield why a unit does not speak of what is asked, in words; nothing if it does."""
+    question = asked.question
+    words = asked_words(question)
+    if not words:
+        yield "the question names nothing"
+        return
+    near = unit.stem_set | asked.introduction.stem_set | asked.answer.stem_set
+    missing = [word.folded for word in words if word.stem not in near | asked.headings.stem_set]
+    if missing:
+        yield f"of the question neither here nor in a heading: {', '.join(missing)}"
+    elif not any(word.stem in near for word in words):
+        yield "only a heading speaks of what is asked"
+    if not is_polar(question) and bool(question.negations) != bool(unit.negations):
+        yield "question and source do not agree in their negations"
+    yield from _out_of_order(words, unit, question)
+
+
+def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:
+    """Yield what of the words that question and unit share is in another order or role."""
+    stated = [word.stem for word in unit.words]
+    shared = [word for word in words if word.stem in unit.stem_set]
+    places = [stated.index(word.stem) for word in shared]
+    moved = len(places) - _longest_rise(places)
+    asks_who = question.opens_with(proof_words(question.language).who, 1)
+    if moved > (0 if asks_who else 1):
+        yield "the words of the question are in another order here"
+    for word, place in zip(shared, places, strict=True):
+        asked = _preposition(question.words, question.words.index(word), question.language)
+        here = _preposition(unit.words, place, unit.language)
+        if asked != here:
+            yield f'"{word.folded}" is behind another preposition here'
+
+
+def _longest_rise(places: Sequence[int]) -> int:
+    """Return the length of the longest rising subsequence (patience sorting)."""
+    ends: list[int] = []
+    for place in places:
+        at = bisect_left(ends, place)
+        ends[at : at + 1] = [place]
+    return len(ends)
+
+
+def _preposition(words: Sequence[Token], at: int, language: str) -> str | None:
+    """Return the preposition before a word, articles between aside."""
+    vocabulary = proof_words(language)
+    while at and words[at - 1].folded in vocabulary.articles:
+        at -= 1
+    before = words[at - 1].folded if at else ""
+    return before if before in vocabulary.prepositions else None
+
+
+def only_scope(unit: Reading, spoken: Set[str]) -> str | None:
+    """Return a word of scope that a unit has and the spoken tokens lack; None without one."""
+    scope = proof_words(unit.language).scope
+    line = f" {' '.join(unit.lower_tokens)} "
+    lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in spoken)
+    return next(lacking, None)

@@ -1,0 +1,89 @@
+"""Checks of the quotes that a verifying model gives for an accept.
+
+They stand in the passages character for character and hold every number, date and identifier of the claim,
+and a negation where the claim has one. What the other words mean is the model's decision.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.records import Passage
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.text.words import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A quote of a model where it stands in a passage; offsets are within the passage's text."""
+
+    passage: Passage
+    start: int
+    end: int
+
+
+def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
+    """Return the numbers, parts of dates and identifiers of a claim that none of the texts holds."""
+    held = frozenset[str]().union(*(text.figures for text in texts))
+    return sorted(claim.figures - held)
+
+
+def find_quote(quote: str, passages: Sequence[Passage]) -> Found | None:
+    """Find a quote in the passages character for character, runs of white space aside."""
+    wanted = " ".join(quote.split())
+    for passage in passages if wanted else ():
+        at = passage.text.find(wanted)
+        if at >= 0:
+            return Found(passage, at, at + len(wanted))
+        line, places = _on_one_line(passage.text)
+        at = line.find(wanted)
+        if at >= 0:
+            return Found(passage, places[at], places[at + len(wanted) - 1] + 1)
+    return None
+
+
+def unfounded(
+    claim: Reading, question: Reading, quotes: Sequence[str], passages: Sequence[Passage]
+) -> tuple[str, str] | None:
+    """Return the reason code and detail why an accept is not taken at its word; None where it is.
+
+    Headings of the quoted passages and the question may name a number or identifier too.
+    """
+    if not any(quote.strip() for quote in quotes):
+        return "no_quote", "the reply accepts the claim and quotes nothing"
+    found = [find_quote(quote, passages) for quote in quotes]
+    for quote, place in zip(quotes, found, strict=True):
+        if place is None:
+            return "quote_not_found", f"not in the passages: {quote[:200]}"
+    placed = [place for place in found if place is not None]
+    language = claim.language
+    texts = [read(place.passage.text[place.start : place.end], language) for place in placed]
+    headings = [
+        read(heading, language)
+        for place in placed
+        for heading in (place.passage.title, *place.passage.section_path)
+    ]
+    missing = missing_figures(claim, [*texts, *headings, question])
+    if missing:
+        return "quote_lacks_figure", f"not in the quotes: {', '.join(missing)}"
+    if claim.negations and not any(_denies(word, language) for text in texts for word in text.words):
+        return "quote_lacks_negation", "the claim denies something and its quotes deny nothing"
+    return None
+
+
+def _denies(word: Token, language: str) -> bool:
+    return word.negative or word.folded in lexicon(language).soft_negations
+
+
+def _on_one_line(text: str) -> tuple[str, list[int]]:
+    """Return a text with each run of white space as one space, and where its characters stand."""
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        if not letter.isspace():
+            letters.append(letter)
+            places.append(place)
+        elif letters and letters[-1] != " ":
+            letters.append(" ")
+            places.append(place)
+    return "".join(letters), places

@@ -1,0 +1,130 @@
+"""Proof of a claim from the units of its sources, without a model.
+
+A claim is proved where it is a sentence, list item or table row of its source, word for word, and that unit
+speaks of what is asked. It is denied where it differs from a unit in one slot. Anything else is open.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from qa_pipeline.text.characters import reads_otherwise
+from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.verification.binding import Asked, is_polar, unbound, without_polar_word
+from qa_pipeline.verification.quotation import Denial, cell_in, fragment_in, one_slot_denial
+from qa_pipeline.verification.sources import SourceIndex
+from qa_pipeline.verification.surroundings import introduction_of, surroundings, takes_back
+from qa_pipeline.verification.units import Unit
+
+Kind = Literal["quotation", "fragment", "cell"]
+LONGEST_READ = 2000
+"""Characters; a longer claim is left to a model, since the rules here read sentences."""
+_MOST_TRIED = 8
+"""Equal units that are looked at: a sentence that stands oftener is boilerplate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The outcome of a comparison; the claim is proved where there is a unit and no doubt."""
+
+    unit: Unit | None = None
+    kind: Kind | None = None
+    doubts: tuple[str, ...] = ()
+    denial: Denial | None = None
+
+    @property
+    def is_proved(self) -> bool:
+        """Return True if the unit proves the claim."""
+        return self.unit is not None and not self.doubts and self.denial is None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The question and the whole answer that a claim belongs to.
+
+    `is_bound` is False where it does not matter whether the source speaks of what is asked.
+    """
+
+    question: Reading
+    answer: Reading
+    is_bound: bool = True
+
+
+def prove(
+    claim: str, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
+) -> Proof:
+    """Prove a claim from the chunks it cites, or find the one slot in which they deny it."""
+    language = context.question.language
+    if len(claim) > LONGEST_READ:
+        return Proof(doubts=("longer than the rules read",))
+    if reads_otherwise(claim):
+        return Proof(doubts=("holds signs that hide text or turn its order round",))
+    text, said_yes = without_polar_word(claim, language)
+    if said_yes is not None and not is_polar(context.question):
+        return Proof(doubts=("answers yes or no to another kind of question",))
+    reading = read(text, language)
+    if said_yes is not None and (not reading.tokens or bool(reading.negations) is said_yes):
+        return Proof(doubts=("yes and no are for a model",))
+    first: Proof | None = None
+    for proof in _proofs(reading, fragment, context, index, chunk_ids):
+        if proof.is_proved:
+            return proof
+        first = first or proof
+    if first is not None:
+        return first
+    return _denied(reading, index, chunk_ids) or Proof(doubts=("not in the source word for word",))
+
+
+def _proofs(
+    claim: Reading, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
+) -> Iterator[Proof]:
+    for unit in index.equal_to(claim, chunk_ids)[:_MOST_TRIED]:
+        asked, around = _asked(unit, context, index)
+        doubts = unbound(unit.reading, asked) if context.is_bound or fragment else ()
+        yield Proof(unit, "quotation", (*doubts, *around))
+    if not context.question.tokens:
+        return
+    for chunk_id in chunk_ids:
+        units = index.units(chunk_id)
+        for unit in units:
+            if not _may_hold(claim, unit):
+                continue
+            asked, around = _asked(unit, context, index)
+            if unit.is_row and cell_in(claim, unit, asked, units):
+                yield Proof(unit, "cell", tuple(around))
+            elif fragment and fragment_in(claim, unit, asked):
+                yield Proof(unit, "fragment", (*unbound(unit.reading, asked), *around))
+
+
+def _may_hold(claim: Reading, unit: Unit) -> bool:
+    """Return True if a unit shares a token with the claim: a cheap look before the neighbours are read."""
+    return not claim.tokens or not set(claim.tokens).isdisjoint(unit.reading.tokens) or unit.is_row
+
+
+def _asked(unit: Unit, context: Context, index: SourceIndex) -> tuple[Asked, list[str]]:
+    """Return what may name the question's matter, and the reasons why the surroundings take a unit back."""
+    source, language = index.sources[unit.chunk_id], unit.reading.language
+    at = source.start + unit.start
+    around = surroundings(source.document_text, language, at, at + len(unit.text))
+    introduction = introduction_of(source.document_text, at, around)
+    asked = Asked(
+        context.question,
+        context.answer,
+        read("\n".join(source.headings), language),
+        read(introduction, language),
+    )
+    reasons = [*takes_back(unit.reading, around, source.headings, asked, source.status)]
+    if source.doubt(unit.start, unit.end):
+        reasons.append(f"the reader is not sure of its text: {source.doubt(unit.start, unit.end)}")
+    return asked, reasons
+
+
+def _denied(claim: Reading, index: SourceIndex, chunk_ids: Sequence[str]) -> Proof | None:
+    units = list(chain.from_iterable(index.units(chunk_id) for chunk_id in chunk_ids))
+    stated = {token for unit in units for token in unit.reading.tokens}
+    for unit in units:
+        denial = one_slot_denial(claim, unit.reading, stated)
+        if denial is not None:
+            return Proof(unit, None, (), denial)
+    return None

@@ -1,0 +1,172 @@
+"""Quotation: a claim is a unit of its source word for word, a fragment of one, or a cell of a row."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
+from qa_pipeline.verification.binding import Asked, only_scope
+from qa_pipeline.verification.units import Unit
+
+_LONGEST_NAME = 120
+"""Characters before the colon of a cell; more are a sentence."""
+_LONGEST_FRAGMENT = 12
+"""Tokens of a fragment: more are rather a sentence without its stop."""
+
+
+def fragment_in(claim: Reading, unit: Unit, asked: Asked) -> bool:
+    """Return True if a unit proves a few words in the context of their question.
+
+    They stand once in it, every other content word of the unit is in the question or a heading, and none of
+    the rest is a word of scope that question and headings lack.
+    """
+    if not claim.tokens or len(claim.tokens) > _LONGEST_FRAGMENT or unit.is_row:
+        return False
+    places = _runs(claim.tokens, unit.reading.tokens)
+    if len(places) != 1:
+        return False
+    spoken = asked.question.stem_set | asked.headings.stem_set
+    others = [stem for stem in unit.reading.stems if stem not in claim.stem_set]
+    if not others or any(stem not in spoken for stem in others):
+        return False
+    said = {*asked.question.lower_tokens, *asked.headings.lower_tokens, *claim.lower_tokens}
+    return only_scope(unit.reading, said) is None
+
+
+def cell_in(claim: Reading, unit: Unit, asked: Asked, neighbours: Sequence[Unit]) -> bool:
+    """Return True if a table row proves one whole cell of its own.
+
+    The claim holds the cell, claim, question and headings name its row and its column, the claim holds
+    nothing else but their words, and no other row has the same key.
+    """
+    cells = _cells(unit.text)
+    if cells is None:
+        return False
+    key, key_name = cells[0][1], cells[0][0]
+    language = claim.language
+    about = asked.question.stem_set | asked.headings.stem_set
+    named = about | claim.stem_set
+    key_stems = read(key, language).stem_set
+    if not key_stems or not key_stems <= named or claim.negations or asked.question.negations:
+        return False
+    same_key = [other for other in neighbours if other is not unit and _key_of(other) == key]
+    if same_key or only_scope(claim, {*unit.reading.lower_tokens, *asked.question.lower_tokens}):
+        return False
+    for column, value in cells[1:]:
+        tokens, column_stems = read(value, language).tokens, read(column, language).stem_set
+        alone = sum(read(other, language).tokens == tokens for _, other in cells) == 1
+        allowed = about | key_stems | column_stems | read(key_name, language).stem_set
+        rest = [word.stem for word in claim.words if word.content]
+        value_stems = read(value, language).stem_set
+        if (
+            alone
+            and len(_runs(tokens, claim.tokens)) == 1
+            and not value_stems <= asked.question.stem_set
+            and column_stems <= named
+            and all(stem in allowed | value_stems for stem in rest)
+        ):
+            return True
+    return False
+
+
+def _cells(row: str) -> list[tuple[str, str]] | None:
+    """Return the name and value of each cell of a row, its key first; None where columns have no names.
+
+    A line of a key and its value is a row of two cells.
+    """
+    parts = [part.strip() for part in row.split(" | ")]
+    named = []
+    for part in parts:
+        name, colon, value = part.partition(": ")
+        is_named = bool(colon) and len(name) <= _LONGEST_NAME
+        named.append((name, value.strip()) if is_named else ("", part))
+    if len(parts) == 1:
+        name, value = named[0]
+        return [("", name.lstrip("-* ")), ("", value)] if name else None
+    if len(parts) > 2 and not all(name for name, _ in named[1:]):
+        return None
+    return named
+
+
+def _key_of(row: Unit) -> str | None:
+    cells = _cells(row.text) if row.is_row else None
+    return cells[0][1] if cells else None
+
+
+def _runs(wanted: Sequence[str], tokens: Sequence[str]) -> list[int]:
+    """Return the places where the wanted tokens stand one after another."""
+    count = len(wanted)
+    return [at for at in range(len(tokens) - count + 1) if tuple(tokens[at : at + count]) == tuple(wanted)]
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A slot in which a claim denies a unit: the reason code, and what each has in it; empty for nothing."""
+
+    reason: str
+    claimed: str
+    stated: str
+
+    @property
+    def words(self) -> str:
+        """Return the difference in words."""
+        if self.claimed and self.stated:
+            return f'"{self.stated}" became "{self.claimed}"'
+        return f'"{self.claimed}" added' if self.claimed else f'"{self.stated}" left out'
+
+
+def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
+    """Return the one slot in which a claim differs from a unit; None where it differs in anything else.
+
+    Args:
+        claim: the statement.
+        unit: of a cited source.
+        stated: all tokens of the cited sources; what one of them states anywhere denies nothing.
+    """
+    mine, theirs = claim.tokens, unit.tokens
+    if len(mine) == len(theirs):
+        pairs = [(one, other) for one, other in zip(mine, theirs, strict=True) if one != other]
+        if len(pairs) != 1 or len(mine) < 3:
+            return None
+        one, other = pairs[0]
+        reason = None if one in stated else _slot(one, other, claim.language)
+        return Denial(reason, one, other) if reason else None
+    shorter, longer = sorted((mine, theirs), key=len)
+    if len(longer) - len(shorter) != 1 or len(shorter) < 3:
+        return None
+    at = next((n for n, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), -1)
+    extra = longer[at]
+    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in lexicon(claim.language).negations:
+        claimed, left_out = (extra, "") if longer is mine else ("", extra)
+        return Denial("negation_mismatch", claimed, left_out)
+    return None
+
+
+def _slot(one: str, other: str, language: str) -> str | None:
+    """Return the reason code of two tokens that fill the same slot and differ; None for other words."""
+    values = number_value(one, language), number_value(other, language)
+    if None not in values:
+        return "number_mismatch" if _differs(*values) else None
+    months = lexicon(language).months
+    if one.casefold() in months and other.casefold() in months:
+        return "date_mismatch"
+    if any(character.isdigit() for character in one) and any(character.isdigit() for character in other):
+        return "number_mismatch"
+    units = proof_words(language).units
+    if one.casefold() in units and other.casefold() in units:
+        return "unit_mismatch"
+    if is_identifier(one) or is_identifier(other):
+        return "name_mismatch"
+    negations = lexicon(language).negations
+    if (one.casefold() in negations) != (other.casefold() in negations):
+        return "negation_mismatch"
+    return None
+
+
+def _differs(one: str | None, other: str | None) -> bool:
+    """Return True if two numbers have other values: 5 and 5.0 may be two versions or one amount."""
+    try:
+        return float(one or 0) != float(other or 0)
+    except ValueError:  # versions and dates, such as 3.10.1
+        return one != other

@@ -1,0 +1,116 @@
+"""The chunks that claims are compared with, each with its place in its document."""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DoubtStruct
+from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.text.doubt import kinds_within
+from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.verification.units import Unit, units_of
+
+
+@dataclass(frozen=True)
+class Source:
+    """A chunk and where it stands; `text` has blanks in place of injections, which prove nothing.
+
+    `headings` begin with the title of the document, whose declared status is `status`; `start` is the
+    chunk's first character in `document_text`.
+    """
+
+    chunk_id: str
+    document_id: str
+    text: str
+    language: str
+    headings: tuple[str, ...]
+    document_text: str
+    start: int = 0
+    status: str | None = None
+    doubts: tuple[DoubtStruct, ...] = ()
+
+    def doubt(self, start: int, end: int) -> str | None:
+        """Return the kinds of doubt about a part of the chunk; None where its reader is sure of it."""
+        return kinds_within(self.doubts, self.start + start, self.start + end)
+
+
+def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Source]:
+    """Return the chunks of a batch by id."""
+    by_id = {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
+    sources = {}
+    for row in typed_rows(chunks, ChunkRow):
+        document = by_id[row["document_id"]]
+        declared = document["declared"]
+        sources[row["chunk_id"]] = Source(
+            row["chunk_id"],
+            row["document_id"],
+            blank_injections(row["text"], row["language"]),
+            row["language"],
+            (row["title"], *row["section_path"]),
+            document["text"] or "",
+            row["char_start"],
+            None if declared is None else declared["status"],
+            tuple(row["doubts"] or ()),
+        )
+    return sources
+
+
+@dataclass(frozen=True)
+class SourceIndex:
+    """Chunks by id, and their units by folded form and by words."""
+
+    sources: Mapping[str, Source]
+    _units: dict[str, tuple[Unit, ...]] = field(default_factory=dict, compare=False)
+
+    def units(self, chunk_id: str) -> tuple[Unit, ...]:
+        """Return the units of a chunk; none reaches over an injection."""
+        if chunk_id not in self._units:
+            source = self.sources[chunk_id]
+            text, start = source.document_text, source.start
+            self._units[chunk_id] = tuple(
+                unit
+                for unit in units_of(chunk_id, source.text, source.language)
+                if text[start + unit.start : start + unit.end] == unit.text
+            )
+        return self._units[chunk_id]
+
+    def equal_to(self, claim: Reading, chunk_ids: Sequence[str] | None = None) -> list[Unit]:
+        """Return the units that equal a claim, those of the given chunks or of all."""
+        found = self._by_text.get(claim.folded, [])
+        return found if chunk_ids is None else [unit for unit in found if unit.chunk_id in chunk_ids]
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[Unit]]:
+        by_text: dict[str, list[Unit]] = defaultdict(list)
+        for chunk_id in self.sources:
+            for unit in self.units(chunk_id):
+                by_text[unit.reading.folded].append(unit)
+        return by_text
+
+    @cached_property
+    def _chunks_by_stem(self) -> dict[str, list[str]]:
+        chunks_by_stem: dict[str, list[str]] = defaultdict(list)
+        for chunk_id in self.sources:
+            for stem in read(self.sources[chunk_id].text, self.sources[chunk_id].language).stem_set:
+                chunks_by_stem[stem].append(chunk_id)
+        return chunks_by_stem
+
+    def rarity(self, stem: str) -> float:
+        """Return the inverse document frequency of a stem, smoothed (Robertson and Spärck Jones 1976)."""
+        count = len(self._chunks_by_stem.get(stem, ()))
+        return math.log(1.0 + (len(self.sources) - count + 0.5) / (count + 0.5))
+
+    def best_chunks(self, stems: Collection[str], most: int) -> list[tuple[str, float]]:
+        """Return chunks by the share of the stems they hold, weighted by rarity; best first."""
+        weights = {stem: self.rarity(stem) for stem in sorted(set(stems))}
+        total = sum(weights.values())
+        shares: dict[str, float] = defaultdict(float)
+        for stem, weight in weights.items():
+            for chunk_id in self._chunks_by_stem.get(stem, ()):
+                shares[chunk_id] += weight / total
+        return sorted(shares.items(), key=lambda entry: (-round(entry[1], 9), entry[0]))[:most]

@@ -1,0 +1,185 @@
+"""What stands around a unit in its document and may take back what it says.
+
+Each function yields reasons why a unit does not prove a claim by itself. They leave the claim undecided and
+never reject it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.verification.binding import Asked, only_scope
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
+_LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_FARTHEST_ITEM = 100
+"""Sentences of a list that are passed on the way up to its lead-in: longer lists are mostly registers."""
+_LONGEST = 600
+"""Characters of a neighbour that are read: what takes something back says so at its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The neighbours of a unit in its paragraph and the lead-ins of its lists; empty where there is none."""
+
+    before: str
+    after: str
+    lead_ins: tuple[str, ...]
+    is_item: bool
+
+
+def surroundings(text: str, language: str, start: int, end: int) -> Surroundings:
+    """Return what stands around the characters from `start` to `end` of a document's canonical text."""
+    spans = sentence_spans(text, language)
+    if not spans:
+        return Surroundings("", "", (), False)
+    first = max(bisect_right(spans, (start, len(text))) - 1, 0)
+    last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
+    before = "" if first == 0 or _apart(text, spans, first - 1) else _cut(text, spans[first - 1])
+    after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _cut(text, spans[last + 1])
+    line = text.rfind("\n", 0, spans[first][0]) + 1
+    is_item = _ITEM.match(text, line) is not None
+    return Surroundings(before, after, tuple(_lead_ins(text, spans, first)), is_item)
+
+
+def introduction_of(text: str, at: int, around: Surroundings) -> str:
+    """Return the term before a colon that the line at `at` begins with, and the lead-ins of its lists."""
+    line = text.rfind("\n", 0, at) + 1
+    label = _LABEL.match(text, line, at)
+    return "\n".join([*([label[1]] if label else []), *around.lead_ins])
+
+
+def takes_back(
+    unit: Reading, around: Surroundings, headings: Sequence[str], asked: Asked, status: str | None
+) -> Iterator[str]:
+    """Yield every reason why what is around a unit may take it back, in words.
+
+    Args:
+        unit: the reading of the unit.
+        around: its neighbours.
+        headings: the title of the document and the headings above.
+        asked: question and answer, which may say themselves what restricts the unit.
+        status: what the document declares itself to be.
+    """
+    yield from _pronoun(unit, around, asked)
+    yield from _report(unit, around)
+    yield from _contrast(unit, around)
+    yield from _void(unit, headings, asked, status)
+    yield from _lead_in(unit, around, asked)
+
+
+def _pronoun(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]:
+    """Yield that the unit opens with a pronoun whose sentence is not in the answer.
+
+    "This option" is clear where a heading or the lead-in names an option.
+    """
+    words = proof_words(unit.language)
+    if not unit.opens_with(words.pronouns) or unit.opens_with(words.impersonal):
+        return
+    points = unit.lower_tokens[0] in words.articles and len(unit.words) > 1
+    if points and unit.words[1].stem in asked.headings.stem_set | asked.introduction.stem_set:
+        return
+    before = read(around.before, unit.language).folded
+    if not before or before not in " ".join(asked.answer.folded.split()):
+        yield f'"{unit.tokens[0]}" stands for something said before'
+
+
+def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
+    """Yield that the sentence before reports, supposes or announces the unit."""
+    words = proof_words(unit.language)
+    before = read(around.before, unit.language)
+    if around.before.endswith(":"):
+        yield "stands behind a colon"
+    if before.holds_any(words.reporting) or before.opens_with(words.supposing):
+        yield f'stands behind "{around.before[:80]}"'
+    if unit.folded.count('"') % 2:
+        yield "is part of a quotation"
+
+
+def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
+    """Yield that the sentence behind narrows or denies the unit."""
+    words = proof_words(unit.language)
+    after = read(around.after, unit.language)
+    first = around.after.partition(" ")[0]
+    said_no = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
+    denies = after.negations > 0 or after.holds_any(words.revoking)
+    points = after.opens_with(words.demonstratives) and denies
+    if said_no or points or after.opens_with(words.contrasts):
+        yield f'is followed by "{around.after[:80]}"'
+
+
+def _void(unit: Reading, headings: Sequence[str], asked: Asked, status: str | None) -> Iterator[str]:
+    """Yield that a heading, the title or the declared status says that nothing here holds."""
+    words = proof_words(unit.language)
+    said = {*asked.question.lower_tokens, *unit.lower_tokens}
+    for text in (*headings, status or ""):
+        void = {*read(text, unit.language).lower_tokens} & words.voiding - said
+        if void:
+            yield f'"{min(void)}" stands above it'
+
+
+def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]:
+    """Yield that the lead-in of the unit's list is said neither by question, answer nor headings."""
+    if not around.is_item or not around.lead_ins:
+        return
+    said = asked.question.stem_set | asked.answer.stem_set | asked.headings.stem_set
+    tokens = {*asked.question.lower_tokens, *asked.answer.lower_tokens, *asked.headings.lower_tokens}
+    negated = asked.question.negations or asked.answer.negations
+    for text in around.lead_ins:
+        lead_in = read(text, unit.language)
+        unsaid = [stem for stem in lead_in.stems if stem not in said]
+        if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
+            yield f'is an item of "{text[:80]}"'
+
+
+def is_void(text: str, language: str) -> bool:
+    """Return True if a text holds a word for what is forbidden, false or no longer holds."""
+    tokens = {*read(text, language).lower_tokens}
+    return bool(tokens & (proof_words(language).voiding | lexicon(language).negations))
+
+
+def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:
+    """Return True if a sentence and the next do not speak of each other: items, rows, headings."""
+    both = spans[place : place + 2]
+    if any(_HEADING.match(text, *span) or " | " in text[slice(*span)] for span in both):
+        return True
+    return _ITEM.match(text, *both[1]) is not None
+
+
+def _cut(text: str, span: tuple[int, int]) -> str:
+    return text[span[0] : min(span[1], span[0] + _LONGEST)]
+
+
+def _lead_ins(text: str, spans: Sequence[tuple[int, int]], place: int) -> Iterator[str]:
+    """Yield what announces the list or table that a sentence is in, the nearest first."""
+    depth = _depth(text, spans[place])
+    row = " | " in text[slice(*spans[place])]
+    if depth is None and not row:
+        return
+    for at in range(place - 1, max(place - _FARTHEST_ITEM, -1), -1):
+        span = spans[at]
+        if _HEADING.match(text, *span):
+            return
+        above = _depth(text, span)
+        if row and " | " in text[slice(*span)]:
+            continue
+        if above is None:
+            if row or text[span[1] - 1] == ":" or text[span[1] - 1].isalnum():
+                yield _cut(text, span)
+            return
+        if depth is not None and above < depth:
+            depth = above
+            yield _cut(text, span)
+
+
+def _depth(text: str, span: tuple[int, int]) -> int | None:
+    """Return the indentation of the list item that a sentence is in; None outside of lists."""
+    line = text.rfind("\n", 0, span[0]) + 1
+    item = _ITEM.match(text, line)
+    return None if item is None else len(item[0]) - len(item[0].lstrip())
