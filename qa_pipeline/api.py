@@ -23,7 +23,6 @@ from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_block
 from qa_pipeline.evaluation.datasets.labelled_files import Faults, Row, check, left_out, usable_blocks
 from qa_pipeline.evaluation.running import cut_by
 from qa_pipeline.evaluation.signals.base import Means, Undecided
-from qa_pipeline.evaluation.signals.statement_tables import Statement, decide_statements, statement_tables
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema
 from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.models.encoder import load_embedder
@@ -33,8 +32,10 @@ from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.row_files import Fault, FileRow
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, REFUSALS, VERDICTS
 from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.outcomes import evidence_pieces, ground_pairs
 from qa_pipeline.verification.refusals import judge_refusals
+from qa_pipeline.verification.verify import Statement
 
 Function = Callable[[str], str]
 AnyModel = str | Function | LanguageModel
@@ -148,7 +149,7 @@ class Claim:
     """A checkable statement of an answer, `answer[start:end]`.
 
     `verdict` is supported, contradicted, unsupported, undecided or failed; `decided_by` the step that
-    decided, such as alignment (word by word) or llm; `differences` are those from the evidence.
+    decided, such as quotation (word for word) or llm; `differences` say why the contexts do not prove it.
     """
 
     text: str
@@ -248,17 +249,36 @@ def _resources() -> Resources:
 
 
 def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
-    tables, resources = statement_tables([statement]), _resources()
-    settings, refused = resources.settings.verification, is_refusal(statement.claim, statement.language)
-    pairs = tables.pairs.with_columns(coverage=pl.lit("none")) if refused else tables.pairs
-    tables = type(tables)(tables.documents, tables.chunks, pairs, tables.pair_ids)
-    claims, decided = decide_statements(tables, resources, model, similarity=False)
-    refusals = REFUSALS.empty()
+    resources = _resources()
+    settings = resources.settings.verification
+    refused = is_refusal(statement.text, statement.language)
+    pair = {
+        "pair_id": statement.statement_id,
+        "question": statement.question,
+        "answer": statement.text,
+        "language": statement.language,
+        "citations": [],
+        "status": "drafted",
+        "coverage": "none" if refused else "full",
+    }
+    pairs, refusals = PAIRS.frame([pair]), REFUSALS.empty()
+    claims, verdicts = CLAIMS.empty(), CLAIM_VERDICTS.empty()
     if refused:
-        refusals = judge_refusals(pairs, tables.chunks, load_embedder(resources.settings.embedding), settings)
+        chunks = pl.DataFrame(
+            [
+                {"chunk_id": str(at), "section_path": [], "text": text, "language": statement.language}
+                for at, text in enumerate(statement.passages)
+            ],
+            schema_overrides={"section_path": pl.List(pl.String())},
+        )
+        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding), settings)
+    else:
+        means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
+        verified = verification.verify([statement], means)
+        claims, verdicts = verified.claims, verified.verdicts
     outcome, proved = pl.coalesce("refusal", "outcome"), pl.col("outcome") == "grounded"
     result = (
-        ground_pairs(pairs, claims, decided, accept_grounding=settings.accept_grounding)
+        ground_pairs(pairs, claims, verdicts, accept_grounding=settings.accept_grounding)
         .join(refusals.select("pair_id", refusal="outcome"), on="pair_id", how="left")
         .with_columns(
             support_level(),
@@ -270,30 +290,26 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
         )
         .row(0, named=True)
     )
-    rows = claims.join(
-        decided.select("claim_id", "verdict", "decided_by", "reason", "detail"), on="claim_id"
-    ).sort("position")
-    starts = dict(tables.chunks.select("chunk_id", "char_start").iter_rows())
-    places = [place for place, text in enumerate(statement.passages) if text.strip()]
+    decided = verdicts.select("claim_id", "verdict", "decided_by", "reason", "detail")
+    rows = claims.join(decided, on="claim_id").sort("position")
     names = ("verdict", "reason", "detail", "grounding", "support_level")
     interval = (result["grounding_low"], result["grounding_high"])
     return Verification(
-        question=statement.question or "",
-        answer=statement.claim,
+        question=statement.question,
+        answer=statement.text,
         contexts=statement.passages,
         language=statement.language,
         **{name: result[name] for name in names},
         grounding_interval=None if result["grounding"] is None else interval,
-        claims=tuple(_claim(row, places, starts) for row in rows.iter_rows(named=True)),
+        claims=tuple(_claim(row) for row in rows.iter_rows(named=True)),
     )
 
 
-def _claim(row: Row, places: Sequence[int], starts: Mapping[str, int]) -> Claim:
+def _claim(row: Row) -> Claim:
     evidence, chunk_id = None, row["evidence_chunk_id"]
     if chunk_id is not None:
-        context, start = places[int(chunk_id.rpartition("-")[2])], starts[chunk_id]
-        first, last = row["evidence_start"] - start, row["evidence_end"] - start
-        evidence = Evidence(context, first, last, row["evidence_quote"])
+        context = int(chunk_id.rpartition("-")[2])
+        evidence = Evidence(context, row["evidence_start"], row["evidence_end"], row["evidence_quote"])
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
     return Claim(
         **{name: row[name] for name in names}, differences=tuple(row["unproved"] or ()), evidence=evidence

@@ -11,13 +11,11 @@ from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, Premise
 from qa_pipeline.evaluation.datasets.labelled_files import Row, read_file
-from qa_pipeline.evaluation.signals.statement_tables import items_as_tables
-from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import frame_hash, read_table
-from qa_pipeline.storage.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
+from qa_pipeline.storage.tables import CHUNKS, CLAIMS, PAIRS
 
 
 @dataclass(frozen=True)
@@ -59,15 +57,15 @@ def read_complete(path: Path) -> LabelledFile:
 
 
 def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
-    """Give every row its claims with all local scores; rows of equal texts share them.
-
-    A batch is only a vessel here, so passages that a row does not name are not looked at.
-    """
-    tables = items_as_tables(file.items)
-    claims = stages.score_claims(
-        resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
-    )
-    return LabelledRows(_drawn_order(file, tables.pair_ids), claims)
+    """Give every row its claims with all local scores; rows of equal texts share them."""
+    rows = file.items.select("answer", "context", "language", "question").iter_rows()
+    statements = [
+        Statement(answer, tuple(context), language, question or "")
+        for answer, context, language, question in rows
+    ]
+    means = Means(resources.settings.verification, resources.embedder, resources.entailment)
+    claims = verify(statements, means).claims
+    return LabelledRows(_drawn_order(file, [statement.statement_id for statement in statements]), claims)
 
 
 def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:

@@ -8,13 +8,10 @@ last. Nothing here depends on the pieces in which the text arrives.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import score_claims
-from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
+from qa_pipeline.verification.verify import Means, Statement, verify
 
 WITHDRAWN = "withdrawn"
 _ENDINGS = frozenset(".!?…:\n")
@@ -75,14 +72,12 @@ def stream_verdicts(
     for piece in pieces:
         read_before, answer = len(answer), answer + piece
         for at in _words_ended(answer, read_before):
-            for claim in _ended_claims(answer[:at], judged, language, question):
+            for claim in _ended_claims(answer[:at], judged, language):
                 judged = claim.end
-                # its wording is resolved already, by what was said before it; the rules would see it alone
-                alone = replace(claim, split_by="model")
-                for verdict in judge_answer(replace(about, claim=answer[:at]), resources, alone):
+                for verdict in judge_answer(replace(about, text=answer[:at]), resources, claim):
                     reported[verdict.start, verdict.end] = verdict
                     yield verdict
-    at_end = judge_answer(replace(about, claim=answer), resources)
+    at_end = judge_answer(replace(about, text=answer), resources)
     at_the_end = {(verdict.start, verdict.end): verdict for verdict in at_end}
     for place in sorted({*reported, *at_the_end}):
         early, late = reported.get(place), at_the_end.get(place)
@@ -99,7 +94,7 @@ def _words_ended(answer: str, read_before: int) -> Iterator[int]:
             yield place
 
 
-def _ended_claims(text: str, judged: int, language: str, question: str) -> list[Claim]:
+def _ended_claims(text: str, judged: int, language: str) -> list[Claim]:
     """Return the statements after `judged` that have ended: all but those of the last sentence."""
     if not _ENDINGS & set(text[judged:]):
         return []
@@ -113,22 +108,16 @@ def _ended_claims(text: str, judged: int, language: str, question: str) -> list[
 
 def judge_answer(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
     """Return the verdicts on an answer in their order; on one claim alone where the answer is not whole."""
-    tables = statement_tables([statement])
-    scored = score_claims(
-        resources,
-        tables.pairs,
-        tables.documents,
-        tables.chunks,
-        EMBEDDINGS.empty(),
-        model_claims=None if alone is None else {tables.pair_ids[0]: [alone]},
-        one_corpus=False,
-        to_the_question=False,
-    )
-    decided = decide_claims(scored, tables.pairs, resources.settings.verification)
-    with_verdicts = scored.select(
+    settings = resources.settings.verification
+    means = Means(settings, resources.embedder, resources.entailment)
+    given = None if alone is None else {statement.statement_id: [alone]}
+    verified = verify([statement], means, given_claims=given, to_the_question=False)
+    with_verdicts = verified.claims.select(
         "claim_id", "start", "end", "text", score="similarity", quote="evidence_quote"
     ).join(
-        decided.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
+        verified.verdicts.select("claim_id", "verdict", "decided_by", "reason"),
+        on="claim_id",
+        maintain_order="left",
     )
     return [
         Verdict(**row, final=alone is None) for row in with_verdicts.drop("claim_id").iter_rows(named=True)

@@ -84,7 +84,7 @@ from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.contradictions import find_contradictions
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
-from qa_pipeline.verification.llm_splitting import split_by_model
+from qa_pipeline.verification.llm_splitting import answers_of, split_answers
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import judge_refusals
@@ -359,8 +359,13 @@ def _claims(run: StageRun) -> pl.DataFrame:
     model_claims = (
         None
         if model is None
-        else split_by_model(
-            run["pairs"], run["chunks"], model, settings.verification, settings.llm, notify=run.notify
+        else split_answers(
+            answers_of(run["pairs"]),
+            passages_by_id(run["chunks"]),
+            model,
+            settings.verification,
+            settings.llm,
+            notify=run.notify,
         )
     )
     return score_claims(
@@ -383,15 +388,11 @@ def score_claims(
     notify: ProgressCallback = no_progress,
     *,
     model_claims: Mapping[str, list[Claim]] | None = None,
-    one_corpus: bool = True,
-    to_the_question: bool = True,
     similarity: bool = True,
 ) -> pl.DataFrame:
     """Return every local score of every claim; answers without `model_claims` are split by rules.
 
-    No language model is asked. Without `one_corpus` each pair is alone with its passages, without
-    `to_the_question` these may prove a claim that answers something else, and without `similarity` nothing
-    is embedded.
+    No language model is asked. Without `similarity` nothing is embedded.
     """
     claims = find_claims(
         pairs,
@@ -401,10 +402,8 @@ def score_claims(
         notify if resources.entailment is None else no_progress,  # of two counts the slower is shown
         embeddings=embeddings,
         model_claims=model_claims,
-        one_corpus=one_corpus,
-        to_the_question=to_the_question,
     )
-    return fill_entailment(claims, pairs, chunks, resources.entailment, notify)
+    return fill_entailment(claims, pairs, passages_by_id(chunks), resources.entailment, notify)
 
 
 def _refusals(run: StageRun) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import polars as pl
 from qa_pipeline.models.entailment.files import Scores
 from qa_pipeline.models.entailment.models import CrossEncoder
 from qa_pipeline.models.entailment.tokens import LEAST_ROOM, PairReader
-from qa_pipeline.records import ProgressCallback, index_text, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 
@@ -207,7 +207,7 @@ def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
 def fill_entailment(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
-    chunks: pl.DataFrame,
+    passages: Mapping[str, Passage],
     model: CrossEncoder | None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
@@ -219,7 +219,8 @@ def fill_entailment(
     if model is None or not claims.height:
         return claims
     rows = list(typed_rows(claims_with_chunks(claims, pairs), ClaimWithChunksRow))
-    texts = _chunk_texts(chunks)
+    # with the headings, which name what a passage is about
+    texts = {i: index_text(passage.section_path, passage.text) for i, passage in passages.items()}
     requests = [ClaimPassages(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
     results = search(requests, model, notify)
     return _with_columns(
@@ -247,12 +248,6 @@ def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MO
     return claims.select("pair_id", "text", "fragment", chunk_ids=chunk_ids).join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )
-
-
-def _chunk_texts(chunks: pl.DataFrame) -> dict[str, str]:
-    """Return the text that is read of each chunk, headings first: they name what it is about."""
-    columns = chunks.select("chunk_id", "section_path", "text").iter_rows()
-    return {chunk_id: index_text(path, text) for chunk_id, path, text in columns}
 
 
 def _stated(row: ClaimWithChunksRow) -> str:

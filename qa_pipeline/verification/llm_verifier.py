@@ -27,7 +27,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.rows import ClaimRow, DocumentRow
+from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.text.reading import read
@@ -78,8 +78,8 @@ def verify_claims(
     replies = ask_verifier(
         borderline(claims, local),
         pairs,
-        documents,
-        chunks,
+        passages_by_id(chunks),
+        sources_of(documents, chunks),
         model,
         settings,
         llm or LLMSettings(),
@@ -91,8 +91,8 @@ def verify_claims(
 def ask_verifier(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
+    passages: Mapping[str, Passage],
+    sources: Mapping[str, Source],
     model: LanguageModel,
     settings: VerificationSettings,
     llm: LLMSettings,
@@ -116,7 +116,6 @@ def ask_verifier(
     """
     if not claims.height:
         return pl.DataFrame(schema=REPLIES)
-    passages = passages_by_id(chunks)
     with_pairs = claims.join(
         pairs.select("pair_id", "question", "answer", "language", "used_chunk_ids"),
         on="pair_id",
@@ -127,7 +126,7 @@ def ask_verifier(
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, outcomes, strict=True))
-    check = _Check(passages, sources_of(documents, chunks), _documents(documents), settings)
+    check = _Check(passages, sources, settings)
     verdicts = {
         row["claim_id"]: {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
@@ -138,7 +137,7 @@ def ask_verifier(
 
 def claims_request(
     rows: Sequence[PairClaimRow],
-    passages: dict[str, Passage],
+    passages: Mapping[str, Passage],
     settings: VerificationSettings,
     llm: LLMSettings,
 ) -> Request[VerifyReply]:
@@ -236,7 +235,6 @@ class _Check:
 
     passages: Mapping[str, Passage]
     sources: Mapping[str, Source]
-    documents: Mapping[str, DocumentRow]
     settings: VerificationSettings
 
     def verdicts(
@@ -289,23 +287,7 @@ class _Check:
         found = find_quote(quote, passages)
         if found is None or self.passages[found.passage.chunk_id] != found.passage:
             return {"quote": quote}
-        source = self.sources[found.passage.chunk_id]
-        document = self.documents[source.document_id]
-        start, end = source.start + found.start, source.start + found.end
-        pages = (page["number"] for page in document["pages"] if page["start"] <= start < page["end"])
-        return {
-            "document_id": source.document_id,
-            "content_sha256": document["content_sha256"],
-            "chunk_id": source.chunk_id,
-            "start": start,
-            "end": end,
-            "page": next(pages, None),
-            "quote": source.document_text[start:end],
-        }
-
-
-def _documents(documents: pl.DataFrame) -> dict[str, DocumentRow]:
-    return {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
+        return self.sources[found.passage.chunk_id].placed(found.start, found.end)
 
 
 def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[str]:

@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
-from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DoubtStruct
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DoubtStruct, PageStruct
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.doubt import kinds_within
 from qa_pipeline.text.injection import blank_injections
@@ -21,7 +22,7 @@ class Source:
     """A chunk and where it stands; `text` has blanks in place of injections, which prove nothing.
 
     `headings` begin with the title of the document, whose declared status is `status`; `start` is the
-    chunk's first character in `document_text`.
+    chunk's first character in `document_text`. `pages` have the first and last character of each page.
     """
 
     chunk_id: str
@@ -33,6 +34,22 @@ class Source:
     start: int = 0
     status: str | None = None
     doubts: tuple[DoubtStruct, ...] = ()
+    content_sha256: str = ""
+    pages: tuple[PageStruct, ...] = ()
+
+    def placed(self, start: int, end: int) -> dict[str, Any]:
+        """Return the columns of evidence for a part of the chunk."""
+        first, last = self.start + start, self.start + end
+        pages = (page["number"] for page in self.pages if page["start"] <= first < page["end"])
+        return {
+            "document_id": self.document_id,
+            "content_sha256": self.content_sha256,
+            "chunk_id": self.chunk_id,
+            "start": first,
+            "end": last,
+            "page": next(pages, None),
+            "quote": self.document_text[first:last],
+        }
 
     def doubt(self, start: int, end: int) -> str | None:
         """Return the kinds of doubt about a part of the chunk; None where its reader is sure of it."""
@@ -56,6 +73,8 @@ def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Sourc
             row["char_start"],
             None if declared is None else declared["status"],
             tuple(row["doubts"] or ()),
+            document["content_sha256"],
+            tuple(document["pages"]),
         )
     return sources
 
@@ -83,6 +102,14 @@ class SourceIndex:
         """Return the units that equal a claim, those of the given chunks or of all."""
         found = self._by_text.get(claim.folded, [])
         return found if chunk_ids is None else [unit for unit in found if unit.chunk_id in chunk_ids]
+
+    @cached_property
+    def chunks_by_document(self) -> dict[str, list[str]]:
+        """Return the ids of the chunks of each document."""
+        by_document: dict[str, list[str]] = defaultdict(list)
+        for chunk_id, source in self.sources.items():
+            by_document[source.document_id].append(chunk_id)
+        return by_document
 
     @cached_property
     def _by_text(self) -> dict[str, list[Unit]]:

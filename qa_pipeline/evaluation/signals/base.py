@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.statement_tables import Statement
+from qa_pipeline.verification.verify import Statement
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 

@@ -19,7 +19,7 @@ from qa_pipeline.evaluation.signals.sections import (
     read_cited_sections,
     state_cited_sections,
 )
-from qa_pipeline.evaluation.signals.statement_tables import Statement
+from qa_pipeline.verification.verify import Statement
 from qa_pipeline.evaluation.signals.statements import (
     BEST_OF_PASSAGES,
     STATEMENT,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from qa_pipeline.evaluation.signals.base import RULES, Row, SignalValues, Verified
-from qa_pipeline.evaluation.signals.statement_tables import Statement
+from qa_pipeline.verification.verify import Statement
 from qa_pipeline.evaluation.signals.statements import as_one
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, without_marks

@@ -10,19 +10,14 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Means, Row, SignalValues, Verified
-from qa_pipeline.evaluation.signals.statement_tables import (
-    Statement,
-    StatementTables,
-    decide_statements,
-    statement_tables,
-)
 from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.binding import without_polar_word
 from qa_pipeline.verification.deciding import QUOTATION
-from qa_pipeline.verification.llm_splitting import split_by_model
+from qa_pipeline.verification import verify as verification
+from qa_pipeline.verification.verify import Statement
 from qa_pipeline.verification.model_quotes import missing_figures
 
 Floats = npt.NDArray[np.float64]
@@ -193,23 +188,37 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
     texts = [
         statement
         for statement in statements
-        if statement.claim.strip() and any(passage.strip() for passage in statement.passages)
+        if statement.text.strip() and any(passage.strip() for passage in statement.passages)
     ]
-    tables = statement_tables(texts)
-    claims, verdicts, failures = _decided(tables, means)
-    for statement, pair_id in zip(texts, tables.pair_ids, strict=True):
-        if pair_id in failures:
-            means.unsplit[statement.question, statement.claim] = failures[pair_id]
-    by_pair: dict[str, list[Row]] = {}
-    decided = claims.join(
-        verdicts.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
+    settings = means.resources.settings
+    # whether an answer is to the question is another metric's concern
+    verified = verification.verify(
+        texts,
+        verification.Means(
+            settings.verification,
+            entailment=means.resources.entailment,
+            verifier=means.verifier,
+            splitter=means.splitter,
+            llm=settings.llm,
+        ),
+        to_the_question=False,
+    )
+    failures = verified.failures if settings.verification.split_claims == "model" else {}
+    for statement in texts:
+        if statement.statement_id in failures:
+            means.unsplit[statement.question, statement.text] = failures[statement.statement_id]
+    by_statement: dict[str, list[Row]] = {}
+    decided = verified.claims.join(
+        verified.verdicts.select("claim_id", "verdict", "decided_by", "reason"),
+        on="claim_id",
+        maintain_order="left",
     )
     for row in decided.select(_TAKEN).iter_rows(named=True):
-        by_pair.setdefault(row["pair_id"], []).append(row)
+        by_statement.setdefault(row["pair_id"], []).append(row)
     rows_by_statement = {
-        statement: by_pair[pair_id]
-        for statement, pair_id in zip(texts, tables.pair_ids, strict=True)
-        if pair_id in by_pair and pair_id not in failures
+        statement: by_statement[statement.statement_id]
+        for statement in texts
+        if statement.statement_id in by_statement and statement.statement_id not in failures
     }
     scored = {
         statement: rows
@@ -217,22 +226,17 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
         if statements[statement] or not all(map(_is_decided, rows))
     }
     scorer = _Scorer(scored, means)
-    verified: dict[Statement, list[Row] | None] = dict.fromkeys(statements)
+    found: dict[Statement, list[Row] | None] = dict.fromkeys(statements)
     for statement, rows in rows_by_statement.items():
-        verified[statement] = (
-            scorer.rows(statement, rows) if statement in scored else _unscored(statement, rows)
+        found[statement] = (
+            scorer.rows(statement, rows) if statement in scored else _unscored(rows)
         )
-    return verified
+    return found
 
 
-def _unscored(statement: Statement, rows: Sequence[Row]) -> list[Row]:
-    contexts = _not_blank(statement)
+def _unscored(rows: Sequence[Row]) -> list[Row]:
     return [
-        {
-            "verdict": row["verdict"],
-            "decided_by": row["decided_by"],
-            "context": _context_of(row, contexts),
-        }
+        {"verdict": row["verdict"], "decided_by": row["decided_by"], "context": _context_of(row)}
         for row in rows
     ]
 
@@ -248,7 +252,7 @@ def _proved_scores(
     """Return the scores of a decided statement: 1 for the context that proves it; 0 for all if none does."""
     if row["verdict"] != "supported":
         return np.zeros_like(single), np.zeros_like(enough)
-    proves = _context_of(row, contexts)
+    proves = _context_of(row)
     at = contexts.index(proves) if proves is not None else int(single.argmax())
     single, enough = single.copy(), enough.copy()
     single[at], enough[at] = 1.0, True
@@ -264,24 +268,6 @@ _TAKEN = (
     *("pair_id", "text", "self_contained", "fragment", "start", "end", "evidence_chunk_id"),
     *("evidence_quote", "verdict", "decided_by", "reason"),
 )
-
-
-def _decided(tables: StatementTables, means: Means) -> tuple[pl.DataFrame, pl.DataFrame, Mapping[str, str]]:
-    """Return claims, verdicts on them, and the reasons by pair where a model should have cut and failed."""
-    settings, splitter = means.resources.settings, means.splitter
-    failures: dict[str, str] = {}
-    finer = (
-        None
-        if splitter is None
-        else split_by_model(
-            tables.pairs, tables.chunks, splitter, settings.verification, settings.llm, failures=failures
-        )
-    )
-    # whether an answer is to the question is another metric's concern
-    decided = decide_statements(
-        tables, means.resources, means.verifier, model_claims=finer, to_the_question=False
-    )
-    return *decided, failures if settings.verification.split_claims == "model" else {}
 
 
 class _Scorer:
@@ -344,7 +330,7 @@ class _Scorer:
                     "position": position,
                     **{name: row[name] for name in ("start", "end", "text")},
                     **decision,
-                    "context": _context_of(row, contexts),
+                    "context": _context_of(row),
                     "quote": row["evidence_quote"],
                     "relevance": float(vector @ question),
                     "score": best,
@@ -459,10 +445,10 @@ def _compared(claim: Row, statement: Statement) -> str:
     return str(claim["self_contained"] or claim["text"])
 
 
-def _context_of(claim: Row, contexts: Sequence[int]) -> int | None:
-    """Return the context of a claim's evidence; blank contexts are no chunks."""
+def _context_of(claim: Row) -> int | None:
+    """Return the context of a claim's evidence, from 0."""
     chunk: Any = claim["evidence_chunk_id"]
-    return None if chunk is None else contexts[int(chunk.rpartition("-")[2])]
+    return None if chunk is None else int(chunk.rpartition("-")[2])
 
 
 def _entailed(probabilities: Floats) -> Floats:

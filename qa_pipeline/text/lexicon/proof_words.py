@@ -33,6 +33,8 @@ class ProofWords(BaseModel):
     no: frozenset[str]
     polar: frozenset[str]
     units: frozenset[str]
+    joiners: frozenset[str]
+    conditions: frozenset[str]
 
 
 @functools.cache
