@@ -16,6 +16,7 @@ from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import frame_hash, read_table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, PAIRS
+from qa_pipeline.verification.verify import Means, Statement, verify
 
 
 @dataclass(frozen=True)

@@ -146,9 +146,7 @@ def _answered(
             cited.append(ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest)))
         else:
             cited.append(citations)
-    return Answered(
-        pair["pair_id"], pair["batch"], pair["question"], pair["answer"], language, claims, cited
-    )
+    return Answered(pair["pair_id"], pair["batch"], pair["question"], pair["answer"], language, claims, cited)
 
 
 def compare_claims(
@@ -298,9 +296,7 @@ def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
     return {**row, "found": placed["quote"], **{name: placed[name] for name in names}}  # type: ignore[typeddict-item]
 
 
-def _evidence_columns(
-    compared: _Compared, index: SourceIndex, cosines: Sequence[float]
-) -> ClaimColumns:
+def _evidence_columns(compared: _Compared, index: SourceIndex, cosines: Sequence[float]) -> ClaimColumns:
     """Return the columns of the evidence and of what it proves of the claim.
 
     The evidence of a claim that no unit proves or denies is the unit nearest by words and cosine.

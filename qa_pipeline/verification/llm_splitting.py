@@ -187,8 +187,9 @@ def _statements(claim: Claim, sentence: str, proposed: Sequence[SplitClaim], kno
         missing -= {word.start for word in whole.words if start <= word.start < end and word.negative}
         text = plain(sentence[start:end])
         alone = None if wording.rstrip(".") == text.rstrip(".") else wording
-        place = {"start": claim.start + start, "end": claim.start + end}
-        claims[replace(claim, text=text, self_contained=alone, split_by="model", **place)] = None
+        first, last = claim.start + start, claim.start + end
+        made = replace(claim, text=text, start=first, end=last, self_contained=alone, split_by="model")
+        claims[made] = None
     if missing:
         raise _RefusedError("words_left_out")
     return sorted(claims, key=lambda made: (made.start, made.end))
@@ -233,7 +234,9 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
 def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
     """Return True if a sentence may state several things and no cited text says it word for word."""
     stated = {
-        read(text[start:end], language).folded for text in cited for start, end in sentence_spans(text, language)
+        read(text[start:end], language).folded
+        for text in cited
+        for start, end in sentence_spans(text, language)
     }
     connectives = proof_words(language).joiners
     for claim in claims:

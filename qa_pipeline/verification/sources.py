@@ -73,7 +73,7 @@ def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Sourc
             row["char_start"],
             None if declared is None else declared["status"],
             tuple(row["doubts"] or ()),
-            document["content_sha256"],
+            document["content_sha256"] or "",
             tuple(document["pages"]),
         )
     return sources

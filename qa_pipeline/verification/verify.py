@@ -43,9 +43,11 @@ class Statement:
         above = ("\x1e".join(headings) for headings in self.headings)
         return hash_parts(self.language, self.question, self.text, *self.passages, *above)[:32]
 
-    def chunk_id(self, place: int) -> str:
-        """Return the id of a passage in its claims."""
-        return f"{self.statement_id[:16]}-{place}"
+    @property
+    def chunk_ids(self) -> tuple[str, ...]:
+        """Return the ids of the passages that hold text; each ends with the place of its passage."""
+        name = self.statement_id[:16]
+        return tuple(f"{name}-{place}" for place, text in enumerate(self.passages) if text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,40 +95,32 @@ def verify(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    distinct = {statement.statement_id: statement for statement in statements}
-    passages = {
-        passage.chunk_id: passage for statement in distinct.values() for passage in _passages(statement) if passage.text
-    }
-    chunk_ids = {
-        statement_id: tuple(i for place in range(len(statement.passages)) if (i := statement.chunk_id(place)) in passages)
-        for statement_id, statement in distinct.items()
-    }
+    distinct = list({statement.statement_id: statement for statement in statements}.values())
+    passages = {passage.chunk_id: passage for statement in distinct for passage in _passages(statement)}
     index = SourceIndex({chunk_id: _source(passage) for chunk_id, passage in passages.items()})
-    asked = pl.DataFrame(
-        [
-            (statement_id, statement.question, without_marks(statement.text), statement.language, list(chunk_ids[statement_id]))
-            for statement_id, statement in distinct.items()
-        ],
-        schema=_ASKED,
-        orient="row",
-    )
     failures: dict[str, str] = {}
-    claims_by_statement = dict(given_claims or {})
+    claims_by_id = dict(given_claims or {})
     if means.splitter is not None:
         answers = [
-            Answer(statement_id, BATCH, statement.question, without_marks(statement.text), statement.language, chunk_ids[statement_id])
-            for statement_id, statement in distinct.items()
-            if statement_id not in claims_by_statement
+            Answer(
+                statement.statement_id,
+                BATCH,
+                statement.question,
+                without_marks(statement.text),
+                statement.language,
+                statement.chunk_ids,
+            )
+            for statement in distinct
+            if statement.statement_id not in claims_by_id
         ]
-        claims_by_statement |= split_answers(
+        claims_by_id |= split_answers(
             answers, passages, means.splitter, means.settings, means.llm, failures=failures
         )
-    answered = [
-        _answered(statement, chunk_ids[statement_id], claims_by_statement.get(statement_id)) for statement_id, statement in distinct.items()
-    ]
+    answered = [_answered(statement, claims_by_id.get(statement.statement_id)) for statement in distinct]
     claims = compare_claims(
         answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
     )
+    asked = _asked(distinct)
     claims = fill_entailment(claims, asked, passages, means.entailment)
     verdicts = decide_claims(claims, None, means.settings)
     if means.verifier is not None:
@@ -140,22 +134,33 @@ def verify(
 
 BATCH = "statements"
 """Batch of the claims and calls of statements, which belong to none."""
-_ASKED = {
-    "pair_id": pl.String(),
-    "question": pl.String(),
-    "answer": pl.String(),
-    "language": pl.String(),
-    "used_chunk_ids": pl.List(pl.String()),
-}
+
+
+def _asked(statements: Sequence[Statement]) -> pl.DataFrame:
+    """Return what the steps with models read of each statement."""
+    columns = {
+        "pair_id": [statement.statement_id for statement in statements],
+        "question": [statement.question for statement in statements],
+        "answer": [without_marks(statement.text) for statement in statements],
+        "language": [statement.language for statement in statements],
+        "used_chunk_ids": [list(statement.chunk_ids) for statement in statements],
+    }
+    return pl.DataFrame(columns, schema_overrides={"used_chunk_ids": pl.List(pl.String())})
 
 
 def _passages(statement: Statement) -> list[Passage]:
+    """Return the passages that hold text."""
     headings = statement.headings or ((),) * len(statement.passages)
     return [
         Passage(
-            statement.chunk_id(place), above[0] if above else "", above[1:], text if text.strip() else "", statement.language
+            chunk_id=f"{statement.statement_id[:16]}-{place}",
+            title=above[0] if above else "",
+            section_path=above[1:],
+            text=text,
+            language=statement.language,
         )
         for place, (text, above) in enumerate(zip(statement.passages, headings, strict=True))
+        if text.strip()
     ]
 
 
@@ -170,10 +175,17 @@ def _source(passage: Passage) -> Source:
     )
 
 
-def _answered(statement: Statement, chunk_ids: tuple[str, ...], claims: Sequence[Claim] | None) -> Answered:
+def _answered(statement: Statement, claims: Sequence[Claim] | None) -> Answered:
     answer = without_marks(statement.text)
     found = claims or split_claims(answer, statement.language)
-    citations = ClaimCitations("resolved" if chunk_ids else "uncited", None, chunk_ids)
+    status = "resolved" if statement.chunk_ids else "uncited"
+    citations = ClaimCitations(status, None, statement.chunk_ids)
     return Answered(
-        statement.statement_id, BATCH, statement.question, answer, statement.language, found, [citations] * len(found)
+        statement.statement_id,
+        BATCH,
+        statement.question,
+        answer,
+        statement.language,
+        found,
+        [citations] * len(found),
     )

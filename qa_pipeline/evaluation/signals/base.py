@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from qa_pipeline.verification.verify import Statement
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.verification.verify import Statement
 
 Row = dict[str, Any]
 Undecided = Literal["similarity", "unknown"]

@@ -19,7 +19,6 @@ from qa_pipeline.evaluation.signals.sections import (
     read_cited_sections,
     state_cited_sections,
 )
-from qa_pipeline.verification.verify import Statement
 from qa_pipeline.evaluation.signals.statements import (
     BEST_OF_PASSAGES,
     STATEMENT,
@@ -45,6 +44,7 @@ from qa_pipeline.evaluation.signals.texts import (
     find_relevances,
     find_relevant_sentences,
 )
+from qa_pipeline.verification.verify import Statement
 
 _FLAGS = pl.List(pl.Boolean())
 SIGNALS: Mapping[str, Signal | StatementSignal] = {

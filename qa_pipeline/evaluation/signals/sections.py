@@ -12,11 +12,11 @@ from typing import NamedTuple
 import polars as pl
 
 from qa_pipeline.evaluation.signals.base import RULES, Row, SignalValues, Verified
-from qa_pipeline.verification.verify import Statement
 from qa_pipeline.evaluation.signals.statements import as_one
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, without_marks
 from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.verification.verify import Statement
 
 CITED_SECTION = pl.Struct({"raw": pl.String(), "exists": pl.Boolean(), "supported": pl.Boolean()})
 """A section that an answer names: its words, whether a context has or mentions it, and whether the sentence

@@ -14,11 +14,11 @@ from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.binding import without_polar_word
 from qa_pipeline.verification.deciding import QUOTATION
-from qa_pipeline.verification import verify as verification
-from qa_pipeline.verification.verify import Statement
 from qa_pipeline.verification.model_quotes import missing_figures
+from qa_pipeline.verification.verify import Statement
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
@@ -228,9 +228,7 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
     scorer = _Scorer(scored, means)
     found: dict[Statement, list[Row] | None] = dict.fromkeys(statements)
     for statement, rows in rows_by_statement.items():
-        found[statement] = (
-            scorer.rows(statement, rows) if statement in scored else _unscored(rows)
-        )
+        found[statement] = scorer.rows(statement, rows) if statement in scored else _unscored(rows)
     return found
 
 
