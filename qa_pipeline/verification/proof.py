@@ -80,44 +80,36 @@ def _proofs(
     claim: Reading, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Iterator[Proof]:
     for unit in index.equal_to(claim, chunk_ids)[:_MOST_TRIED]:
-        asked, around = _asked(unit, context, index)
-        doubts = unbound(unit.reading, asked) if context.is_bound or fragment else ()
-        yield Proof(unit, "quotation", (*doubts, *around))
+        is_bound = context.is_bound or fragment
+        yield Proof(unit, "quotation", tuple(_doubts(unit, context, index, is_bound=is_bound)))
     if not context.question.tokens:
         return
     for chunk_id in chunk_ids:
+        headings = read("\n".join(index.sources[chunk_id].headings), context.question.language)
         units = index.units(chunk_id)
         for unit in units:
-            if not _may_hold(claim, unit):
-                continue
-            asked, around = _asked(unit, context, index)
-            if unit.is_row and cell_in(claim, unit, asked, units):
-                yield Proof(unit, "cell", tuple(around))
-            elif fragment and fragment_in(claim, unit, asked):
-                yield Proof(unit, "fragment", (*unbound(unit.reading, asked), *around))
+            if unit.is_row and cell_in(claim, unit, context.question, headings, units):
+                yield Proof(unit, "cell", tuple(_doubts(unit, context, index, is_bound=False)))
+            elif fragment and fragment_in(claim, unit, context.question, headings):
+                yield Proof(unit, "fragment", tuple(_doubts(unit, context, index, is_bound=True)))
 
 
-def _may_hold(claim: Reading, unit: Unit) -> bool:
-    """Return True if a unit shares a token with the claim: a cheap look before the neighbours are read."""
-    return not claim.tokens or not set(claim.tokens).isdisjoint(unit.reading.tokens) or unit.is_row
-
-
-def _asked(unit: Unit, context: Context, index: SourceIndex) -> tuple[Asked, list[str]]:
-    """Return what may name the question's matter, and the reasons why the surroundings take a unit back."""
+def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:
+    """Yield why a unit may not speak of what is asked, and what around it may take it back."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))
-    introduction = introduction_of(source.document_text, at, around)
     asked = Asked(
         context.question,
         context.answer,
         read("\n".join(source.headings), language),
-        read(introduction, language),
+        read(introduction_of(source.document_text, at, around), language),
     )
-    reasons = [*takes_back(unit.reading, around, source.headings, asked, source.status)]
-    if source.doubt(unit.start, unit.end):
-        reasons.append(f"the reader is not sure of its text: {source.doubt(unit.start, unit.end)}")
-    return asked, reasons
+    if is_bound:
+        yield from unbound(unit.reading, asked)
+    yield from takes_back(unit.reading, around, source.headings, asked, source.status)
+    if doubt := source.doubt(unit.start, unit.end):
+        yield f"the reader is not sure of its text: {doubt}"
 
 
 def _denied(claim: Reading, index: SourceIndex, chunk_ids: Sequence[str]) -> Proof | None:

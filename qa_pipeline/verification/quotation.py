@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
-from qa_pipeline.verification.binding import Asked, only_scope
+from qa_pipeline.verification.binding import only_scope
 from qa_pipeline.verification.units import Unit
 
 _LONGEST_NAME = 120
@@ -15,7 +15,7 @@ _LONGEST_FRAGMENT = 12
 """Tokens of a fragment: more are rather a sentence without its stop."""
 
 
-def fragment_in(claim: Reading, unit: Unit, asked: Asked) -> bool:
+def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading) -> bool:
     """Return True if a unit proves a few words in the context of their question.
 
     They stand once in it, every other content word of the unit is in the question or a heading, and none of
@@ -26,15 +26,17 @@ def fragment_in(claim: Reading, unit: Unit, asked: Asked) -> bool:
     places = _runs(claim.tokens, unit.reading.tokens)
     if len(places) != 1:
         return False
-    spoken = asked.question.stem_set | asked.headings.stem_set
+    spoken = question.stem_set | headings.stem_set
     others = [stem for stem in unit.reading.stems if stem not in claim.stem_set]
     if not others or any(stem not in spoken for stem in others):
         return False
-    said = {*asked.question.lower_tokens, *asked.headings.lower_tokens, *claim.lower_tokens}
+    said = {*question.lower_tokens, *headings.lower_tokens, *claim.lower_tokens}
     return only_scope(unit.reading, said) is None
 
 
-def cell_in(claim: Reading, unit: Unit, asked: Asked, neighbours: Sequence[Unit]) -> bool:
+def cell_in(
+    claim: Reading, unit: Unit, question: Reading, headings: Reading, neighbours: Sequence[Unit]
+) -> bool:
     """Return True if a table row proves one whole cell of its own.
 
     The claim holds the cell, claim, question and headings name its row and its column, the claim holds
@@ -45,13 +47,13 @@ def cell_in(claim: Reading, unit: Unit, asked: Asked, neighbours: Sequence[Unit]
         return False
     key, key_name = cells[0][1], cells[0][0]
     language = claim.language
-    about = asked.question.stem_set | asked.headings.stem_set
+    about = question.stem_set | headings.stem_set
     named = about | claim.stem_set
     key_stems = read(key, language).stem_set
-    if not key_stems or not key_stems <= named or claim.negations or asked.question.negations:
+    if not key_stems or not key_stems <= named or claim.negations or question.negations:
         return False
     same_key = [other for other in neighbours if other is not unit and _key_of(other) == key]
-    if same_key or only_scope(claim, {*unit.reading.lower_tokens, *asked.question.lower_tokens}):
+    if same_key or only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
         return False
     for column, value in cells[1:]:
         tokens, column_stems = read(value, language).tokens, read(column, language).stem_set
@@ -62,7 +64,7 @@ def cell_in(claim: Reading, unit: Unit, asked: Asked, neighbours: Sequence[Unit]
         if (
             alone
             and len(_runs(tokens, claim.tokens)) == 1
-            and not value_stems <= asked.question.stem_set
+            and not value_stems <= question.stem_set
             and column_stems <= named
             and all(stem in allowed | value_stems for stem in rest)
         ):
