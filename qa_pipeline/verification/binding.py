@@ -8,8 +8,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
+from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.proof_words import proof_words
-from qa_pipeline.text.reading import Reading
+from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.words import Token
 
 
@@ -53,8 +54,11 @@ def asked_words(question: Reading) -> list[Token]:
 
 
 def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
-    """Yield why a unit does not speak of what is asked, in words; nothing if it does."""
-    question = asked.question
+    """Yield why a unit does not speak of what is asked, in words; nothing if it does.
+
+    A title or heading that the question puts in quotation marks only names the source.
+    """
+    question = _without_titles(asked.question, asked.headings)
     words = asked_words(question)
     if not words:
         yield "the question names nothing"
@@ -70,6 +74,17 @@ def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
     yield from _out_of_order(words, unit, question)
 
 
+def _without_titles(question: Reading, headings: Reading) -> Reading:
+    """Return the question with gaps in place of the headings that it quotes."""
+    language = question.language
+    titles = {read(line, language).folded for line in headings.written.split("\n")}
+    text = question.written
+    for quoted in QUOTED.findall(text):
+        if read(quoted[1:-1], language).folded in titles:
+            text = text.replace(quoted, " ")
+    return question if text == question.written else read(text, language)
+
+
 def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:
     """Yield what of the words that question and unit share is in another order or role."""
     stated = [word.stem for word in unit.words]
@@ -79,10 +94,8 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     asks_who = question.opens_with(proof_words(question.language).who, 1)
     if moved > (0 if asks_who else 1):
         yield "the words of the question are in another order here"
-    for word, place in zip(shared, places, strict=True):
-        asked = _preposition(question.words, question.words.index(word), question.language)
-        here = _preposition(unit.words, place, unit.language)
-        if asked != here:
+    for word in shared:
+        if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
             yield f'"{word.folded}" is behind another preposition here'
 
 
@@ -95,13 +108,18 @@ def _longest_rise(places: Sequence[int]) -> int:
     return len(ends)
 
 
-def _preposition(words: Sequence[Token], at: int, language: str) -> str | None:
-    """Return the preposition before a word, articles between aside."""
-    vocabulary = proof_words(language)
-    while at and words[at - 1].folded in vocabulary.articles:
-        at -= 1
-    before = words[at - 1].folded if at else ""
-    return before if before in vocabulary.prepositions else None
+def _prepositions(text: Reading, stem: str) -> Set[str]:
+    """Return the prepositions before a word wherever it is, empty for none; articles between are skipped."""
+    vocabulary = proof_words(text.language)
+    found = set()
+    for place, word in enumerate(text.words):
+        if word.stem == stem:
+            at = place
+            while at and text.words[at - 1].folded in vocabulary.articles:
+                at -= 1
+            before = text.words[at - 1].folded if at else ""
+            found.add(before if before in vocabulary.prepositions else "")
+    return found
 
 
 def only_scope(unit: Reading, spoken: Set[str]) -> str | None:
