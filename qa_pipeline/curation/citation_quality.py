@@ -26,7 +26,7 @@ WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3  # as the sp
 HIGH, MIDDLE = 0.8, 0.5  # as the specification fixes them
 
 _DIGITS = 9
-_QUOTE_KINDS = ("exact", "spelling", "ellipsis", "edited")
+_QUOTE_KINDS = ("exact", "spelling", "ellipsis")
 _BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
 
 

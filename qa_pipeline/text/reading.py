@@ -15,7 +15,7 @@ from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.words import Token, tokenize
 
-_QUOTATION_MARKS = str.maketrans(
+QUOTATION_MARKS = str.maketrans(
     {**dict.fromkeys("“”„«»‟″", '"'), **dict.fromkeys("‘’‚‛′`´", "'"), "…": "...", "\u00ad": None}
 )
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
@@ -97,12 +97,12 @@ class Reading:
 
     def opens_with(self, phrases: Set[str], longest: int = 4) -> bool:
         """Return True if the text begins with one of the phrases, of at most `longest` words."""
-        first = self.lower_tokens[:longest]
+        first = [word.folded for word in self.words[:longest]]
         return any(" ".join(first[:count]) in phrases for count in range(1, len(first) + 1))
 
     def holds_any(self, phrases: Set[str]) -> bool:
         """Return True if one of the phrases stands in the text."""
-        line = f" {' '.join(self.lower_tokens)} "
+        line = f" {' '.join(word.folded for word in self.words)} "
         return any(f" {phrase} " in line for phrase in phrases)
 
 
@@ -156,7 +156,7 @@ def _figures(text: str, language: str) -> Iterator[str]:
 
 def _characters_folded(text: str) -> str:
     """Return the text on one line with its kinds of marks, dashes and spaces made one, without markup."""
-    text = characters.fold(unicodedata.normalize("NFC", text)).translate(_QUOTATION_MARKS)
+    text = characters.fold(unicodedata.normalize("NFC", text)).translate(QUOTATION_MARKS)
     text = _NOTE.sub("", _LINK.sub(r"\1", text))
     if "*" in text:
         text = _EMPHASIS.sub(r"\2", text)

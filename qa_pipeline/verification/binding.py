@@ -54,12 +54,14 @@ def asked_words(question: Reading) -> list[Token]:
 
 
 def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
-    """Yield why a unit does not speak of what is asked, in words; nothing if it does.
+    """Yield why a unit does not speak of what is asked, in words; nothing if it does or nothing is asked.
 
     A title or heading that the question puts in quotation marks only names the source.
     """
     question = _without_titles(asked.question, asked.headings)
     words = asked_words(question)
+    if not asked.question.tokens:
+        return
     if not words:
         yield "the question names nothing"
         return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.quotes import locate_quote
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.words import Token
 
@@ -30,15 +31,10 @@ def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
 
 def find_quote(quote: str, passages: Sequence[Passage]) -> Found | None:
     """Find a quote in the passages character for character, runs of white space aside."""
-    wanted = " ".join(quote.split())
-    for passage in passages if wanted else ():
-        at = passage.text.find(wanted)
-        if at >= 0:
-            return Found(passage, at, at + len(wanted))
-        line, places = _on_one_line(passage.text)
-        at = line.find(wanted)
-        if at >= 0:
-            return Found(passage, places[at], places[at + len(wanted) - 1] + 1)
+    for passage in passages:
+        place = locate_quote(quote, passage.text)
+        if place is not None and place.kind == "exact":
+            return Found(passage, place.start, place.end)
     return None
 
 
@@ -73,17 +69,3 @@ def unfounded(
 
 def _denies(word: Token, language: str) -> bool:
     return word.negative or word.folded in lexicon(language).soft_negations
-
-
-def _on_one_line(text: str) -> tuple[str, list[int]]:
-    """Return a text with each run of white space as one space, and where its characters stand."""
-    letters: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text):
-        if not letter.isspace():
-            letters.append(letter)
-            places.append(place)
-        elif letters and letters[-1] != " ":
-            letters.append(" ")
-            places.append(place)
-    return "".join(letters), places

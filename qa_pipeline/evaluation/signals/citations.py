@@ -14,6 +14,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.base import RULES, Means, Row, SignalValues
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE
+from qa_pipeline.text.quotes import locate_quote
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     SOURCE_MARK,
@@ -22,7 +23,6 @@ from qa_pipeline.text.references import (
     normalise_path,
     split_reference,
 )
-from qa_pipeline.verification.citations import locate_quote
 
 CITED = pl.Struct(
     {
@@ -120,7 +120,7 @@ def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], o
     quote_found = None
     if citation.quote and citation.quote.strip():
         readable = [at for at in contexts if texts[at] is not None]
-        holding = [at for at in readable if locate_quote(citation.quote, texts[at], language=row["language"])]
+        holding = [at for at in readable if locate_quote(citation.quote, texts[at])]
         if readable:
             quote_found = bool(holding)
         contexts = holding or contexts

@@ -42,4 +42,6 @@ def proof_words(language: str) -> ProofWords:
     """Return the lists of a language; those of English for one that has none."""
     name = language if language in LEXICONS else "en"
     content = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return ProofWords.model_validate(tomllib.loads(content)["proof"])
+    lists = tomllib.loads(content)["proof"]
+    # "außer" is compared as "ausser"
+    return ProofWords(**{name: frozenset(word.casefold() for word in words) for name, words in lists.items()})

@@ -1,0 +1,101 @@
+"""Where a quote stands in a text."""
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from qa_pipeline.text import characters
+from qa_pipeline.text.reading import QUOTATION_MARKS
+
+_DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\s{0,9}\)|\.{3}|…")
+_HYPHENATED = re.compile(r"[-\u2010]\n\s*(?=[^\W\d_A-ZÅÄÖÜ])")
+_NUMBER_BEFORE = re.compile(r"\d[.,]?$")
+_NUMBER_AFTER = re.compile(r"[.,]?\d")
+_MOST_STARTS = 20
+"""Places of the first part of a quote with an ellipsis from which the others are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The place of a quote, and how the quote agrees with the text there.
+
+    `kind` is exact (runs of white space aside), spelling (the same words written otherwise) or ellipsis (its
+    parts, in order).
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+def locate_quote(quote: str, text: str) -> Located | None:
+    """Find a quote in a text; None where it is not there or would cut a number in two.
+
+    Tried in order: its characters, runs of white space as one space; the same with case, quotation marks,
+    dashes, markup and hyphens at line ends folded; its parts around an ellipsis, in order and the nearest to
+    each other.
+    """
+    for kind, deep in (("exact", False), ("spelling", True), ("ellipsis", True)):
+        folded, places = _folded(text, deep)
+        pieces = _ELLIPSIS.split(quote) if kind == "ellipsis" else [quote]
+        parts = [part for part in (_folded(piece, deep)[0].strip() for piece in pieces) if part]
+        spans = list(_spans(parts, folded)) if parts else []
+        if spans:
+            start, end = min(spans, key=lambda span: span[1] - span[0])
+            return Located(places[start], places[end - 1] + 1, kind)
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
+    """Return the comparable form of a text, and the place from which each of its characters comes."""
+    form: list[str] = []
+    places: list[int] = []
+    hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if deep else {}
+    skipped_to = 0
+    for at, character in enumerate(text):
+        if at < skipped_to:
+            continue
+        if at in hyphens and form and form[-1].isalpha():
+            skipped_to = hyphens[at]
+        elif character.isspace():
+            if form and form[-1] != " ":
+                form.append(" ")
+                places.append(at)
+        elif not deep or character not in _DROPPED:
+            letters = character
+            if deep:
+                letters = characters.fold(character.translate(QUOTATION_MARKS)).casefold()
+            form += letters
+            places += [at] * len(letters)
+    return "".join(form), places
+
+
+def _spans(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans from the first part to the last, all in order."""
+    start = _find(parts[0], folded, 0)
+    for _ in range(1 if len(parts) == 1 else _MOST_STARTS):
+        if start < 0:
+            return
+        end = start + len(parts[0])
+        for part in parts[1:]:
+            at = _find(part, folded, end)
+            if at < 0:
+                return
+            end = at + len(part)
+        yield start, end
+        start = _find(parts[0], folded, start + 1)
+
+
+def _find(quote: str, text: str, position: int) -> int:
+    """Return the place of the first occurrence that cuts no number in two; -1 without one."""
+    at = text.find(quote, position)
+    while at >= 0:
+        before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
+        after = quote[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(quote))
+        if not before and not after:
+            break
+        at = text.find(quote, at + 1)
+    return at
