@@ -122,9 +122,9 @@ def is_identifier(token: str) -> bool:
 
 def number_value(token: str, language: str) -> str | None:
     """Return the comparable value of a token that is a number, in figures or in words; None for another."""
-    worded = lexicon(language).numbers.get(token.casefold())
+    worded = proof_words(language).numbers.get(token.casefold())
     if worded is not None:
-        return f"{worded:.12g}"
+        return str(worded)
     match = _NUMBER.fullmatch(token)
     if match is None:
         return None

@@ -2,9 +2,11 @@
 
 import functools
 import tomllib
+from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from qa_pipeline.text.lexicon.languages import LEXICONS
 
@@ -13,6 +15,14 @@ class ProofWords(BaseModel):
     """Closed lists of words and phrases, casefolded; the files say what each is for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _casefolded(cls, value: Any) -> Any:
+        """Fold the case: "außer" is compared as "ausser"."""
+        if isinstance(value, dict):
+            return {word.casefold(): number for word, number in value.items()}
+        return [word.casefold() for word in value]
 
     connectives: frozenset[str]
     scope: frozenset[str]
@@ -35,6 +45,7 @@ class ProofWords(BaseModel):
     units: frozenset[str]
     joiners: frozenset[str]
     conditions: frozenset[str]
+    numbers: Mapping[str, int]
 
 
 @functools.cache
@@ -42,6 +53,4 @@ def proof_words(language: str) -> ProofWords:
     """Return the lists of a language; those of English for one that has none."""
     name = language if language in LEXICONS else "en"
     content = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    lists = tomllib.loads(content)["proof"]
-    # "außer" is compared as "ausser"
-    return ProofWords(**{name: frozenset(word.casefold() for word in words) for name, words in lists.items()})
+    return ProofWords.model_validate(tomllib.loads(content)["proof"])
