@@ -86,11 +86,10 @@ def citation(raw: str, **fields: Any) -> dict[str, Any]:
 def pair(
     answer: str, *, cites: str | list[dict[str, Any]], language: str = "en", **fields: Any
 ) -> dict[str, Any]:
-    """A drafted pair; `cites` is a document's path or ready citations."""
+    """A drafted pair that asks nothing; `cites` is a document's path or ready citations."""
     cited = [citation(cites, document_id=f"doc-{cites}")] if isinstance(cites, str) else cites
     imported = {"question_type": "imported", "origin": "imported", "generator": "test"}
-    question = "What does the document say?"
-    row = rows.pair("pair", question=question, answer=answer, language=language, citations=cited, **imported)
+    row = rows.pair("pair", question="", answer=answer, language=language, citations=cited, **imported)
     return row | fields
 
 

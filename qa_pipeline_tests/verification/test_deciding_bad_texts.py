@@ -7,7 +7,7 @@ import pytest
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.text.reading import Reading
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.splitting import MOST_CLAIMS
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -52,7 +52,7 @@ def test_so_is_a_sentence_of_a_source_that_is_too_long_to_compare() -> None:
 )
 def test_a_passage_of_100000_characters_still_proves_what_it_says(more: str, size: int) -> None:
     text = f"{GOOD}\n\n" + more * (size // len(more))
-    assert outcomes(GOOD, text) == [("supported", "alignment", None)]
+    assert outcomes(GOOD, text) == [("supported", "quotation", None)]
 
 
 def test_a_quote_is_found_at_the_end_of_a_long_passage() -> None:
@@ -92,7 +92,7 @@ def test_an_answer_in_another_script_than_its_source_is_left_to_a_model(answer: 
 
 def test_an_answer_from_right_to_left_is_proved_by_a_source_that_says_it() -> None:
     text = "تزن المضخة 80 كيلوغراما."
-    assert outcomes(text, f"{text} هي جديدة.") == [("supported", "alignment", None)]
+    assert outcomes(text, f"{text} هي جديدة.") == [("supported", "quotation", None)]
 
 
 @pytest.mark.parametrize("answer", ["!!! ... ???", "—", "\u200b", "\x00\x00", " ", "[1] [2]", "***"])
@@ -121,7 +121,7 @@ def test_500_claims_are_looked_at_each() -> None:
 
 
 def test_10000_source_marks_belong_to_their_claim() -> None:
-    assert outcomes(GOOD + " [source:a.md]" * 10_000) == [("supported", "alignment", None)]
+    assert outcomes(GOOD + " [source:a.md]" * 10_000) == [("supported", "quotation", None)]
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -129,7 +129,7 @@ def test_10000_source_marks_belong_to_their_claim() -> None:
 def test_a_word_of_50000_letters_is_read(unit: str, length: int) -> None:
     """Patterns that go back over it for every letter would not come to an end."""
     text = f"The {unit * (length // len(unit))} opens at 3 bar."
-    assert Reading(text, "en").terms
-    assert Reading(text, "sv").names is not None
+    assert Reading(text, "en").tokens
+    assert Reading(text, "sv").figures is not None
     outcomes(text)
-    assert outcomes(GOOD, f"{GOOD}\n\n{text}") == [("supported", "alignment", None)]
+    assert outcomes(GOOD, f"{GOOD}\n\n{text}") == [("supported", "quotation", None)]

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
-from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment import fill_entailment
+from qa_pipeline.verification.verify import Means, Statement, verify
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.models.entailment.models import word_encoder
 
@@ -18,20 +17,17 @@ SCORES = ("entailment", "contradiction")
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 statements = st.builds(
     Statement,
-    claim=texts,
+    text=texts,
     passages=st.lists(texts, max_size=3).map(tuple),
     language=st.sampled_from(["en", "sv", "de", "xx"]),
-    question=st.none() | texts,
+    question=texts,
 )
 
 
 def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
-    tables = statement_tables(given_statements)
-    claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder())
-    claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder())
-    order = {pair_id: place for place, pair_id in enumerate(tables.pair_ids)}
-    return claims.sort(pl.col("pair_id").replace_strict(order, return_dtype=pl.Int64()), "position")
+    means = Means(VerificationSettings(), HashEmbedder(), word_encoder())
+    return verify(given_statements, means).claims
 
 
 def hold(claims: pl.DataFrame) -> None:
@@ -83,6 +79,6 @@ def test_a_statement_without_a_passage_is_unknown_with_a_reason() -> None:
 def test_a_repeated_sentence_is_proved_and_a_changed_number_is_denied() -> None:
     changed = Statement("The pump runs at 90 bar.", (PASSAGE,))
     right, wrong = scored(HONEST, changed).iter_rows(named=True)
-    assert right["unproved"] == []
-    assert wrong["unproved"] == ['"40 bar" became "90 bar"']
-    assert wrong["denied"] == ['number_mismatch: "40 bar" became "90 bar"']
+    assert right["proved_by"] == "quotation"
+    assert wrong["proved_by"] is None
+    assert wrong["denied"] == ['number_mismatch: "40" became "90"']
