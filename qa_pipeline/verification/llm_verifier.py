@@ -3,7 +3,7 @@
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
 for people; it decides nothing. An accept is taken only with quotes that are in the passages and that nothing
 speaks against which rules can tell (`quotes.py`), and from a model that rejects a false claim made from the
-passages (`canaries/probes.py`).
+passages (`falsehoods.py`).
 """
 
 import hashlib
@@ -31,9 +31,9 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
-from qa_pipeline.verification.canaries.probes import probe_of
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
+from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.quotes import QuotedDocuments, Statement, unfounded
 
 
