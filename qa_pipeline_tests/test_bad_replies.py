@@ -105,7 +105,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Sensible) 
     with GeminiServer(model) as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         settings = [("LLM__BASE_URL", server.url), ("LLM__MAX_TRIES", "1"), ("LLM__WORKERS", "1")]
-        settings.append(("CANARIES__JUDGED", "0"))  # the judge gives the same scores to all
+        settings.append(("CANARIES__ENABLED", "false"))  # the judge gives the same scores to all
         settings.append(("GENERATION__ANSWERS", "from_passages"))  # so that bad answers have calls too
         workspace = new_workspace(tmp_path, monkeypatch, settings)
         workspace.write({"boilers/guide.md": GUIDE})
@@ -162,13 +162,14 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(workspace: Workspace, mod
 
 @pytest.fixture
 def checked(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """The same batch with canaries for its judge."""
-    monkeypatch.setenv("QA_PIPELINE_CANARIES__JUDGED", "8")
+    """The same batch with canaries."""
+    monkeypatch.setenv("QA_PIPELINE_CANARIES__ENABLED", "true")
     return workspace
 
 
 def verdicts_of_canaries(workspace: Workspace) -> Counter[tuple[str, str]]:
-    return Counter(workspace.table("judge_canaries", "boilers").select("expected", "verdict").rows())
+    judged = workspace.table("canaries", "boilers").filter(asks="judge")
+    return Counter(judged.select("expected", "verdict").rows())
 
 
 def test_a_judge_that_gives_the_same_scores_to_all_judges_nothing(checked: Workspace) -> None:
@@ -176,7 +177,7 @@ def test_a_judge_that_gives_the_same_scores_to_all_judges_nothing(checked: Works
     assert ran.code == OK, ran.stderr
     assert "boilers waiting: 2 verified pairs wait for a judge" in ran.stdout
     canaries = verdicts_of_canaries(checked)
-    assert canaries == {("rejected", "accepted"): 5, ("accepted", "accepted"): 2}
+    assert canaries == {("rejected", "accepted"): 4, ("accepted", "accepted"): 2}
     rows = checked.table("verdicts", "boilers").select("verdict", "reason").rows()
     assert rows == [("needs_review", "judge_not_trusted")] * 2
     assert checked.table("training_examples", "boilers").height == 0
@@ -186,8 +187,8 @@ def test_canaries_are_no_pairs_and_another_run_pays_nothing_for_them(
     checked: Workspace, model: Sensible
 ) -> None:
     run(checked)
-    assert model.calls["judge"] == 2 + 5  # the good ones are the pairs themselves
-    canaries = checked.table("judge_canaries", "boilers")
+    assert model.calls["judge"] == 2 + 4  # the good ones are the pairs themselves
+    canaries = checked.table("canaries", "boilers")
     pairs = set(checked.table("pairs", "boilers")["pair_id"])
     assert set(checked.table("verdicts", "boilers")["pair_id"]) == pairs
     assert set(checked.table("assessments", "boilers")["pair_id"]) == pairs
@@ -207,7 +208,7 @@ def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible) ->
 
     model.instead = lambda asked: instead(asked) if role_of(asked) == "judge" else None
     assert run(checked).code == OK
-    assert verdicts_of_canaries(checked) == {("rejected", "failed"): 5, ("accepted", "accepted"): 2}
+    assert verdicts_of_canaries(checked) == {("rejected", "failed"): 4, ("accepted", "accepted"): 2}
     assert {row["reason"] for row in scores(checked)} == {"passed"}
 
 

@@ -28,14 +28,12 @@ ASSETS = {
     "claims",
     "claim_verdicts",
     "refusals",
-    "contradictions",
     "assessments",
     "verdicts",
     "training_examples",
     "exports",
     "llm_calls",
     "canaries",
-    "judge_canaries",
     "decisions",
     "coverage",
     "twins",
@@ -46,8 +44,8 @@ ASSETS = {
 OVER_ALL_BATCHES = {"release"}
 
 BLOCKING = {
-    "canaries:canary_recall",
-    "canaries:canary_accepts",
+    "verdicts:canary_recall",
+    "verdicts:canary_accepts",
     "documents:documents_read",
     "questions:generation",
     "verdicts:conservation",
@@ -59,16 +57,14 @@ BLOCKING = {
 }
 
 WARNING = {
-    "canaries:warns_canary_alarms",
-    "canaries:warns_canary_drift",
-    "canaries:warns_canary_misplaced",
+    "verdicts:warns_canary_alarms",
+    "verdicts:warns_verifier_canaries",
     "questions:warns_failed_questions_share",
     "verdicts:warns_citation_accuracy",
     "verdicts:warns_needs_review_share",
     "verdicts:warns_failed_share",
     "verdicts:warns_yield",
     "verdicts:warns_judge_canaries",
-    "judge_canaries:warns_judge_alarms",
     "release:batches_left_out",
 }
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import ClaimReply, JudgeReply, VerifyReply
-from qa_pipeline.verification.canaries.probes import probe_of
+from qa_pipeline.verification.falsehoods import probe_of
 
 SCORES = ("question_quality", "relevance", "correctness", "completeness")
 Decision = Literal["accept", "reject", "unsure"]

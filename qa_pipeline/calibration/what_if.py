@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import overrule_claims
-from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries, recorded_deciding
+from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.base import read_assignments
@@ -88,7 +88,8 @@ def decide_again(
     """Return claim_verdicts and verdicts of a batch: stored replies speak for claims that are open again.
 
     Pairs that pass source verification now and that the judge of the batch has not seen have the reason
-    `judge_not_asked`. With the settings of the run the tables come out as they are stored.
+    `judge_not_asked`. Canaries keep their verdicts. With the settings of the run the tables come out as they
+    are stored.
     """
     pairs, claims, assessments = frames["pairs"], frames["claims"], frames["assessments"]
     replies = stored_replies(frames["claim_verdicts"])
@@ -99,13 +100,12 @@ def decide_again(
     has_judge = (assessments["status"] != "not_judged").any()
     missing = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
     unjudged = [{**not_judged(*ids), **missing} for ids in unseen.select("pair_id", "batch").iter_rows()]
-    tables = {name: frames[name] for name in ("twins", "contradictions", "round_trips", "decisions")}
+    tables = {name: frames[name] for name in ("twins", "round_trips", "canaries", "decisions")}
     return decided, build_verdicts(
         pairs=pairs,
         claims=claims,
         claim_verdicts=decided,
         refusals=decide_refusals(frames["refusals"], verification),
-        judge_canaries=decide_judge_canaries(frames["judge_canaries"], judging),
         assessments=pl.concat([assessments, ASSESSMENTS.frame(unjudged)]),
         verification=verification,
         judging=judging,

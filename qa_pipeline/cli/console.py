@@ -86,7 +86,8 @@ SCORE_COLUMNS = (
 )  # fmt: skip
 
 CANARY_COLUMNS = (
-    "expected", "kind", "canaries", "rejected", "accepted", "rejected_share", "rejected_low", "rejected_high",
+    "asks", "expected", "kind", "canaries", "rejected", "accepted",
+    "rejected_share", "rejected_low", "rejected_high",
 )  # fmt: skip
 
 

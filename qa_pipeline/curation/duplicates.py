@@ -3,7 +3,6 @@
 import polars as pl
 
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims
 
 DUPLICATE, NEAR_DUPLICATE = "duplicate", "near_duplicate"
 ALTERNATIVE, SAME_WORDING = "alternative", "same_wording"
@@ -93,39 +92,3 @@ def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def _key(name: str) -> pl.Expr:
     return normalised(pl.col(name)).alias(name)
-
-
-def find_one_sided(
-    claims: pl.DataFrame, claim_verdicts: pl.DataFrame, contradictions: pl.DataFrame
-) -> pl.DataFrame:
-    """Return the pairs with a supported claim on one side of a contradiction and none on the other.
-
-    A claim is on the side in whose sentence its evidence is.
-
-    Returns:
-        pair_id and denied_by, what the other side says in words for people; pairs without one are absent.
-    """
-    supported = decided_claims(claims, claim_verdicts).filter(pl.col("verdict") == SUPPORTED)
-    place = {name: pl.col(f"evidence_{name}") for name in ("document_id", "start", "end")}
-    proofs = claims.join(supported, on="claim_id", how="semi").select("pair_id", **place)
-    placed = []
-    for side, other in (("first", "second"), ("second", "first")):
-        document = pl.col(f"{other}_document_id").str.slice(0, 12)
-        sides = contradictions.select(
-            "contradiction_id",
-            document_id=f"{side}_document_id",
-            first=f"{side}_start",
-            last=f"{side}_end",
-            denied_by=pl.format("{} differs in document {}: {}", "kind", document, f"{other}_quote"),
-            side=pl.lit(side),
-        )
-        overlaps = (pl.col("start") < pl.col("last")) & (pl.col("first") < pl.col("end"))
-        placed.append(proofs.join(sides, on="document_id").filter(overlaps))
-    both = ["pair_id", "contradiction_id"]
-    return (
-        pl.concat(placed)
-        .filter(pl.col("side").n_unique().over(both) == 1)
-        .sort(*both, "denied_by")
-        .group_by("pair_id", maintain_order=True)
-        .agg(pl.col("denied_by").first())
-    )

@@ -19,17 +19,21 @@ from qa_pipeline.curation.duplicates import (
     find_alternatives,
     find_conflicts,
     find_duplicates,
-    find_one_sided,
     find_same_wording,
 )
-from qa_pipeline.curation.gates.canaries import JUDGE_NOT_TRUSTED, judge_trust
+from qa_pipeline.curation.gates.canaries import (
+    JUDGE_NOT_TRUSTED,
+    MODEL,
+    VERIFIER_NOT_TRUSTED,
+    reviewer_trust,
+)
 from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.tables import JUDGE_CANARIES, UNSUPPORTED, VERDICTS
+from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
 
@@ -68,9 +72,8 @@ def build_verdicts(
     claim_verdicts: pl.DataFrame,
     assessments: pl.DataFrame,
     refusals: pl.DataFrame,
-    contradictions: pl.DataFrame,
     round_trips: pl.DataFrame,
-    judge_canaries: pl.DataFrame,
+    canaries: pl.DataFrame,
     decisions: pl.DataFrame,
     verification: VerificationSettings,
     judging: JudgingSettings,
@@ -85,15 +88,15 @@ def build_verdicts(
     Args are the tables of their names; `refusals` has pair_id and outcome for the pairs of coverage none.
     `pairs` decides which rows exist: rows of other tables about other pairs are ignored.
     """
-    grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
+    accept_grounding = verification.accept_grounding
+    grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    open_pairs = _open_without_model(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     people = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
     facts = _gather(pairs, grounds, assessments, refusals, people, round_trips).with_columns(
-        _composite(judging)
+        _composite(judging), pl.col("pair_id").is_in(open_pairs.implode()).alias("open_without_model")
     )
-    trust = judge_trust(judge_canaries)
-    against = find_one_sided(claims, claim_verdicts, contradictions)
-    flagged = _flag_one_sided(_apply(_rules(judging, trust), facts), against)
-    decided = _settle_repeats(flagged, twins)
+    rules = _rules(judging, reviewer_trust(canaries, "verifier"), reviewer_trust(canaries, "judge"))
+    decided = _settle_repeats(_apply(rules, facts), twins)
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
@@ -106,6 +109,17 @@ def build_verdicts(
         )
         .select(VERDICTS.schema.names())
     )
+
+
+def _open_without_model(
+    pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
+) -> pl.Series:
+    """Return the pairs that source verification would leave open without what a model decided."""
+    by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
+    verdict = pl.when(by_model).then(pl.lit("undecided")).otherwise("verdict").alias("verdict")
+    without = claim_verdicts.with_columns(verdict)
+    outcomes = ground_pairs(pairs, claims, without, accept_grounding=accept_grounding)
+    return outcomes.filter(pl.col("outcome") == "undecided")["pair_id"]
 
 
 def _gather(
@@ -154,13 +168,13 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
     return (total / sum(weights.values())).round(_DIGITS).alias("composite")
 
 
-def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
+def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     """Return every way to a verdict; the first match wins, and the last rule matches all.
 
     What a person decided comes first; but nothing is accepted that lacks its proof. Who edits an answer holds
     it to be a good one; whether the documents prove it is verified. A refusal is judged by whether the batch
-    could have answered, never by claims. What is accepted without a judge has every claim supported. A judge
-    without `trust` neither accepts nor rejects.
+    could have answered, never by claims. What is accepted without a judge has every claim supported. Where
+    the gates do not trust `verifier` or `judge`, it neither accepts nor rejects.
     """
 
     def asked_for(*types: QuestionType) -> pl.Expr:
@@ -181,13 +195,19 @@ def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
     all_supported = pl.col("supported_claims") == pl.col("claims")
     judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
     missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    distrusted = pl.lit(f"of pairs made wrong on purpose {trust.detail}")
+    of_verifier, of_judge = (pl.lit(f"wrong on purpose: {gate.detail}") for gate in (verifier, judge))
+    by_verifier = pl.col("open_without_model") & (outcome != "undecided")
     injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     source, quality, done = "source_verification", "quality_assessment", "accepted"
     return [
         Rule(decision == "rejected", "rejected", PERSON, "person_rejected", decision_detail),
         Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", decision_detail),
         Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", decision_detail),
+        *(
+            []
+            if verifier.passed
+            else [Rule(by_verifier, "needs_review", source, VERIFIER_NOT_TRUSTED, of_verifier)]
+        ),
         Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
         Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
         Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
@@ -225,7 +245,7 @@ def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
         Rule(not_judged, "needs_review", quality, "not_judged", judged_detail),
         Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-        *([] if trust.passed else [Rule(_EVERY, "needs_review", quality, JUDGE_NOT_TRUSTED, distrusted)]),
+        *([] if judge.passed else [Rule(_EVERY, "needs_review", quality, JUDGE_NOT_TRUSTED, of_judge)]),
         *_scoring(judging, judged_detail),
         Rule(
             pl.col("judge_reason") == INJECTION_IN_SOURCE,
@@ -249,19 +269,14 @@ def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
     ]
 
 
-def decide_judge_canaries(canaries: pl.DataFrame, judging: JudgingSettings) -> pl.DataFrame:
-    """Return the judge's canaries, decided as pairs are whose claims are all supported.
-
-    `canaries` has the columns of its table; verdict and thresholds_id, the last two, may be absent.
-    """
-    facts = canaries.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0).with_columns(
+def judged_verdicts(assessments: pl.DataFrame, judging: JudgingSettings) -> pl.DataFrame:
+    """Return assessments with the verdicts of pairs whose claims are all supported, and thresholds_id."""
+    facts = assessments.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0).with_columns(
         _composite(judging)
     )
     unread = Rule(pl.col("status") != "judged", "failed", "quality_assessment", "judge_failed")
     decided = _apply([unread, *_scoring(judging, pl.col("detail")), Rule(_EVERY, "accepted", "", "")], facts)
-    return JUDGE_CANARIES.conform(
-        canaries.with_columns(decided["verdict"], thresholds_id=pl.lit(judging.thresholds_id))
-    )
+    return assessments.with_columns(decided["verdict"], thresholds_id=pl.lit(judging.thresholds_id))
 
 
 def _below(score: str, limit: float) -> Rule:
@@ -288,14 +303,6 @@ def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
 
 _SEEN = pl.col("reason") == "person_accepted"
 """A person has seen it already: nobody is asked about it again."""
-
-
-def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame) -> pl.DataFrame:
-    """Send what would be accepted to a person where the documents disagree and the answer does not say so."""
-    denied = pl.col("denied_by")
-    when = (pl.col("verdict") == "accepted") & ~_SEEN & denied.is_not_null()
-    rule = Rule(when, "needs_review", "source_verification", "one_sided", denied)
-    return _apply([rule], _joined(decided, against))
 
 
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:

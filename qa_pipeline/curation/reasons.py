@@ -54,7 +54,7 @@ REASONS: Mapping[str, str] = {
     "hops_unproved": "whether it needs each of its passages is not known",
     "llm_rejected": "the verifying model rejected it",
     "llm_unsure": "the verifying model was unsure",
-    "judge_not_trusted": "it is verified, and its judge passes what is wrong",
+    "judge_not_trusted": "it is verified, and its judge accepts what is wrong",
     "low_completeness": "the answer is too incomplete",
     "low_composite": "its score is too low",
     "low_correctness": "the answer is not correct enough",
@@ -67,7 +67,6 @@ REASONS: Mapping[str, str] = {
     "no_refusal_evidence": "nobody looked whether the documents answer it",
     "not_entailed": "the entailment model does not find it proved",
     "not_judged": "it is verified and waits to be judged",
-    "one_sided": "another document says otherwise",
     "passage_not_cited": "the answer of several passages cites fewer",
     "person_rejected": "a person rejected it",
     "premise_not_denied": "the answer does not deny what the question takes for granted",
@@ -81,6 +80,7 @@ REASONS: Mapping[str, str] = {
     "undecided_without_model": "not proved word by word, and no model was asked",
     "unknown_number": "it cites a number that stands for no passage",
     "unproved_refusal": "it declines to answer, and whether the documents do is not certain",
+    "verifier_not_trusted": "the model that verified it accepts what is wrong",
     "wrong_citation": "another passage than the cited one says so",
 }
 """Codes whose letters do not say what they mean; of any other code the letters are the words."""

@@ -69,8 +69,7 @@ from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
-from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
-from qa_pipeline.verification.canaries.outcomes import replied
+from qa_pipeline.storage.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
 
 OWNERS = ["team:training-data"]
 EXPORTS = "exports"
@@ -346,7 +345,6 @@ _METADATA: Mapping[str, Callable[[StageRun, Any], dict[str, Any]]] = {
     "documents": lambda run, frame: content_metadata(frame),
     "twins": lambda run, frame: twins_metadata(frame),
     "canaries": lambda run, frame: canary_metadata(frame),
-    JUDGE_CANARIES.name: lambda run, frame: canary_metadata(replied(frame)),
     "assessments": _assessments_shown,
     "verdicts": _verdicts_shown,
     "llm_calls": lambda run, frame: cost_metadata(frame),

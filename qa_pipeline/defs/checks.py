@@ -18,12 +18,12 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationTargetMaterializationData,
 )
 
-from qa_pipeline.curation.gates.gate import NO_EARLIER, GateSpec
+from qa_pipeline.curation.gates.gate import GateSpec
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.base import document_batches
 from qa_pipeline.defs.staleness import gate_basis, latest_versions
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import earlier_figures
+from qa_pipeline.pipeline.running import earlier_yields
 
 BLOCKED_TAG = "qa_pipeline/blocked_by"
 """On a run: the gates that stopped it."""
@@ -85,7 +85,7 @@ def check_batch(
         made: the materialization of its asset that is checked.
     """
     batch = context.partition_key
-    earlier = earlier_figures(resources.layout, batch) if spec.earlier else NO_EARLIER
+    earlier = earlier_yields(resources.layout, batch) if spec.compares else ()
     gate = spec.check(frames, resources.settings.quality, earlier)
     if spec.blocking:
         failing = gate.blocking and not gate.passed

@@ -22,7 +22,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.text import rendering
 from qa_pipeline.text.rendering import code_span, visible
-from qa_pipeline.verification.canaries.outcomes import canary_rates
+from qa_pipeline.verification.canaries import canary_rates
 
 PREVIEW_ROWS = 5
 """Rows of a preview: more would not be seen without a click, see `INLINE_LENGTH`."""
@@ -136,23 +136,21 @@ def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
 
 def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
     """Return recall and false alarms of the canaries: totals, which get plotted, and a table by kind."""
-    if not canaries.height:
-        return {}
-    totals = dict(canary_rates(canaries, ("expected",)).select("expected", "rejected_share").iter_rows())
-    alarms = dict.fromkeys(("supported", "accepted"), "canary false alarms")
-    names = {"rejected": "canary recall", **alarms}
-    figures = {name: totals[expected] for expected, name in names.items() if expected in totals}
+    totals = canary_rates(canaries, ("asks", "expected")).select("asks", "expected", "rejected_share")
+    words = {"rejected": "recall", "accepted": "false alarms"}
+    figures = {f"{asks} {words[expected]}": share for asks, expected, share in totals.iter_rows()}
     rates = canary_rates(canaries)
-    bounds = rates.select("rejected_low", "rejected_share", "rejected_high").rows()
+    bounds = rates.select("rejected_low", "rejected_high").iter_rows()
     kinds = rates.select(
+        "asks",
         "expected",
         "kind",
-        pl.col("canaries").alias("claims"),
+        "canaries",
         "rejected",
-        pl.Series("95 % interval", [f"{low:.2f} to {high:.2f}" for low, _, high in bounds]),
+        pl.Series("95 % interval", [f"{low:.2f} to {high:.2f}" for low, high in bounds], pl.String()),
         "accepted",
     )
-    return figures | {"canaries by kind": _table(kinds)}
+    return figures | ({"canaries by kind": _table(kinds)} if kinds.height else {})
 
 
 def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:

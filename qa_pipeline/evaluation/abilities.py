@@ -20,8 +20,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import content_stems, recall
-from qa_pipeline.verification.canaries.material import numerals
+from qa_pipeline.text.words import content_stems, numerals, recall
 
 NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = (
     "noise_robustness",

@@ -29,11 +29,9 @@ from qa_pipeline.storage.tables import (
     CHUNKS,
     CLAIM_VERDICTS,
     CLAIMS,
-    CONTRADICTIONS,
     DECISIONS,
     DOCUMENTS,
     EMBEDDINGS,
-    JUDGE_CANARIES,
     LINKS,
     PAIRS,
     QUESTIONS,
@@ -45,7 +43,7 @@ from qa_pipeline.verification.judging import assess_pairs
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.refusals import judge_refusals
 
-_UNCHANGED = (DOCUMENTS, CHUNKS, EMBEDDINGS, LINKS, QUESTIONS, CONTRADICTIONS, CANARIES, JUDGE_CANARIES)
+_UNCHANGED = (DOCUMENTS, CHUNKS, EMBEDDINGS, LINKS, QUESTIONS, CANARIES)
 """Tables in which no decision of a person changes anything."""
 _READ = (*_UNCHANGED, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ROUND_TRIPS, ASSESSMENTS)
 
@@ -114,9 +112,8 @@ def verify_edit(
             pair, chunks, resources.embedder, settings.verification, embeddings=embeddings
         ),
         assessments=_unjudged(resources, {**proofs, CHUNKS.name: chunks}),
-        contradictions=frames(CONTRADICTIONS.name),
         round_trips=ROUND_TRIPS.empty(),
-        judge_canaries=JUDGE_CANARIES.empty(),
+        canaries=CANARIES.empty(),
         decisions=DECISIONS.empty(),
         verification=settings.verification,
         judging=settings.judging,

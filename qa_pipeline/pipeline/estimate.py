@@ -17,7 +17,7 @@ from qa_pipeline.settings.llm import HOSTED, ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.tables import DOCUMENTS, QUESTIONS, VERDICTS
-from qa_pipeline.verification.canaries.judge_pairs import most_wrong
+from qa_pipeline.verification.canaries import JUDGED_GOOD, JUDGED_PAIRS, MODEL_CHUNKS
 
 SHARE_KEPT, REWRITTEN = 0.75, 0.1
 """Questions that are kept, and that are sent back once, of those planned."""
@@ -142,12 +142,12 @@ def _calls(
     first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
     judged, hops = JUDGED * pairs, JUDGED * pairs * generation.mix.hops
     again = judged if verification.round_trip else hops
-    canaries = most_wrong(settings.canaries.judged) if settings.canaries.enabled and judged else 0
+    canaries = settings.canaries.enabled and pairs > 0
     calls: dict[Role, float] = {
         "questions": len(requests), "standalone": REWRITTEN * asked, "validate": new * top_k, "guard": new,
         "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
-        "verify": BORDERLINE * pairs, "solve": again + 2 * hops, "recall": again, "compare": again,
-        "judge": judged + canaries,
+        "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops, "recall": again,
+        "compare": again, "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * canaries,
     }  # fmt: skip
     passage = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     tokens: dict[Role, tuple[float, float, float]] = {}

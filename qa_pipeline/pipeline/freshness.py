@@ -36,14 +36,14 @@ class Finished(BaseModel):
         files: hash of each file that was made, by its path below the output folder.
         error: what the batch waits for.
         failed_gates: the warnings of its gates, or what blocks it.
-        earlier: hash of the figures of earlier batches that it was held against, where a gate blocks it.
+        blocked: a gate blocks it.
     """
 
     basis: str
     files: dict[str, str] = {}
     error: str | None = None
     failed_gates: tuple[str, ...] = ()
-    earlier: str | None = None
+    blocked: bool = False
 
 
 def batch_basis(resources: Resources, batch: str) -> str:
@@ -78,7 +78,7 @@ def read_finished(layout: Layout, batch: str, basis: str) -> Finished | None:
     except (OSError, ValidationError):  # the batch is run, which reports what is wrong with a table
         return None
     stone = tombstone_of(layout, batch)
-    is_as_noted = stone is None if finished.earlier is None else stone and stone.reason == "gate_failed"
+    is_as_noted = stone and stone.reason == "gate_failed" if finished.blocked else stone is None
     return finished if is_same and is_as_noted else None
 
 

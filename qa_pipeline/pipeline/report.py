@@ -34,7 +34,6 @@ from qa_pipeline.storage.tables import (
     COVERAGE,
     DECISIONS,
     DOCUMENTS,
-    JUDGE_CANARIES,
     KEPT_APART,
     LLM_CALLS,
     TABLES,
@@ -42,11 +41,11 @@ from qa_pipeline.storage.tables import (
     VERDICTS,
 )
 from qa_pipeline.text.lexicon.languages import LANGUAGES
-from qa_pipeline.verification.canaries.outcomes import canary_rates, replied
+from qa_pipeline.verification.canaries import canary_rates
 
 UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "status", "reason", "detail")})
 UNASKED = pl.Schema({name: pl.String() for name in ("batch", "path", "language")})
-NO_CANARIES = pl.Schema({name: pl.String() for name in ("expected", "kind", "verdict")})
+NO_CANARIES = pl.Schema({name: pl.String() for name in ("asks", "expected", "kind", "verdict")})
 KNOWN_KEY = ["expected_verdict", "expected_kind"]
 
 
@@ -214,10 +213,7 @@ def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         "unread": documents.filter(pl.col("status").is_in(["failed", "skipped"])).select(UNREAD.names()),
         "unasked": _unasked(documents, frames["chunks"], frames["questions"]),
         "calls": frames[LLM_CALLS.name],
-        "canaries": pl.concat(
-            frame.select(NO_CANARIES.names())
-            for frame in (frames[CANARIES.name], replied(frames[JUDGE_CANARIES.name]))
-        ),
+        "canaries": frames[CANARIES.name].select(NO_CANARIES.names()),
         "verdicts": frames["verdicts"],
     }
 

@@ -11,9 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from qa_pipeline.curation.gates.canaries import swap_counts
-from qa_pipeline.curation.gates.gate import EarlierFigures
-from qa_pipeline.curation.gates.gates import batch_gates, batch_yield, pair_counts, unjudged_pairs
+from qa_pipeline.curation.gates.gates import batch_gates, batch_yield, unjudged_pairs
 from qa_pipeline.curation.withdrawals import note_origin, withdraw_failed
 from qa_pipeline.errors import (
     PermanentModelError,
@@ -26,12 +24,10 @@ from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.storage.files import Version, versions_in, write_bytes
-from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
-    CANARIES,
     CHUNKS,
     LLM_CALLS,
     PAIRS,
@@ -128,23 +124,19 @@ def _run_where_due(resources: Resources, batch: str, watch: StageObserver, *, fo
     layout = resources.layout
     basis = batch_basis(resources, batch)  # before the run: what changes during it counts as changed
     before = None if force else read_finished(layout, batch, basis)
-    if before is not None and before.earlier is None:
+    if before is not None and before.blocked:
+        return BatchOutcome(batch, "failed", f"{BLOCKED}; nothing has changed since", before.failed_gates)
+    if before is not None:
         note_origin(layout, batch, resources.settings.corpus)
         return BatchOutcome(batch, "unchanged", before.error, before.failed_gates)
-    if before is not None and before.earlier == _figures_hash(layout, batch):
-        return BatchOutcome(batch, "failed", f"{BLOCKED}; nothing has changed since", before.failed_gates)
     outcome = run_batch(resources, batch, watch)
-    earlier = _figures_hash(layout, batch) if outcome.error == BLOCKED else None
-    if outcome.passed or earlier:
+    blocked = outcome.error == BLOCKED
+    if outcome.passed or blocked:
         finished = Finished(
-            basis=basis, error=outcome.error, failed_gates=outcome.failed_gates, earlier=earlier
+            basis=basis, error=outcome.error, failed_gates=outcome.failed_gates, blocked=blocked
         )
         note_finished(resources, batch, finished)
     return outcome
-
-
-def _figures_hash(layout: Layout, batch: str) -> str:
-    return hash_text(repr(earlier_figures(layout, batch)))
 
 
 def run_batch(
@@ -206,7 +198,7 @@ def _run_stages(
 
 def _published(resources: Resources, batch: str, made: Mapping[str, Any]) -> BatchOutcome:
     frames = {name: made[name] for name in STORED if name in made}
-    gates = batch_gates(frames, resources.settings.quality, earlier_figures(resources.layout, batch))
+    gates = batch_gates(frames, resources.settings.quality, earlier_yields(resources.layout, batch))
     messages = tuple(
         f"{'' if gate.blocking else WARNING}{gate.name}: {gate.detail}" for gate in gates if not gate.passed
     )
@@ -230,32 +222,15 @@ def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]
     return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
 
 
-def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
-    """Return the figures of the `LOOK_BACK` nearest batches before this one by name.
+def earlier_yields(layout: Layout, batch: str) -> tuple[float, ...]:
+    """Return the yields of the `LOOK_BACK` nearest batches before this one by name.
 
     A batch whose tables cannot be read counts for nothing here: it fails in its own run and in `status`,
     and must not take this one down.
     """
-    ledgers, canaries = (_files_before(layout, batch, table) for table in (VERDICTS, CANARIES))
-    chunks = _files_before(layout, batch, CHUNKS)
+    ledgers, chunks = (_files_before(layout, batch, table) for table in (VERDICTS, CHUNKS))
     yields = [_yield_of(ledgers[other], chunks[other]) for other in ledgers if other in chunks]
-    swaps = [_swaps_of(file) for file in canaries.values()]
-    pairs = [_pairs_of(file) for file in ledgers.values()]
-    return EarlierFigures(
-        yields=tuple(value for value in yields if value is not None),
-        canaries=tuple(value for value in swaps if value is not None),
-        pairs=tuple(value for value in pairs if value is not None),
-    )
-
-
-def figures_of(tables: Mapping[str, pl.DataFrame]) -> EarlierFigures:
-    """Return the figures of one batch, for those after it."""
-    produced = batch_yield(tables[VERDICTS.name], tables[CHUNKS.name])
-    return EarlierFigures(
-        yields=() if produced is None else (produced,),
-        canaries=(swap_counts(tables[CANARIES.name]),),
-        pairs=(pair_counts(tables[VERDICTS.name]),),
-    )
+    return tuple(value for value in yields if value is not None)
 
 
 File = tuple[Path, Version]
@@ -269,26 +244,14 @@ def _files_before(layout: Layout, batch: str, table: Table) -> dict[str, File]:
     return {name: (folder / f"{name}.parquet", versions[name]) for name in before}
 
 
-# Of each file once in a process: twenty batches have sixty tables, which each of their neighbours would read.
-_FIGURES_REMEMBERED = 1000
+# Of each file once in a process: twenty batches have forty tables, which each of their neighbours would read.
+_YIELDS_REMEMBERED = 1000
 
 
-@lru_cache(_FIGURES_REMEMBERED)
+@lru_cache(_YIELDS_REMEMBERED)
 def _yield_of(ledger: File, chunks: File) -> float | None:
     verdicts, cut = _read(ledger, VERDICTS), _read(chunks, CHUNKS)
     return None if verdicts is None or cut is None else batch_yield(verdicts, cut)
-
-
-@lru_cache(_FIGURES_REMEMBERED)
-def _swaps_of(canaries: File) -> tuple[int, int] | None:
-    frame = _read(canaries, CANARIES)
-    return None if frame is None else swap_counts(frame)
-
-
-@lru_cache(_FIGURES_REMEMBERED)
-def _pairs_of(ledger: File) -> tuple[int, int] | None:
-    frame = _read(ledger, VERDICTS)
-    return None if frame is None else pair_counts(frame)
 
 
 def _read(file: File, table: Table) -> pl.DataFrame | None:

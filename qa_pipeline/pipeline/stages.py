@@ -22,7 +22,7 @@ from qa_pipeline.curation.exports import (
     ledger_rows,
 )
 from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries, record_deciding
+from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
 from qa_pipeline.documents.corpus.corpora import open_corpus
@@ -53,6 +53,7 @@ from qa_pipeline.generation.reference_validation import (
     validate_references,
 )
 from qa_pipeline.generation.round_trip import make_round_trips
+from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
@@ -67,21 +68,24 @@ from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import (
+    ASSESSMENTS,
     CANARIES,
-    CONTRADICTIONS,
     DECISIONS,
-    JUDGE_CANARIES,
     LAYOUTS,
     PAIRS,
     QUESTIONS,
     STORED,
 )
-from qa_pipeline.verification.canaries.judge_pairs import draw_judge_pairs, judge_canary_frame
-from qa_pipeline.verification.canaries.material import gather
-from qa_pipeline.verification.canaries.outcomes import canary_rows
-from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
+from qa_pipeline.verification.canaries import (
+    Canary,
+    canary_pairs,
+    draw_canaries,
+    draw_for_model,
+    draw_judge_pairs,
+    judged_rows,
+    verified_rows,
+)
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.contradictions import find_contradictions
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_splitting import answers_of, split_answers
@@ -413,12 +417,6 @@ def _refusals(run: StageRun) -> pl.DataFrame:
     )
 
 
-def _contradictions(run: StageRun) -> pl.DataFrame:
-    if not run.resources.settings.verification.contradictions:
-        return CONTRADICTIONS.empty()
-    return find_contradictions(run["documents"], run["chunks"])
-
-
 def _claim_verdicts(run: StageRun) -> pl.DataFrame:
     """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
     settings = run.resources.settings
@@ -449,34 +447,47 @@ def _round_trips(run: StageRun) -> pl.DataFrame:
 
 
 def _canaries(run: StageRun) -> pl.DataFrame:
-    """Seed the batch with canaries, claims of known verdict, and verify them like pairs."""
-    resources, settings, chunks = run.resources, run.resources.settings, run["chunks"]
-    if not settings.canaries.enabled:
+    """Make rows of known verdict and have them verified and judged exactly as pairs are."""
+    if not run.resources.settings.canaries.enabled:
         return CANARIES.empty()
-    material = gather(chunks)
-    drawn = seed_canaries(material)
-    pairs = canary_pairs(drawn, material, run.batch)
-    claims = score_claims(
-        resources,
-        pairs,
-        run["documents"],
-        chunks,
-        run["embeddings"],
-        # For all other policies vectors only order the evidence that is tried, and took two fifths of the
-        # time of a small batch: the verdict of none of 2,840 canaries changed without them.
-        similarity=settings.verification.policy == "similarity_only",
-    )
+    verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
+    rows = [_verified(run, draw_canaries(run["chunks"]), None)]
+    if verifier is not None:
+        rows.append(_verified(run, draw_for_model(run["chunks"]), verifier))
+    if judge is not None and run.resources.settings.judging.enabled:
+        rows.append(_judged(run, judge))
+    return pl.concat(rows)
+
+
+def _verified(run: StageRun, canaries: Sequence[Canary], model: LanguageModel | None) -> pl.DataFrame:
+    settings, documents, chunks = run.resources.settings, run["documents"], run["chunks"]
+    pairs = canary_pairs(canaries, chunks, run.batch)
+    # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
+    similarity = settings.verification.policy == "similarity_only"
+    claims = score_claims(run.resources, pairs, documents, chunks, run["embeddings"], similarity=similarity)
     verdicts = verify_claims(
         claims,
         pairs,
-        run["documents"],
+        documents,
         chunks,
         settings.verification,
-        model=resources.reviewer("verifier") if settings.canaries.ask_model else None,
+        model=model,
         llm=settings.llm,
         notify=run.notify,
     )
-    return canary_rows(drawn, run.batch, claims, verdicts)
+    return verified_rows(canaries, run.batch, claims, verdicts)
+
+
+def _judged(run: StageRun, judge: LanguageModel) -> pl.DataFrame:
+    settings, proofs = run.resources.settings, (run["claims"], run["claim_verdicts"])
+    # whatever share of claims other pairs may be accepted with, these are to be right
+    right = grounded_pairs(run["pairs"], *proofs, accept_grounding=1.0)
+    passages = passages_by_id(run["chunks"])
+    canaries = draw_judge_pairs(with_evidence(right, *proofs), passages)
+    read = [canary.pair for canary in canaries if canary.pair is not None]
+    assessed = judge_rows(read, passages, judge, settings.judging, llm=settings.llm, notify=run.notify)
+    decided = judged_verdicts(ASSESSMENTS.frame(assessed), settings.judging)
+    return judged_rows(canaries, run.batch, decided)
 
 
 def _assessments(run: StageRun) -> pl.DataFrame:
@@ -490,28 +501,6 @@ def _assessments(run: StageRun) -> pl.DataFrame:
         llm=settings.llm,
         notify=run.notify,
     )
-
-
-def _judge_canaries(run: StageRun) -> pl.DataFrame:
-    """Have the judge read pairs of known verdict, exactly as those of the batch."""
-    settings, model = run.resources.settings, run.resources.reviewer("judge")
-    most = settings.canaries.judged if settings.canaries.enabled and settings.judging.enabled else 0
-    if model is None or not most:
-        return JUDGE_CANARIES.empty()
-    proofs = run["claims"], run["claim_verdicts"]
-    # whatever share of claims other pairs may be accepted with, these are to be right
-    right = with_evidence(grounded_pairs(run["pairs"], *proofs, accept_grounding=1.0), *proofs)
-    passages = passages_by_id(run["chunks"])
-    drawn = draw_judge_pairs(right, passages, most)
-    assessed = judge_rows(
-        [canary.row for canary in drawn],
-        passages,
-        model,
-        settings.judging,
-        llm=settings.llm,
-        notify=run.notify,
-    )
-    return decide_judge_canaries(judge_canary_frame(drawn, assessed), settings.judging)
 
 
 def _verdicts(run: StageRun) -> pl.DataFrame:
@@ -669,14 +658,6 @@ STAGES: Mapping[str, Stage] = {
             computed_with="pytorch",
         ),
         Stage(
-            "contradictions",
-            _contradictions,
-            "validation",
-            "What one document says and another denies: an answer that gives only one side needs review.",
-            inputs=("documents", "chunks"),
-            settings=("verification",),
-        ),
-        Stage(
             "claim_verdicts",
             _claim_verdicts,
             "validation",
@@ -704,15 +685,14 @@ STAGES: Mapping[str, Stage] = {
             "canaries",
             _canaries,
             "validation",
-            "Sentences of the batch are changed so that the right verdict is known: true ones in other "
-            "words, false ones by one number, unit, date, name, negation and the like. A tripwire for a "
-            "broken or drifting verifier, and no estimate of the errors in a release.",
-            inputs=("documents", "chunks", "embeddings"),
-            after=("claim_verdicts",),
-            settings=("canaries", "embedding", "verification", "llm"),
-            prompts=("verify",),
+            "Claims made wrong in one thing, sentences as they are and of other documents, answers of other "
+            "questions and cut short. A verifier or judge that accepts what is wrong decides nothing in this "
+            "batch. They do not tell how many rows of a release are wrong.",
+            inputs=("documents", "chunks", "embeddings", "pairs", "claims", "claim_verdicts"),
+            settings=("canaries", "embedding", "verification", "judging", "llm"),
+            prompts=("verify", "judge"),
             asks_a_model=True,
-            counts="borderline canaries asked",
+            counts="canaries asked about",
         ),
         Stage(
             "assessments",
@@ -726,18 +706,6 @@ STAGES: Mapping[str, Stage] = {
             counts="pairs judged",
         ),
         Stage(
-            "judge_canaries",
-            _judge_canaries,
-            "validation",
-            "Pairs of the batch are made wrong in one thing: another answer, a fragment, a changed number or "
-            "condition. A judge that passes them judges nothing in this batch.",
-            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
-            settings=("canaries", "judging", "llm"),
-            prompts=("judge",),
-            asks_a_model=True,
-            counts="pairs of known verdict judged",
-        ),
-        Stage(
             "verdicts",
             _verdicts,
             "curation",
@@ -749,9 +717,8 @@ STAGES: Mapping[str, Stage] = {
                 "claim_verdicts",
                 "refusals",
                 "assessments",
-                "judge_canaries",
+                "canaries",
                 "round_trips",
-                "contradictions",
                 "decisions",
                 "documents",
             ),
@@ -773,7 +740,7 @@ STAGES: Mapping[str, Stage] = {
             "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
             after=(
                 *("questions", "pairs", "claims", "claim_verdicts", "round_trips"),
-                *("assessments", "judge_canaries"),
+                *("canaries", "assessments"),
             ),
         ),
         Stage(
@@ -791,7 +758,6 @@ STAGES: Mapping[str, Stage] = {
                 "chunks",
                 "documents",
             ),
-            after=("canaries",),  # whose checks stand before it
             settings=("training", "embedding", "quality"),  # quality: another limit may let it pass
             prompts=SYSTEM_PROMPTS,
         ),

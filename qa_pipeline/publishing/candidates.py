@@ -5,7 +5,7 @@ files beside the release that is being made, and is read in ranges.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +14,14 @@ from typing import TypedDict
 import polars as pl
 
 from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.curation.gates.gate import EarlierFigures
-from qa_pipeline.curation.gates.gates import batch_gates
+from qa_pipeline.curation.gates.gates import batch_gates, batch_yield
 from qa_pipeline.curation.gates.release import release_floor
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import LOOK_BACK, figures_of
+from qa_pipeline.pipeline.running import LOOK_BACK
 from qa_pipeline.publishing.keys import (
     BANDS,
     KEYS,
@@ -144,7 +143,7 @@ def gather(resources: Resources, folder: Path) -> Candidates:
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
     withdrawn = withdrawn_batches(layout)
-    earlier: deque[EarlierFigures] = deque(maxlen=LOOK_BACK)
+    earlier: deque[float] = deque(maxlen=LOOK_BACK)
     seen: set[int] = set()
     forgotten = sorted(forgotten_documents(layout))
     rows, bands = 0, 0
@@ -161,7 +160,8 @@ def gather(resources: Resources, folder: Path) -> Candidates:
                 left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
                 continue
             reason = "it is withdrawn" if batch in withdrawn else _refused(tables, settings, earlier)
-            earlier.append(figures_of(tables))
+            produced = batch_yield(tables["verdicts"], tables["chunks"])
+            earlier.extend(() if produced is None else [produced])
             if reason is not None:
                 left_out[batch] = reason
                 continue
@@ -262,11 +262,9 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
     )
 
 
-def _refused(
-    tables: Mapping[str, pl.DataFrame], settings: Settings, earlier: deque[EarlierFigures]
-) -> str | None:
+def _refused(tables: Mapping[str, pl.DataFrame], settings: Settings, earlier: Sequence[float]) -> str | None:
     """Return the reason why a batch is not released: a failed blocking gate, or no training examples."""
-    gates = batch_gates(tables, settings.quality, sum(earlier, EarlierFigures()))
+    gates = batch_gates(tables, settings.quality, earlier)
     measured = {name: tables[name] for name in ("pairs", "claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**measured, settings=settings.release)
     failed = next((gate for gate in gates if gate.blocking and not gate.passed), None)

@@ -74,7 +74,6 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         sections=[(*item, share(item[1], sum(sections.values()))) for item in sections.items()],
         claims=_claims(facts["claims"]),
         canaries=_canaries(facts["canaries"]),
-        judge_canaries=_canaries(facts["judge_canaries"]),
         models=_made_by(facts["made_by"]),
         shown_sources=SHOWN_SOURCES,
         documents=[

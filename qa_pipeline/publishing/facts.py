@@ -12,7 +12,6 @@ import polars as pl
 from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
 from qa_pipeline.settings.thresholds import Interval
 from qa_pipeline.storage.tables import LAYOUTS
-from qa_pipeline.verification.canaries.outcomes import ACCEPTED, REJECTED, replied
 
 SHOWN_SOURCES = 50
 """Documents that the card lists; all are in `sources.parquet`."""
@@ -63,8 +62,8 @@ class CardFacts:
         self._sum("masked", ("kind",), masked_counts(tables["documents"]))
         self._count("sections", tables["coverage"], "status")
         self._count("claims", decided, "verdict", "decided_by", "released")
-        for name in ("canaries", "judge_canaries"):
-            self._count(name, tables[name], "expected", "verdict")
+        replied = tables["canaries"].filter(pl.col("verdict") != "failed")
+        self._count("canaries", replied, "asks", "expected", "verdict")
         for names, frame in ((_PAIR_SCORES, pairs), (_CLAIM_SCORES, claims)):
             for name in names:
                 score, scored = pl.col(name), frame.drop_nulls(name)
@@ -109,7 +108,6 @@ class CardFacts:
             "sections": self._frame("sections", "status"),
             "claims": self._frame("claims", "verdict", "decided_by", "released"),
             "canaries": _canaries(self._counts["canaries"]),
-            "judge_canaries": _canaries(replied(self._counts["judge_canaries"])),
             "scores": self._counts["scores"].to_dicts(),
             "made_by": self._frame("made_by", "role", "model", "prompt"),
             "masked": self._frame("masked", "kind"),
@@ -120,14 +118,11 @@ class CardFacts:
 
 
 def _canaries(canaries: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return counts of canaries by expected verdict, with shares and their intervals."""
-    verdict, count = pl.col("verdict"), pl.col("count")
-    counts = {
-        "canaries": count.sum(),
-        "rejected": count.filter(verdict.is_in(REJECTED)).sum(),
-        "accepted": count.filter(verdict.is_in(ACCEPTED)).sum(),
-    }
-    rows = canaries.group_by("expected").agg(**counts).sort("expected").to_dicts()
+    """Return counts of canaries by whom they test and right verdict, with shares and their intervals."""
+    count = pl.col("count")
+    counts = {word: count.filter(pl.col("verdict") == word).sum() for word in ("rejected", "accepted")}
+    by = ("asks", "expected")
+    rows = canaries.group_by(by).agg(canaries=count.sum(), **counts).sort(by).to_dicts()
     for row in rows:
         for name in ("rejected", "accepted"):
             row[f"{name}_share"] = Interval.of_counts(row[name], row["canaries"]).model_dump()

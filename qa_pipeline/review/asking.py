@@ -343,7 +343,7 @@ class _Near:
         views, ledger = [], None
         if claims is not None and verdicts is not None:
             views = list(claim_views(claims, verdicts, by_id, paths))
-            others = ("twins", "refusals", "contradictions", "round_trips", "judge_canaries", "decisions")
+            others = ("twins", "refusals", "round_trips", "canaries", "decisions")
             ledger = build_verdicts(
                 pairs=pair,
                 claims=claims,

@@ -26,7 +26,6 @@ from qa_pipeline.storage.tables import (
     CHUNKS,
     CLAIM_VERDICTS,
     CLAIMS,
-    CONTRADICTIONS,
     DOCUMENTS,
     PAIRS,
     REFUSALS,
@@ -155,7 +154,6 @@ class PairView:
     answer: list[AnswerPiece]
     refusal: dict[str, Any] | None
     closest: Place | None
-    opposing: list[Place]
     passages: list[Passage]
     assessment: dict[str, Any] | None
     dimensions: list[Dimension]
@@ -231,13 +229,10 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     assessments = tables.optional(ASSESSMENTS, batch).filter(of_pair)
     assessment = assessments.row(0, named=True) if assessments.height else None
     decisions = tables.decisions(batch).filter(of_pair)
-    is_one_sided = verdict["reason"] == "one_sided"
-    contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
-    opposing = _opposing(views, contradictions, paths)
     listed = sorted(sorted(views, key=attrgetter("is_supported"))[:_MOST_CLAIMS], key=attrgetter("number"))
     # A claim says so with its first difference, and a quote with its place.
-    is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
+    is_said_elsewhere = verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     return PairView(
         pair=pair,
@@ -250,7 +245,6 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], listed)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
-        opposing=opposing,
         passages=[
             Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
             for chunk_id in pair["passage_ids"]
@@ -343,27 +337,6 @@ def _closest(refusal: dict[str, Any], chunks: dict[str, ChunkRow], paths: dict[s
         0, chunk["document_id"], path, chunk["chunk_id"], " › ".join(chunk["section_path"]),
         chunk["page_first"], start, start + len(quote), quote, refusal["similarity"],
     )  # fmt: skip
-
-
-def _opposing(
-    claims: Sequence[ClaimView], contradictions: pl.DataFrame, paths: dict[str, str]
-) -> list[Place]:
-    """Return the sentences of other documents that say otherwise than the evidence of the claims."""
-    places = [place for claim in claims for place in claim.places]
-    opposing = {}
-    for row in contradictions.iter_rows(named=True):
-        for side, other in (("first", "second"), ("second", "first")):
-            document_id, start, end = (row[f"{side}_{name}"] for name in ("document_id", "start", "end"))
-            if any(
-                place.document_id == document_id and place.start < end and start < place.end
-                for place in places
-            ):
-                key, chunk_id, first, last, quote = (
-                    row[f"{other}_{name}"] for name in ("document_id", "chunk_id", "start", "end", "quote")
-                )
-                path = paths.get(key, key)
-                opposing[key, first] = Place(0, key, path, chunk_id, "", None, first, last, quote, None)
-    return list(opposing.values())
 
 
 def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:

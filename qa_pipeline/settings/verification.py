@@ -48,8 +48,6 @@ class VerificationSettings(Group):
     round_trip: bool = False
     """Have the verifying model answer each verified question from memory, and from its quotes alone where
     rules did not prove its answer: up to three calls a pair; questions of several hops always are."""
-    contradictions: bool = True
-    """Search for contradictions between documents of a batch."""
     accept_grounding: Decides[float] = Field(1.0, gt=0, le=1)
     """Share of claims that must be supported. Below 1, answers with unproved statements are judged, and
     accepted as partially_supported if judging.floor_source and the composite score allow it."""
@@ -88,17 +86,10 @@ class VerificationSettings(Group):
 
 
 class CanarySettings(Group):
-    """Claims with known verdicts that each batch is seeded with."""
+    """Rows of known verdict by which each batch tests its verifier and its judge."""
 
     enabled: bool = True
-    """Add claims whose correct verdict is known to the verification of each batch."""
-    ask_model: bool = False
-    """Let the verifying model decide borderline canaries too, which costs calls."""
-    judged: int = Field(8, ge=0)
-    """Most pairs of known verdict that the judge of a batch reads; 0 asks for none. A quarter are good pairs
-    of the batch, whose replies it needs anyway; the others are wrong, and each costs a call. Of 8 these are
-    two of each kind: enough to show that a judge passes what is wrong, at the
-    price of six pairs."""
+    """Make canaries. The local steps cost no call, a model that verifies 4, a judge 6 a batch."""
 
 
 class JudgingSettings(Group):
@@ -175,9 +166,8 @@ class QualitySettings(Group):
     """Gates of a batch."""
 
     min_pass_rate: float = 0.5
-    """Blocking: share of accepted pairs. The Wilson lower bound over all pairs passes, small batches together
-    with earlier ones; an upper bound over decided pairs that is not above it blocks; anything between
-    warns."""
+    """Blocking: accepted ÷ (accepted + rejected). It blocks if the 95 % interval lies under it; a batch too
+    small to prove either side warns."""
     max_needs_review: float = 0.5
     """Warning: share of pairs that need review."""
     max_failed: float = 0.05

@@ -107,35 +107,8 @@ REASON = column("reason", S, "Reason code; null when there is nothing to explain
 DETAIL = column("detail", S, "What happened in words, for people.", nullable=True)
 PAIR_ID = column("pair_id", S, "Content hash of question, answer and sources.")
 
-
-def _side(side: str) -> tuple[Column, ...]:
-    """Return the columns of the place of one of two sentences."""
-    return (
-        column(f"{side}_document_id", S, f"Document of the {side} sentence."),
-        column(f"{side}_content_sha256", S, "Hash of that document's bytes."),
-        column(f"{side}_chunk_id", S, "Chunk it is in."),
-        column(f"{side}_start", I64, "Its first character in the document's text."),
-        column(f"{side}_end", I64, "One past its last character."),
-        column(f"{side}_quote", S, "The sentence, verbatim."),
-    )
-
-
 # One column a line reads best.
 # fmt: off
-JUDGED = (
-    column("question_quality", F64, "Is the question clear by itself and worth asking, 0 to 1.", nullable=True),
-    column("question_quality_reason", S, "The judge's reason for that score.", nullable=True),
-    column("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
-    column("relevance_reason", S, "The judge's reason for that score.", nullable=True),
-    column("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
-    column("correctness_reason", S, "The judge's reason for that score.", nullable=True),
-    column("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
-    column("completeness_reason", S, "The judge's reason for that score.", nullable=True),
-    column("judge", S, "Model that judged.", nullable=True),
-    column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
-)
-"""Columns of a judge's assessment, which assessments and judge_canaries share."""
-
 CLAIMS = Table(
     "claims",
     "One row per claim of an answer, with its best evidence and every local score.",
@@ -226,21 +199,6 @@ REFUSALS = Table(
     counted=("outcome",),
 )
 
-CONTRADICTIONS = Table(
-    "contradictions",
-    "One row per pair of sentences of different documents that contradict each other.",
-    ("contradiction_id",),
-    (
-        column("contradiction_id", S, "Hash of both places and texts."),
-        BATCH,
-        column("kind", S, "What differs: number, date, name, negation or quantifier."),
-        column("detail", S, "The difference in words, for people."),
-        *(column for side in ("first", "second") for column in _side(side)),
-    ),
-    preview=("kind", "detail"),
-    counted=("kind",),
-)
-
 ASSESSMENTS = Table(
     "assessments",
     "One row per pair that passed source verification.",
@@ -251,7 +209,16 @@ ASSESSMENTS = Table(
         column("status", S, "judged, not_judged (no judge configured) or failed."),
         REASON,
         DETAIL,
-        *JUDGED,
+        column("question_quality", F64, "Is the question clear by itself and worth asking, 0 to 1.", nullable=True),
+        column("question_quality_reason", S, "The judge's reason for that score.", nullable=True),
+        column("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
+        column("relevance_reason", S, "The judge's reason for that score.", nullable=True),
+        column("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
+        column("correctness_reason", S, "The judge's reason for that score.", nullable=True),
+        column("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
+        column("completeness_reason", S, "The judge's reason for that score.", nullable=True),
+        column("judge", S, "Model that judged.", nullable=True),
+        column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
     ),
     preview=("status", "question_quality", "relevance", "correctness", "completeness"),
     counted=("status", "reason"),
@@ -335,60 +302,33 @@ TWINS = Table(
 )
 CANARIES = Table(
     "canaries",
-    "One row per claim that was made from a sentence of the batch and whose correct verdict is known.",
+    "One row per claim or pair that was made from the batch and whose right verdict is known.",
     ("canary_id",),
     (
-        column("canary_id", S, "Hash of kind, cited chunk and claim."),
+        column("canary_id", S, "Hash of kind, chunk, question and claim."),
         BATCH,
-        column("kind", S, "What was done to the sentence, e.g. number, negation, neighbours_question."),
-        column("family", S, "known (of the kinds the rules were made for) or foreign (by operators that know nothing of them)."),
-        column("mechanism", S, "How it was done."),
-        column("expected", S, "supported (the claim is true) or rejected (it is false)."),
-        column("language", S, "ISO 639-1 code of the sentence."),
-        column("chunk_id", S, "The chunk it cites; another than the sentence's for a wrong passage."),
-        column("source", S, "The sentence it was made from, on one line."),
-        column("claim", S, "The claim that was verified, behind its question where it has one."),
-        column("verdict", S, "Worst verdict of its claims: supported, contradicted, unsupported, undecided or failed; no_claims where none was found."),
-        column("decided_by", S, "The step that decided; no_step where none did."),
+        column("asks", S, "verifier or judge: which of them it tests."),
+        column("kind", S, "For the verifier edited (one thing changed), verbatim (a sentence as it is) or foreign (of another document); for the judge other_answer (of another question), cut (a right answer cut short) or good (as it is)."),
+        column("mechanism", S, "What was changed (number, date, unit, name or negation), else alone; joined after another sentence of the chunk."),
+        column("expected", S, "accepted or rejected."),
+        column("language", S, "ISO 639-1 code of the chunk or pair."),
+        column("chunk_id", S, "The chunk it cites, or the first that the judge read."),
+        column("source", S, "The sentence or answer that it was made from."),
+        column("question", S, "The question of a pair.", nullable=True),
+        column("claim", S, "The claim, or the answer of a pair."),
+        column("verdict", S, "accepted, rejected, undecided or failed (no claim or no reply that can be read)."),
+        column("decided_by", S, "The step that decided: judge, llm for a model that verifies, or one of claim_verdicts."),
         REASON,
         DETAIL,
-        column("similarity", F64, "Of the claim that decided, as in claims.", nullable=True),
-        column("token_recall", F64, "Likewise.", nullable=True),
-        column("entailment", F64, "Likewise.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
     preview=("claim", "expected", "verdict", "source"),
-    counted=("verdict", "kind", "family", "decided_by"),
-)
-
-JUDGE_CANARIES = Table(
-    "judge_canaries",
-    "One row per pair that was made from pairs of the batch, whose correct verdict is known and which the judge read.",
-    ("canary_id",),
-    (
-        column("canary_id", S, "Hash of kind, question, answer and chunks."),
-        BATCH,
-        column("kind", S, "other_answer (of another question), fragment, changed (a number or condition) or good (as it is)."),
-        column("expected", S, "accepted or rejected."),
-        column("pair_id", S, "The pair whose question it has."),
-        column("language", S, "ISO 639-1 code of the pair."),
-        column("question", S, "The question."),
-        column("answer", S, "The answer."),
-        column("chunk_ids", STRINGS, "Chunks that the judge read."),
-        column("status", S, "judged or failed (no reply, or one that cannot be read)."),
-        REASON,
-        DETAIL,
-        *JUDGED,
-        column("verdict", S, "accepted or rejected, by the scores; failed without them."),
-        column("thresholds_id", S, "The thresholds that decided."),
-    ),
-    preview=("kind", "expected", "verdict", "question", "answer"),
-    counted=("verdict", "kind"),
+    counted=("verdict", "kind", "asks", "decided_by"),
 )
 # fmt: on
 
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 # One column a line reads best.
 # fmt: off
@@ -636,14 +576,11 @@ LINKS = Table(
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, TWINS, CLAIMS, CLAIM_VERDICTS, REFUSALS, CONTRADICTIONS,
-        ASSESSMENTS, ROUND_TRIPS, VERDICTS, TRAINING_EXAMPLES,
+        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, TWINS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS,
+        ROUND_TRIPS, VERDICTS, TRAINING_EXAMPLES,
     )
 }
-"""The road from documents to training examples.
-
-`contradictions` tells of documents and not of pairs, and belongs here all the same: verdicts are read from it.
-"""
+"""The road from documents to training examples."""
 
 LLM_CALLS = Table(
     "llm_calls",
@@ -674,7 +611,7 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, JUDGE_CANARIES, DECISIONS, COVERAGE, LINKS)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE, LINKS)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART

@@ -10,6 +10,7 @@ from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 _RUN = re.compile(r"\w+")
+_NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 
 _SENTENCE_OPENINGS = " \t\r\"'“„(*-"
 _LOOK_BACK = 20
@@ -102,6 +103,11 @@ def recall(required: Collection[str], available: Collection[str]) -> float | Non
     """Return the share of distinct `required` entries in `available`; None when nothing is required."""
     distinct = set(required)
     return len(distinct.intersection(available)) / len(distinct) if distinct else None
+
+
+def numerals(text: str) -> frozenset[str]:
+    """Return every number of a text in digits, without grouping or decimal marks."""
+    return frozenset(re.sub(r"[.,]", "", numeral) for numeral in _NUMERAL.findall(text))
 
 
 class Occupied:

@@ -31,8 +31,8 @@ from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.canaries.probes import probe_of
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
+from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.model_quotes import find_quote, unfounded
 from qa_pipeline.verification.sources import Source, sources_of
 

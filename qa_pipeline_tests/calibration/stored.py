@@ -1,16 +1,16 @@
 """A batch as a run leaves it, from claims with scores and models that know what to say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries
+from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
+    CANARIES,
     CLAIMS,
-    CONTRADICTIONS,
     DECISIONS,
     PAIRS,
     ROUND_TRIPS,
@@ -20,7 +20,6 @@ from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import SCORED, decide_refusals
 from qa_pipeline_tests.verdict_replies import SCORES
-from qa_pipeline_tests.verification.canaries.rows import judge_canaries
 from qa_pipeline_tests.verification.rows import pair
 from qa_pipeline_tests.verification.test_deciding import claim
 
@@ -68,12 +67,9 @@ def run(
     *,
     verifier: Mapping[str, str] | None = None,
     judge: Mapping[str, float] | None = None,
-    canaries: Sequence[float] = (),
+    canaries: pl.DataFrame | None = None,
 ) -> Frames:
-    """What a run stores; `verifier` answers by claim, `judge` by pair, and both know all they are asked.
-
-    `canaries` are the judge's scores of wrong pairs.
-    """
+    """What a run stores; `verifier` answers by claim, `judge` by pair, and both know all they are asked."""
     pairs, claims = made["pairs"], made["claims"]
     decided = decide_claims(claims, pairs, verification)
     if verifier is not None:
@@ -89,9 +85,8 @@ def run(
         "claim_verdicts": decided,
         "refusals": refusals,
         "assessments": assessments,
-        "contradictions": CONTRADICTIONS.empty(),
         "round_trips": ROUND_TRIPS.empty(),
-        "judge_canaries": _canaries(canaries, judging),
+        "canaries": CANARIES.empty() if canaries is None else canaries,
         "decisions": DECISIONS.empty(),
     }
     verdicts = build_verdicts(**frames, verification=verification, judging=judging)
@@ -114,9 +109,3 @@ def _assessment(pair_id: str, judge: Mapping[str, float] | None) -> dict[str, An
         return {**row, "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
     scores = dict.fromkeys(SCORES, judge[pair_id])
     return {**row, "status": "judged", **scores, "judge": "j", "prompt_hash": "h"}
-
-
-def _canaries(scores: Sequence[float], judging: JudgingSettings) -> pl.DataFrame:
-    frame = judge_canaries(changed=["rejected"] * len(scores))
-    scored = frame.with_columns(pl.Series(name, scores, pl.Float64) for name in SCORES)
-    return decide_judge_canaries(scored, judging)

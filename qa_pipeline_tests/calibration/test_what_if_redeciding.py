@@ -14,6 +14,7 @@ from qa_pipeline.settings.verification import JudgingSettings, VerificationSetti
 from qa_pipeline.storage.parquet import frame_hash
 from qa_pipeline_tests.calibration.stored import Frames, Rows, run, tables
 from qa_pipeline_tests.settings.artefacts import thresholds, written
+from qa_pipeline_tests.verification.canary_rows import joined, judged
 
 FOLDER = TemporaryDirectory()
 
@@ -55,7 +56,7 @@ verifications = st.builds(
     unsure=st.sampled_from(["unsupported", "undecided"]),
     accept_grounding=st.floats(0.1, 1),
 )
-canary_scores = st.lists(share, max_size=6)
+seeded = st.sampled_from([joined(foreign=["accepted"] * 9), judged(cut=["accepted"] * 6), None])
 judgings = st.builds(
     JudgingSettings,
     weight_source=st.floats(0.1, 1),
@@ -85,7 +86,7 @@ def same(found: Decided, frames: Frames) -> bool:
     judgings,
     st.booleans(),
     st.booleans(),
-    canary_scores,
+    seeded,
 )
 def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
     drawn: Rows,
@@ -95,7 +96,7 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
     judging: JudgingSettings,
     verifies: bool,
     judges: bool,
-    canaries: list[float],
+    canaries: pl.DataFrame | None,
 ) -> None:
     made = tables(drawn, refusals)
     replies = dict(zip(made["claims"]["claim_id"], said, strict=False))
@@ -105,7 +106,7 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
         judging,
         verifier=replies if verifies else None,
         judge=defaultdict(lambda: 0.8) if judges else None,
-        canaries=canaries if judges else (),
+        canaries=canaries,
     )
 
     assert same(anew(frames, verification, judging), frames)

@@ -12,7 +12,6 @@ from qa_pipeline.storage.tables import (
     CHUNKS,
     CLAIM_VERDICTS,
     CLAIMS,
-    CONTRADICTIONS,
     DECISIONS,
     DOCUMENTS,
     PAIRS,
@@ -100,24 +99,6 @@ def assessment(pair_id: str, score: float | None = 0.9, **values: Any) -> Row:
 
 def refusal(pair_id: str, outcome: str) -> Row:
     return {"pair_id": pair_id, "batch": "b", "outcome": outcome, "thresholds_id": "t"}
-
-
-def contradiction(contradiction_id: str = "x", first: str = "d", second: str = "e", **values: Any) -> Row:
-    """Two documents whose first sentences contradict each other."""
-    sides = {
-        f"{side}_{name}": value
-        for side, document_id in (("first", first), ("second", second))
-        for name, value in (
-            ("document_id", document_id),
-            ("content_sha256", sha(document_id)),
-            ("chunk_id", f"c-{document_id}"),
-            ("start", 0),
-            ("end", 30),
-            ("quote", f"So says {document_id}."),
-        )
-    }
-    row = {"contradiction_id": contradiction_id, "batch": "b", "kind": "number", "detail": "4: says 5"}
-    return {**row, **sides, **values}
 
 
 def verdict(pair_id: str, word: str = "accepted", **values: Any) -> Row:
@@ -233,10 +214,6 @@ def assessments(*rows: Row) -> pl.DataFrame:
 
 def refusals(*rows: Row) -> pl.DataFrame:
     return REFUSALS.frame(list(rows))
-
-
-def contradictions(*rows: Row) -> pl.DataFrame:
-    return CONTRADICTIONS.frame(list(rows))
 
 
 def decision(pair_id: str, *, pairs: pl.DataFrame, claims: pl.DataFrame, **values: Any) -> Row:

@@ -1,6 +1,5 @@
 """Every pair gets exactly one verdict, whatever the frames hold, each for the reason it should."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -9,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import SCORES as JUDGE_SCORES
-from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries
+from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.tables import JUDGE_CANARIES, ROUND_TRIPS, TWINS
+from qa_pipeline.storage.tables import CANARIES, ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
     Row,
     assessment,
@@ -21,8 +20,6 @@ from qa_pipeline_tests.curation.rows import (
     claim_verdict,
     claim_verdicts,
     claims,
-    contradiction,
-    contradictions,
     decision,
     decisions,
     pair,
@@ -30,7 +27,7 @@ from qa_pipeline_tests.curation.rows import (
     refusal,
     refusals,
 )
-from qa_pipeline_tests.verification.canaries.rows import judge_canaries
+from qa_pipeline_tests.verification.canary_rows import joined, judged
 
 WORDS = {"accepted", "rejected", "needs_review", "failed"}
 IDS = st.sampled_from(["p0", "p1", "p2", "p3", "stranger"])
@@ -68,9 +65,6 @@ REFUSAL_ROWS = st.lists(
 )
 
 
-CONTRADICTIONS = st.lists(st.just(contradiction()), max_size=1)
-
-
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
     made = draw(CLAIM_ROWS)
@@ -82,16 +76,14 @@ def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
             *(assessment(i, s, status=status, relevance=r) for i, status, s, r in draw(ASSESSMENT_ROWS))
         ),
         "refusals": refusals(*(refusal(*one) for one in draw(REFUSAL_ROWS))),
-        "contradictions": contradictions(*draw(CONTRADICTIONS)),
     }
 
 
 def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any) -> pl.DataFrame:
     made = {
-        "contradictions": contradictions(),
         "decisions": decisions(),
         "round_trips": ROUND_TRIPS.empty(),
-        "judge_canaries": JUDGE_CANARIES.empty(),
+        "canaries": CANARIES.empty(),
         **frames,
     }
     return build_verdicts(
@@ -236,12 +228,12 @@ def test_a_failed_draft_keeps_its_reason() -> None:
     assert (*ending(row), row["detail"]) == ("failed", "pairs", "truncated", "cut")
 
 
-CARELESS = judge_canaries(other_answer=["accepted"] * 2, fragment=["accepted"] * 2, changed=["accepted"] * 2)
-HONEST = judge_canaries(other_answer=["rejected"] * 2, fragment=["accepted"], changed=["rejected"] * 3)
+CARELESS = judged(other_answer=["accepted"] * 3, cut=["accepted"] * 3)
+HONEST = judged(other_answer=["rejected"] * 3, cut=["accepted", "rejected", "rejected"])
 
 
 def judged_by(canaries: pl.DataFrame, judged: Row, **judging: Any) -> dict[str, Any]:
-    frames = {**accepted_pairs(pair("p")), "judge_canaries": canaries, "assessments": assessments(judged)}
+    frames = {**accepted_pairs(pair("p")), "canaries": canaries, "assessments": assessments(judged)}
     return settle(frames, **judging).row(0, named=True)
 
 
@@ -253,7 +245,7 @@ def test_a_judge_that_passes_wrong_pairs_judges_nothing(score: float) -> None:
 
 
 def test_people_and_verification_decide_without_the_judge() -> None:
-    frames = {**accepted_pairs(pair("p"), pair("q")), "judge_canaries": CARELESS}
+    frames = {**accepted_pairs(pair("p"), pair("q")), "canaries": CARELESS}
     words = {"p": "supported", "q": "unsupported"}
     frames["claim_verdicts"] = claim_verdicts(*(claim_verdict(i, word) for i, word in words.items()))
     decided = decision("p", **{name: frames[name] for name in ("pairs", "claims")})
@@ -263,10 +255,49 @@ def test_people_and_verification_decide_without_the_judge() -> None:
 
 @given(scores=st.lists(st.sampled_from([0.0, 0.45, 0.7, 1.0]), min_size=4, max_size=4))
 def test_a_canary_gets_the_verdict_that_a_proved_pair_with_its_scores_gets(scores: list[float]) -> None:
-    named = dict(zip(JUDGE_SCORES, scores, strict=True))
-    canaries = judge_canaries(fragment=["rejected"]).with_columns(**{n: pl.lit(s) for n, s in named.items()})
-    decided = decide_judge_canaries(canaries, JudgingSettings())["verdict"].item()
-    assert decided == judged_by(HONEST, assessment("p", **named))["verdict"]
+    scored = assessment("p", **dict(zip(JUDGE_SCORES, scores, strict=True)))
+    decided = judged_verdicts(assessments(scored), JudgingSettings())["verdict"].item()
+    assert decided == judged_by(HONEST, scored)["verdict"]
+
+
+def verified_by(decided_by: str, word: str, wrong: str, *, accepted: bool = False) -> tuple[str, str, str]:
+    """The end of a pair with one claim, by a model that decided twelve wrong claims so."""
+    frames = {**accepted_pairs(pair("p")), "canaries": joined(foreign=[wrong] * 12)}
+    frames["claim_verdicts"] = claim_verdicts(claim_verdict("p", word, decided_by=decided_by))
+    if accepted:
+        decided = decision("p", **{name: frames[name] for name in ("pairs", "claims")})
+        frames["decisions"] = decisions(decided)
+    return ending(settle(frames).row(0, named=True))
+
+
+@pytest.mark.parametrize("word", ["supported", "unsupported"])
+def test_what_a_verifier_that_accepts_wrong_claims_decided_waits_for_a_person(word: str) -> None:
+    waits = ("needs_review", "source_verification", "verifier_not_trusted")
+    assert verified_by("llm", word, "accepted") == waits
+    by_person = ("accepted", "person", "person_accepted")
+    assert verified_by("llm", word, "accepted", accepted=True) == (
+        by_person if word == "supported" else waits
+    )
+
+
+@pytest.mark.parametrize(
+    ("decided_by", "wrong"), [("llm", "rejected"), ("llm", "undecided"), ("alignment", "accepted")]
+)
+def test_what_another_step_or_a_trusted_verifier_decided_stands(decided_by: str, wrong: str) -> None:
+    assert verified_by(decided_by, "supported", wrong) == ("accepted", "accepted", "passed")
+    assert verified_by(decided_by, "contradicted", wrong)[0] == "rejected"
+
+
+def test_a_pair_that_is_wrong_or_open_for_another_reason_does_not_wait_for_the_verifier() -> None:
+    frames = {**accepted_pairs(pair("p")), "canaries": joined(foreign=["accepted"] * 12)}
+    frames["claims"] = claims(claim("p"), claim("p", 1))
+    by_model = claim_verdict("p", "supported", decided_by="llm")
+    for word, expected in (("contradicted", "rejected"), ("failed", "failed")):
+        frames["claim_verdicts"] = claim_verdicts(by_model, claim_verdict("p", word, 1))
+        assert settle(frames)["verdict"].to_list() == [expected]
+    quoteless = claim_verdict("p", "undecided", 1, decided_by="llm", reason="no_quote")
+    frames["claim_verdicts"] = claim_verdicts(by_model, quoteless)
+    assert settle(frames).select("verdict", "reason").row(0) == ("needs_review", "no_quote")
 
 
 def test_without_a_judge_a_person_decides_unless_told_otherwise() -> None:
@@ -411,29 +442,6 @@ def test_a_known_answer_pair_is_neither_a_duplicate_nor_a_conflict() -> None:
     assert settle(frames)["verdict"].to_list() == ["accepted"] * 3
 
 
-def sided(*rows: Row, decided: Sequence[Row] = (), **judging: Any) -> tuple[str, str]:
-    """Verdict and reason of a judged pair whose claims have the given evidence."""
-    frames = {
-        "pairs": pairs(pair("p")),
-        "claims": claims(*(claim("p", n, **row) for n, row in enumerate(rows))),
-    }
-    verdicts = build_verdicts(
-        **frames,
-        twins=TWINS.empty(),
-        decisions=decisions(*(decision("p", **frames, **row) for row in decided)),
-        claim_verdicts=claim_verdicts(*(claim_verdict("p", "supported", n) for n, _ in enumerate(rows))),
-        assessments=assessments(assessment("p")),
-        refusals=refusals(),
-        contradictions=contradictions(contradiction()),
-        round_trips=ROUND_TRIPS.empty(),
-        judge_canaries=JUDGE_CANARIES.empty(),
-        verification=VerificationSettings(),
-        judging=JudgingSettings(**judging),
-    )
-    verdict, reason = verdicts.select("verdict", "reason").row(0)
-    return verdict, reason
-
-
 @pytest.mark.parametrize(
     ("word", "verdict"),
     [("unsupported", "rejected"), ("undecided", "needs_review"), ("supported", "accepted")],
@@ -449,21 +457,6 @@ def test_an_acceptance_counts_only_where_every_claim_has_its_proof(word: str, ve
     accepted = decisions(decision("a", pairs=frames["pairs"], claims=frames["claims"]))
 
     assert settle(frames | {"decisions": accepted})["verdict"].to_list() == [verdict]
-
-
-FIRST, SECOND = {"evidence_document_id": "d"}, {"evidence_document_id": "e"}
-
-
-@pytest.mark.parametrize("side", [FIRST, SECOND])
-def test_an_answer_that_states_one_side_of_a_contradiction_goes_to_a_person(side: Row) -> None:
-    assert sided(side) == ("needs_review", "one_sided")
-    assert sided(side, side) == ("needs_review", "one_sided")
-
-
-def test_an_answer_that_states_both_sides_or_neither_is_not_held_up() -> None:
-    assert sided(FIRST, SECOND) == ("accepted", "passed")
-    assert sided({"evidence_document_id": "other"}) == ("accepted", "passed")
-    assert sided({"evidence_start": 30, "evidence_end": 40}) == ("accepted", "passed")
 
 
 def test_scores_of_a_judge_that_read_orders_accept_nothing_but_still_reject() -> None:

@@ -5,11 +5,11 @@ from qa_pipeline.settings.verification import JudgingSettings
 
 
 def test_every_reason_for_which_the_ledger_accepts_no_pair_has_words() -> None:
-    distrust = Gate(
-        "judge_canaries", passed=False, blocking=False, value=1.0, threshold=0.1, n=6, detail="6 of 6"
-    )
+    distrust = Gate("canaries", passed=False, blocking=False, value=1.0, threshold=0.1, n=6, detail="6 of 6")
     rules = [
-        rule for rule in _rules(JudgingSettings(memorised="reject"), distrust) if rule.verdict != "accepted"
+        rule
+        for rule in _rules(JudgingSettings(memorised="reject"), distrust, distrust)
+        if rule.verdict != "accepted"
     ]
     codes = {rule.reason for rule in rules if isinstance(rule.reason, str)}
     plain = {"no_assessment", "no_scores", "injection_in_source"}

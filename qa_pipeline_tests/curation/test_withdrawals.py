@@ -54,7 +54,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 def test_a_batch_whose_gate_fails_in_its_first_run_is_named_with_the_reason(folder: Folder) -> None:
-    folder.write("b1", FALSE)
+    folder.write("b1", *FALSE)
     outcomes = folder.run()
     assert (outcomes["b1"].outcome, outcomes["b2"].outcome) == ("failed", "succeeded")
     assert folder.published() == {"b2": 1}
@@ -65,7 +65,7 @@ def test_a_batch_whose_gate_fails_in_its_first_run_is_named_with_the_reason(fold
 
 def test_a_batch_whose_gate_fails_in_a_later_run_is_moved_aside_whole(finished: Folder) -> None:
     before = pl.read_parquet(finished.layout.table("training_examples", "b1"))
-    finished.write("b1", FALSE)
+    finished.write("b1", *FALSE)
     finished.run()
     assert finished.published() == {"b2": 1}
     aside = finished.layout.tombstone("b1").parent / "tables" / "training_examples" / "b1.parquet"
@@ -73,7 +73,7 @@ def test_a_batch_whose_gate_fails_in_a_later_run_is_moved_aside_whole(finished: 
 
 
 def test_an_unchanged_batch_whose_gate_fails_changes_no_byte_and_keeps_its_date(finished: Folder) -> None:
-    finished.write("b1", FALSE)
+    finished.write("b1", *FALSE)
     finished.run()
     before = files(finished.settings.out)
     finished.run()
@@ -100,7 +100,7 @@ def test_a_batch_that_is_gone_is_moved_aside_with_its_tables_index_and_exports(
 def test_a_batch_that_is_restored_publishes_again_and_its_tombstone_goes(finished: Folder, way: str) -> None:
     before = files(finished.settings.out)
     if way == "gate":
-        finished.write("b1", FALSE)
+        finished.write("b1", *FALSE)
     else:
         finished.delete("b1")
     finished.run()
@@ -159,7 +159,7 @@ def test_gates_that_are_checked_one_at_a_time_withdraw_until_all_of_them_pass(fo
 
 
 def test_status_names_what_is_withdrawn_why_and_since_when(finished: Folder) -> None:
-    finished.write("b1", FALSE)
+    finished.write("b1", *FALSE)
     finished.delete("b2")
     finished.write("b3", TRUE)
     finished.run()

@@ -17,7 +17,8 @@ from qa_pipeline.storage.tables import TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline_tests.fakes import HashEmbedder
 
 TRUE = ("To drain the boiler, open the lower valve and wait 10 minutes.", "guide.md")
-FALSE = ("To drain the boiler, open the lower valve and wait 50 minutes.", "guide.md")
+FALSE = [("To drain the boiler, open the lower valve and wait 50 minutes.", "guide.md")] * 16
+"""Enough to show that a batch of them lies under the least pass rate."""
 
 
 class Folder:
@@ -32,7 +33,7 @@ class Folder:
                 "llm": {"provider": "none"},
                 "judging": {"accept_unjudged": True},
                 "canaries": {"enabled": False},
-                "quality": {"min_pass_rate": 0.1},
+                "quality": {"min_pass_rate": 0.2},
             }
             | settings
         )

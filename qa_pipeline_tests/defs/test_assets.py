@@ -72,8 +72,8 @@ def test_the_ui_is_told_of_rows_reasons_yield_and_files(first_run: FirstRun) -> 
     assert "| `training_examples` | `example` |" in str(told["training_examples"]["yield"].value)
     assert told["verdicts"]["lines: passed"].value == told["verdicts"]["verdict: accepted"].value
     assert told["exports"]["lines: chat_closed_book"].value == told["verdicts"]["verdict: accepted"].value
-    assert "| `rejected` | `number` |" in str(told["canaries"]["canaries by kind"].value)
-    assert told["canaries"]["canary recall"].value is not None
+    assert "| `rejected` | `edited` |" in str(told["canaries"]["canaries by kind"].value)
+    assert told["canaries"]["verifier recall"].value is not None
 
 
 def test_a_second_run_asks_no_model_changes_no_byte_and_gives_every_asset_the_same_data_version(
@@ -94,7 +94,7 @@ def test_a_second_run_asks_no_model_changes_no_byte_and_gives_every_asset_the_sa
 
 
 def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Project) -> None:
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict = project.with_settings(quality={"min_pass_rate": 1.01})
     strict.report("b1")
     result = strict.build("b1")
     assert not result.success
@@ -110,7 +110,7 @@ def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Pr
     }
     assert str(unchecked[0].description) == "Not checked: verdicts pass_rate blocks this batch."
     assert "accepted" in str(failed[0].description)
-    assert failed[0].metadata["threshold"].value == "1.0"
+    assert failed[0].metadata["threshold"].value == "1.01"
     assert failed[0].metadata["what now"].value == WHEN_BLOCKED
     assert strict.instance.get_runs()[0].tags[BLOCKED_TAG] == "verdicts: pass_rate"
 
@@ -129,8 +129,8 @@ def test_a_judge_that_passes_wrong_pairs_is_a_warning_and_its_pairs_wait(
     assert not any(
         found.blocking and found.severity == dg.AssetCheckSeverity.ERROR for found in failed.values()
     )
-    assert "wrong pairs" in str(failed["warns_judge_canaries"].description)
-    told = materializations(result)["judge_canaries"].metadata
+    assert "wrong ones" in str(failed["warns_judge_canaries"].description)
+    told = materializations(result)["canaries"].metadata
     assert "| `rejected` | `other_answer` |" in str(told["canaries by kind"].value)
 
 
@@ -149,7 +149,7 @@ def test_a_run_that_walks_around_a_failed_gate_publishes_nothing_until_it_passes
         },
     ]
     project.write("b1", "\n".join(json.dumps(pair) for pair in pairs), file="pairs.jsonl")
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict = project.with_settings(quality={"min_pass_rate": 1.01})
     strict.report("b1")
     assert not strict.build("b1").success
     around = strict.build("b1", "training_examples")
@@ -215,7 +215,7 @@ def test_an_asset_is_made_from_the_versions_of_its_own_batch_whatever_other_runs
 
 
 def test_a_check_run_alone_makes_nothing_and_withdraws_the_batch_that_fails_it(finished: Project) -> None:
-    strict = finished.with_settings(quality={"min_pass_rate": 1.0})
+    strict = finished.with_settings(quality={"min_pass_rate": 1.01})
     key = dg.AssetCheckKey(dg.AssetKey("verdicts"), "pass_rate")
     jobs = [dg.define_asset_job("one_check", selection=dg.AssetSelection.checks(key))]
     job = dg.Definitions.merge(strict.definitions, dg.Definitions(jobs=jobs)).resolve_job_def("one_check")
@@ -240,7 +240,8 @@ def test_a_gate_of_canaries_stops_the_training_examples_and_leaves_the_ledger(
     project.report("b1")
     result = project.build("b1")
     assert not result.success
-    assert {*STAGES, "exports"} - set(materializations(result)) == {"training_examples", "exports"}
+    missing = {*STAGES, "exports"} - set(materializations(result))
+    assert missing == {"coverage", "training_examples", "exports"}
 
 
 def test_an_error_names_the_asset_at_which_it_arose(project: Project) -> None:

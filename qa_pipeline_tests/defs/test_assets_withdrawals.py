@@ -30,7 +30,7 @@ def tick(project: Project) -> None:
 def test_a_check_that_fails_in_a_later_run_withdraws_what_was_published(
     both_finished: Project, changed: bool
 ) -> None:
-    strict = both_finished.with_settings(quality={"min_pass_rate": 1.0})
+    strict = both_finished.with_settings(quality={"min_pass_rate": 1.01})
     if changed:
         both_finished.write("b1", GUIDE.format(name="b7"))
     assert strict.launch("b1")["b1"].outcome == "failed"
@@ -42,13 +42,13 @@ def test_a_check_that_fails_in_a_later_run_withdraws_what_was_published(
 
 
 def test_a_check_that_fails_leaves_the_files_of_the_ledger_to_reviewers(project: Project) -> None:
-    project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")
+    project.with_settings(quality={"min_pass_rate": 1.01}).launch("b1")
     exports = {path.parent.name for path in (project.settings.out / "exports").glob("*/b1.jsonl")}
     assert exports == {"passed", "rejected", "needs_review", "failed", "known_answers"}
 
 
 def test_a_batch_whose_check_failed_rests_until_something_changes(project: Project) -> None:
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict = project.with_settings(quality={"min_pass_rate": 1.01})
     strict.launch("b1")
     assert requested(strict) == {}
     assert list(requested(project)) == ["b1"]  # another limit

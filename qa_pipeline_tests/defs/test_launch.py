@@ -58,14 +58,14 @@ def test_only_the_batch_that_changed_runs(both_finished: Project) -> None:
 
 
 def test_a_gate_that_did_not_hold_is_reported_in_words(project: Project) -> None:
-    outcome = project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")["b1"]
+    outcome = project.with_settings(quality={"min_pass_rate": 1.01}).launch("b1")["b1"]
     assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
     assert len(outcome.failed_gates) == 1
     assert re.match(r"verdicts pass_rate: (\d) of \1 accepted", outcome.failed_gates[0])
 
 
 def test_a_failed_batch_is_tried_again_and_paid_for_once(project: Project) -> None:
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict = project.with_settings(quality={"min_pass_rate": 1.01})
     strict.launch("b1")
     asked = len(project.model.asked)
     assert strict.launch("b1")["b1"].outcome == "failed"
@@ -87,7 +87,7 @@ def test_what_no_later_call_can_mend_stops_everything_as_the_error_it_is(
 def test_other_settings_count_for_the_command_line_and_not_for_the_night(finished: Project) -> None:
     other = finished.with_settings(judging={"accept_unjudged": True, "threshold": 0.9})
     assert finished.reason("b1") is None
-    assert other.reason("b1") == "assessments was made with other settings, prompts or code"
+    assert other.reason("b1") == "canaries was made with other settings, prompts or code"
     assert other.reason("b1", compare_code=False) is None
     faster = finished.with_settings(llm={"workers": 50, "budget": {"max_calls": 1000}})
     assert faster.reason("b1") is None

@@ -10,7 +10,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import CANARIES, TABLES
 from qa_pipeline_tests.curation.rows import document, documents, pair, pairs, verdict, verdicts
-from qa_pipeline_tests.verification.canaries.rows import canaries
+from qa_pipeline_tests.verification.canary_rows import canaries
 
 ROWS = {
     "documents": documents(document("d"), document("bad", None, status="failed", reason="encrypted")),
@@ -51,11 +51,11 @@ def test_pass_rates_and_averages_are_given_as_we_and_as_the_specification_divide
 def test_canaries_are_added_up_over_batches_and_missing_ones_are_none(tmp_path: Path) -> None:
     layout = lay_down(tmp_path, "a")
     lay_down(tmp_path, "b")
-    frame = canaries(number=["contradicted", "supported"])
+    frame = canaries(edited=["rejected", "accepted"])
     for batch in ("a", "b"):
         write_table(layout.table("canaries", batch), frame.with_columns(batch=pl.lit(batch)), CANARIES)
     row = report(layout, ["a", "b"]).canaries.row(0, named=True)
-    assert (row["kind"], row["canaries"], row["rejected"], row["accepted"]) == ("number", 4, 2, 2)
+    assert (row["kind"], row["canaries"], row["rejected"], row["accepted"]) == ("edited", 4, 2, 2)
     assert report(lay_down(tmp_path / "other", "c"), ["c"]).canaries.height == 0
 
 

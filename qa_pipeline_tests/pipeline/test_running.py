@@ -16,14 +16,13 @@ from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import (
     BatchOutcome,
-    earlier_figures,
+    earlier_yields,
     run_batches,
     validate_pairs,
 )
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings, load_settings
-from qa_pipeline.settings.verification import CanarySettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import STORED
@@ -43,6 +42,13 @@ A residual-current device is a switch that cuts the power when current leaks to 
 ## Night
 
 The night setback is switched off by default because a cold night costs power in the morning.
+"""
+
+
+GUIDE_OF_TWO = """# Kestrel 4 guide
+
+The pump of the boiler is tested each spring by the installer of the house. To drain the boiler, open the
+lower valve of the tank and wait 10 minutes.
 """
 
 
@@ -215,7 +221,7 @@ def test_a_batch_that_fails_takes_no_other_down(tmp_path: Path) -> None:
 
 def test_a_batch_behind_a_failed_gate_gets_no_training_examples(tmp_path: Path) -> None:
     corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    settings = settings_for(tmp_path, quality={"min_pass_rate": 1.0})
+    settings = settings_for(tmp_path, quality={"min_pass_rate": 1.01})
     outcomes, _ = run(settings, ["boilers"])
     assert outcomes[0].outcome == "failed"
     assert any(gate.startswith("pass_rate") for gate in outcomes[0].failed_gates)
@@ -236,7 +242,7 @@ def test_the_damaged_table_of_another_batch_takes_this_one_not_down(tmp_path: Pa
     corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
     settings = settings_for(tmp_path)
     run(settings, ["boilers"])
-    assert len(earlier_figures(Layout(settings.out), "pumps").yields) == 1
+    assert len(earlier_yields(Layout(settings.out), "pumps")) == 1
     (settings.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
     (settings.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
     outcomes, _ = run(settings, ["pumps"])
@@ -310,36 +316,14 @@ def test_canaries_change_nothing_else_and_can_be_left_out(tmp_path: Path) -> Non
         assert table(seeded, name, "boilers").equals(table(bare, name, "boilers")), name
 
 
-def test_no_model_is_asked_about_canaries_unless_told_to(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+def test_a_model_that_verifies_is_asked_about_canaries_too_unless_there_are_none(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE_OF_TWO)
     rules = CountingRules()
-    settings = settings_for(tmp_path, verification={"split_claims": "rules"})
-    run_batches(VerifiesToo(settings, embedder=HashEmbedder(), model=rules), ["boilers"])
+    asking, bare = (
+        settings_for(tmp_path, verification={"split_claims": "rules"}, canaries={"enabled": enabled})
+        for enabled in (True, False)
+    )
+    run_batches(VerifiesToo(bare, embedder=HashEmbedder(), model=rules), ["boilers"])
     assert {request.role for request in rules.asked} == {"questions", "answer"}
-    asking = settings.model_copy(update={"canaries": CanarySettings(ask_model=True)})
     with pytest.raises(PermanentModelError, match="verify"):  # the offline rules cannot verify
         run_batches(VerifiesToo(asking, embedder=HashEmbedder(), model=rules), ["boilers"])
-
-
-def test_a_batch_is_held_against_the_canaries_of_those_before_it(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE, valves=GUIDE)
-    settings = settings_for(tmp_path)
-    run(settings, ["boilers", "pumps"])
-    (settings.out / "tables" / "canaries" / "boilers.parquet").write_bytes(b"damaged")
-    assert len(earlier_figures(Layout(settings.out), "valves").canaries) == 1
-    assert earlier_figures(Layout(settings.out), "boilers").canaries == ()
-
-
-def test_a_batch_too_small_to_show_its_pass_rate_passes_together_with_those_before_it(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
-    settings = settings_for(tmp_path)
-    run(settings, ["boilers"])
-    ((accepted, held),) = earlier_figures(Layout(settings.out), "pumps").pairs
-    assert accepted == held > 0
-    # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
-    limit = 1.5 * held / (1.5 * held + 3.84)
-    strict = settings_for(tmp_path, quality={"min_pass_rate": limit})
-    outcomes, _ = run(strict, ["boilers", "pumps"])
-    assert [outcome.outcome for outcome in outcomes] == ["succeeded", "succeeded"]
-    warned = [any("pass_rate" in gate for gate in outcome.failed_gates) for outcome in outcomes]
-    assert warned == [True, False]

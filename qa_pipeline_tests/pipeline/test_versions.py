@@ -23,7 +23,7 @@ def test_settings_of_a_release_change_its_version_and_no_step_of_a_batch() -> No
 
 
 def test_a_setting_changes_the_steps_it_decides_in_and_no_others() -> None:
-    assert changed(judging={"threshold": 0.9}) == {"assessments", "judge_canaries", "verdicts"}
+    assert changed(judging={"threshold": 0.9}) == {"assessments", "canaries", "verdicts"}
     assert changed(training={"distractors": 3}) == {"training_examples"}
     assert changed(quality={"min_pass_rate": 0.6}) == {"training_examples"}
 

@@ -11,7 +11,7 @@ from qa_pipeline.publishing.facts import SHOWN_SOURCES, CardFacts, row_facts, so
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
-from qa_pipeline_tests.verification.canaries.rows import judge_canaries
+from qa_pipeline_tests.verification.canary_rows import canaries, judged
 
 Facts = dict[str, Any]
 Frames = dict[str, pl.DataFrame]
@@ -95,14 +95,20 @@ def test_known_scores_are_counted_by_their_height(frames: dict[str, Frames], fil
     assert (found_of_known["scores"], found_of_known["claims"]) == ([], [])
 
 
-def test_canaries_are_counted_by_what_was_right(frames: dict[str, Frames], files: Any) -> None:
-    judged = judge_canaries(fragment=["rejected", "accepted", "failed"], good=["accepted"])
-    found = document(files, {**frames["b0"], "judge_canaries": judged})
-    assert sum(one["canaries"] for one in found["canaries"]) == frames["b0"]["canaries"].height > 0
-    names = ("expected", "canaries", "rejected", "accepted")
-    assert [tuple(one[name] for name in names) for one in found["judge_canaries"]] == [
-        ("accepted", 1, 0, 1),
-        ("rejected", 2, 1, 1),
+def test_canaries_are_counted_by_whom_they_test_and_what_was_right(
+    frames: dict[str, Frames], files: Any
+) -> None:
+    assert frames["b0"]["canaries"].height > 0
+    rows = [
+        canaries(edited=["rejected"] * 3),
+        judged(cut=["rejected", "accepted", "failed"], good=["accepted"]),
+    ]
+    found = document(files, {**frames["b0"], "canaries": pl.concat(rows)})["canaries"]
+    names = ("asks", "expected", "canaries", "rejected", "accepted")
+    assert [tuple(one[name] for name in names) for one in found] == [
+        ("judge", "accepted", 1, 0, 1),
+        ("judge", "rejected", 2, 1, 1),
+        ("verifier", "rejected", 3, 3, 0),
     ]
 
 

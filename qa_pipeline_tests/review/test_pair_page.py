@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -55,26 +54,6 @@ def test_what_is_not_supported_is_listed_with_its_reason_and_first_difference(cl
     assert re.search(r"<q dir=\"auto\">It closes at six.</q> <span class=\"soft\"><bdi>number mismatch", page)
     assert 'First difference:</strong> <bdi>"five" became "six"' in part(page, "claims")
     assert "1 more difference" in page
-
-
-def test_the_sentence_of_another_document_that_says_otherwise_is_quoted_and_linked(
-    tmp_path: Path, sign_in: SignIn
-) -> None:
-    quote = "The library opens at ten."
-    side: dict[str, Any] = {"second_quote": quote, "second_start": 3, "second_end": 3 + len(quote)}
-    other = rows.document("e", path="notice.md", text=f"...{quote}")
-    write_pair(
-        Layout(tmp_path),
-        verdict={"reason": "one_sided"},
-        documents=[rows.document("d", path="library.md"), other],
-        contradictions=[rows.contradiction(**side), rows.contradiction("y", "e", "f")],
-    )
-    client = sign_in(tmp_path)
-    page = client.get(ADDRESS).text
-    link = re.search(rf'<bdi>{quote}</bdi> <cite class="soft"><a href="([^"#]+)', page)
-    assert link
-    assert page.count("<cite") == 1
-    assert f">{quote}</mark>" in client.get(unescape(link[1])).text
 
 
 def test_the_judge_is_shown_with_scores_and_reasons(tmp_path: Path, sign_in: SignIn) -> None:

@@ -18,7 +18,7 @@ SignIn = Callable[[Path], TestClient]
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
     layout = Layout(tmp_path)
-    waiting = [verdict(f"p{number:03}", "needs_review", reason="one_sided") for number in range(60)]
+    waiting = [verdict(f"p{number:03}", "needs_review", reason="memorised") for number in range(60)]
     write_verdicts(layout, "b", *waiting, verdict("known", "accepted", expected_verdict="rejected"))
     return layout
 
@@ -57,11 +57,11 @@ def test_next_and_previous_go_through_the_list_of_the_filters(layout: Layout, si
 def test_a_filter_that_is_set_is_chosen_in_its_form_and_in_every_link(
     layout: Layout, sign_in: SignIn
 ) -> None:
-    page = sign_in(layout.out).get("/?list=all&reason=one_sided&search=p01").text
-    assert '<option value="one_sided" selected>another document says otherwise (10)</option>' in page
+    page = sign_in(layout.out).get("/?list=all&reason=memorised&search=p01").text
+    assert '<option value="memorised" selected>a model answers it without the documents (10)</option>' in page
     assert 'name="search" value="p01"' in page
     assert len(links(page)) == 10
-    assert all("reason=one_sided&search=p01" in link for link in links(page))
+    assert all("reason=memorised&search=p01" in link for link in links(page))
 
 
 def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in: SignIn) -> None:

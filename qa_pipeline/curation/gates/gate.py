@@ -1,10 +1,9 @@
 """What a gate found, the gate of a law, and what the rest of the package has to know of a gate."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
 
 import polars as pl
 
@@ -38,29 +37,6 @@ def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
     return Gate(name, not broken, True, None, None, n, message, breaches)
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierFigures:
-    """The figures of other batches, each with one entry a batch.
-
-    Args:
-        yields: accepted pairs for each chunk.
-        canaries: rejected and all swapped canaries.
-        pairs: accepted and all pairs.
-    """
-
-    yields: tuple[float, ...] = ()
-    canaries: tuple[tuple[int, int], ...] = ()
-    pairs: tuple[tuple[int, int], ...] = ()
-
-    def __add__(self, other: "EarlierFigures") -> "EarlierFigures":
-        return EarlierFigures(
-            self.yields + other.yields, self.canaries + other.canaries, self.pairs + other.pairs
-        )
-
-
-NO_EARLIER = EarlierFigures()
-
-
 @dataclass(frozen=True)
 class GateSpec:
     """A gate and what the rest of the package has to know of it.
@@ -68,9 +44,8 @@ class GateSpec:
     Args:
         asset: the table whose making it follows.
         name: of the gate; at its asset it is unique.
-        function: takes tables by their names, and `settings` and `earlier` where it needs these.
+        function: takes tables by their names, `settings`, and the yields of other batches as `earlier`.
         blocking: whether a batch that fails it is not published.
-        earlier: the figure of `EarlierFigures` that the function takes as `earlier`.
         asks_for: its description; else the first line of the function's docstring.
     """
 
@@ -78,7 +53,6 @@ class GateSpec:
     name: str
     function: Callable[..., Gate]
     blocking: bool = True
-    earlier: Literal["yields", "canaries", "pairs"] | None = None
     asks_for: str = ""
 
     @cached_property
@@ -96,10 +70,14 @@ class GateSpec:
         return tuple(name for name in self._parameters if name in STORED)
 
     def check(
-        self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: EarlierFigures
+        self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: Sequence[float]
     ) -> Gate:
         """Run the gate over the tables of a batch; an absent one is an error."""
-        more: dict[str, Any] = {"settings": settings} if "settings" in self._parameters else {}
-        if self.earlier is not None:
-            more["earlier"] = getattr(earlier, self.earlier)
-        return self.function(**{name: frames[name] for name in self.reads}, **more)
+        more = {"settings": settings, "earlier": earlier}
+        tables = {name: frames[name] for name in self.reads}
+        return self.function(**tables, **{name: more[name] for name in more if name in self._parameters})
+
+    @property
+    def compares(self) -> bool:
+        """Return True if it compares the batch with earlier ones."""
+        return "earlier" in self._parameters

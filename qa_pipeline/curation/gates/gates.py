@@ -7,21 +7,21 @@ for catching them. They stay in conservation and proof.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import get_args
 
 import polars as pl
 
-from qa_pipeline.curation.duplicates import ALTERNATIVE
+from qa_pipeline.curation.duplicates import ALTERNATIVE, DUPLICATE, NEAR_DUPLICATE, SAME_WORDING
 from qa_pipeline.curation.gates.canaries import (
     JUDGE_NOT_TRUSTED,
     canary_accepts_gate,
     canary_alarms_gate,
-    canary_drift_gate,
-    canary_misplaced_gate,
     canary_recall_gate,
-    judge_alarms_gate,
     judge_canaries_gate,
+    verifier_canaries_gate,
 )
-from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
+from qa_pipeline.curation.gates.gate import Gate, GateSpec, law
+from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.verification.outcomes import (
@@ -35,6 +35,11 @@ MIN_CITATION_ACCURACY = 0.95
 """Least mean share of an accepted pair's citations that support a claim of it."""
 MAX_YIELD_DROP = 0.5
 """Largest fall of the yield against earlier batches."""
+NOT_WRONG = (
+    *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
+    *("superseded_by_edit", "memorised", "low_question_quality"),
+)
+"""Reasons for which rows are rejected that nothing proves wrong: they repeat others or teach nothing."""
 
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
@@ -78,11 +83,14 @@ VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 def batch_gates(
     frames: Mapping[str, pl.DataFrame],
     settings: QualitySettings,
-    earlier: EarlierFigures = NO_EARLIER,
+    earlier: Sequence[float] = (),
 ) -> list[Gate]:
     """Run every gate over the tables of one batch, in a fixed order.
 
-    `frames` has all tables of the batch by name, the record of calls left out.
+    Args:
+        frames: all tables of the batch by name, the record of calls left out.
+        settings: the limits.
+        earlier: the yields of earlier batches.
     """
     return [gate.check(frames, settings, earlier) for gate in GATES if gate.asset in frames]
 
@@ -163,42 +171,38 @@ def training_gate(
     return law("training_rows", height, breaches, f"{height} examples looked at")
 
 
-def pass_rate_gate(
-    *, verdicts: pl.DataFrame, settings: QualitySettings, earlier: Sequence[tuple[int, int]] = ()
-) -> Gate:
-    """Measure the accepted among all pairs: the lower bound of its 95 % Wilson interval.
+def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """Measure accepted ÷ (accepted + rejected); only an interval that lies under the limit blocks.
 
-    To pass, an undecided pair counts as one that was not accepted. A batch whose own share reaches the limit
-    but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
-    below the limit among the pairs that were decided, whatever came before, and a batch of which nothing was
-    accepted; what cannot be decided either way is a warning, so that no batch fails for being small and none
-    fails for its predecessors. Pairs that wait for a judge may all be accepted yet: a batch fails only if it
-    would fail then too.
+    Where the 95 % Wilson interval holds the limit, the batch is too small to prove either side and warns.
+    Undecided rows count on neither side, nor do rejected ones that nothing proves wrong (`NOT_WRONG`). Pairs
+    that wait for a judge may all be accepted yet: a batch fails only if it would fail then too.
     """
-    counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate
-    accepted, total = counts["accepted"], sum(counts.values())
-    decided, unjudged = accepted + counts["rejected"], unjudged_pairs(verdicts)
+    answers = _unknown_answers(verdicts)
+    counts, limit = _verdict_counts(answers), settings.min_pass_rate
+    not_wrong = answers.filter(pl.col("verdict") == "rejected", pl.col("reason").is_in(NOT_WRONG)).height
+    accepted, rejected = counts["accepted"], counts["rejected"] - not_wrong
+    decided, total, unjudged = accepted + rejected, answers.height, unjudged_pairs(verdicts)
+    counts = {**counts, "rejected": rejected, "not_wrong": not_wrong}
     if not total:
         return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        cause = _judge_advice(verdicts) or f": {_reasons(_unknown_answers(verdicts))}"
-        detail = f"none of {total} pairs was accepted or rejected{cause}"
-        return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
-    low = wilson_bounds(accepted, total)[0]
-    message = f"{accepted} of {total} accepted"
-    message += f" ({counts['rejected']} rejected, {total - decided} undecided)" if accepted < total else ""
-    if low < limit <= accepted / total and earlier:
-        together = [sum(numbers) for numbers in zip((accepted, total), *earlier, strict=True)]
-        low = max(low, wilson_bounds(together[0], together[1])[0])
-        message += f", with earlier batches {together[0]} of {together[1]}"
-    passed, high = low >= limit, wilson_bounds(accepted + unjudged, decided + unjudged)[1]
-    blocking = passed or not (accepted or unjudged) or high <= limit
-    message += f"; with 95 % confidence the pass rate is at least {low:.3f}"
-    if not passed:
-        message += f" and at most {high:.3f}, "
-        message += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
-        message += _judge_advice(verdicts)
-    return Gate("pass_rate", passed, blocking, low, limit, total, message, counts)
+        cause = _judge_advice(verdicts) or f": {_reasons(answers)}"
+        detail = f"none of {total} pairs was accepted or proved wrong{cause}"
+        return Gate("pass_rate", False, False, None, limit, 0, detail, counts)
+    low, high = wilson_bounds(accepted, decided)
+    if unjudged:
+        high = max(high, wilson_bounds(accepted + unjudged, decided + unjudged)[1])
+    aside = {"not proved wrong": not_wrong, "undecided": total - decided - not_wrong}
+    left_out = ", ".join(f"{count} {what}" for what, count in aside.items() if count)
+    message = f"{accepted} of {decided} accepted" + (f" ({left_out} left out)" if left_out else "")
+    message += f", 95 % interval {low:.3f} to {high:.3f}"
+    if low >= limit:
+        return Gate("pass_rate", True, True, accepted / decided, limit, decided, message, counts)
+    blocking = high < limit
+    message += f"; the limit is {limit}" if blocking else f"; it proves neither side of the limit {limit}"
+    message += _judge_advice(verdicts)
+    return Gate("pass_rate", False, blocking, accepted / decided, limit, decided, message, counts)
 
 
 def unjudged_pairs(verdicts: pl.DataFrame) -> int:
@@ -218,12 +222,6 @@ def _judge_advice(verdicts: pl.DataFrame) -> str:
     model = "name a model that judges (llm.judge.provider)"
     without = "accept what is verified without a judge (--accept-unjudged)"
     return f"; {unjudged} wait for a judge: {people}, {model}, or {without}"
-
-
-def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
-    """Return the number of accepted and of all pairs of a batch."""
-    counts = _verdict_counts(_unknown_answers(verdicts))
-    return counts["accepted"], sum(counts.values())
 
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
@@ -336,7 +334,7 @@ GATES: tuple[GateSpec, ...] = (
     GateSpec("verdicts", "conservation", conservation_gate),
     GateSpec("verdicts", "proof", proof_gate),
     GateSpec("verdicts", "fabricated_citations", citations_gate),
-    GateSpec("verdicts", "pass_rate", pass_rate_gate, earlier="pairs"),
+    GateSpec("verdicts", "pass_rate", pass_rate_gate),
     GateSpec("verdicts", "citation_accuracy", accuracy_gate, blocking=False),
     GateSpec(
         "verdicts",
@@ -352,36 +350,40 @@ GATES: tuple[GateSpec, ...] = (
         blocking=False,
         asks_for="Share of pairs that could not be decided because something failed.",
     ),
-    GateSpec("verdicts", "yield", yield_gate, blocking=False, earlier="yields"),
-    GateSpec("verdicts", "judge_canaries", judge_canaries_gate, blocking=False),
+    GateSpec("verdicts", "yield", yield_gate, blocking=False),
     GateSpec(
-        "canaries",
+        "verdicts",
+        "verifier_canaries",
+        verifier_canaries_gate,
+        blocking=False,
+        asks_for="No pair waits since the verifying model accepts claims that are wrong on purpose.",
+    ),
+    GateSpec(
+        "verdicts",
+        "judge_canaries",
+        judge_canaries_gate,
+        blocking=False,
+        asks_for="No pair waits since the judge accepts answers that are wrong on purpose.",
+    ),
+    GateSpec(
+        "verdicts",
         "canary_recall",
         canary_recall_gate,
-        asks_for="Swapped numbers, units, dates, names and negations are rejected: upper bound of the share.",
+        asks_for="Sentences with one thing changed are rejected: upper bound of the share.",
     ),
     GateSpec(
-        "canaries",
+        "verdicts",
         "canary_accepts",
         canary_accepts_gate,
-        asks_for="Falsehoods that no rule was made for are not accepted: lower bound of the share.",
+        asks_for="Changed and foreign sentences are not accepted: lower bound of the share.",
     ),
     GateSpec(
-        "canaries",
-        "canary_misplaced",
-        canary_misplaced_gate,
-        blocking=False,
-        asks_for="Sentences put to another question or lead-in are not accepted: lower bound of the share.",
-    ),
-    GateSpec(
-        "canaries",
+        "verdicts",
         "canary_alarms",
         canary_alarms_gate,
         blocking=False,
-        asks_for="True claims in other words are not rejected: lower bound of the share.",
+        asks_for="Untouched sentences are not rejected: lower bound of the share.",
     ),
-    GateSpec("canaries", "canary_drift", canary_drift_gate, blocking=False, earlier="canaries"),
-    GateSpec("judge_canaries", "judge_alarms", judge_alarms_gate, blocking=False),
     GateSpec("training_examples", "training_rows", training_gate),
 )
 """All gates of a batch; what reads them are `batch_gates`, the asset checks and the documentation."""

@@ -29,8 +29,8 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import find_injections, is_injection, redact_injections
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.verification.canaries.probes import probe_of
 from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder

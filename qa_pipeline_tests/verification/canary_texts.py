@@ -1,11 +1,10 @@
-"""Chunks of a small batch in three languages, each with sentences that generators can work on."""
+"""Chunks of a small batch in three languages, each with sentences that can be made false."""
 
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.storage.tables import CHUNKS
-from qa_pipeline.verification.canaries.material import Material, gather
 from qa_pipeline_tests.curation.rows import chunk
 
 TEXTS = {
@@ -59,35 +58,6 @@ ROWS = {
     "sv": "Modell: Tornfalk | Spänning: 400 V | Säkring: 16 A | Färg: grå | Hölje: stål",
     "de": "Modell: Turmfalke | Spannung: 400 V | Sicherung: 16 A | Farbe: grau | Deckel: Stahl",
 }
-LISTS = {
-    "en": """The following is covered by the contract of the house:
-
-- the repair of the boiler
-- the check of the sensor
-
-The following is not covered by the contract of the house:
-
-- the paint of the cellar
-- the cleaning of the windows""",
-    "sv": """Följande omfattas av avtalet för gården:
-
-- reparation av pannan
-- kontroll av givaren
-
-Följande omfattas inte av avtalet för gården:
-
-- målning av källaren
-- rengöring av fönstren""",
-    "de": """Folgendes ist vom Vertrag des Hauses umfasst:
-
-- die Reparatur des Kessels
-- die Prüfung des Fühlers
-
-Folgendes ist nicht vom Vertrag des Hauses umfasst:
-
-- die Farbe des Kellers
-- die Reinigung der Fenster""",
-}
 
 
 def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
@@ -97,14 +67,9 @@ def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
             f"{language}{place}",
             document_id=f"d-{language}{place}",
             language=language,
-            text=f"{' '.join(text.split())}\n\n{ROWS[language]}\n\n{LISTS[language]}",
+            text=f"{' '.join(text.split())}\n\n{ROWS[language]}",
         )
         for language in languages
         for place, text in enumerate(TEXTS[language])
     ]
     return CHUNKS.frame(rows)
-
-
-def material(*languages: str) -> Material:
-    """The material of those chunks."""
-    return gather(chunks_of(languages or ("en", "sv", "de")))

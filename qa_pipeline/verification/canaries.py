@@ -1,0 +1,340 @@
+"""Canaries: rows whose right verdict is known, by which each batch tests its verifier and its judge.
+
+The verifier reads sentences of the batch as they are, with one thing changed, and of another document; the
+judge reads answers of other questions, right answers cut short, and right ones. They are no pairs and never
+train. They show that both work, and not how many wrong rows a release holds.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from itertools import islice, takewhile
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.statistics import wilson_interval
+from qa_pipeline.storage.hashes import draw_number, hash_parts
+from qa_pipeline.storage.tables import CANARIES, PAIRS
+from qa_pipeline.text.doubt import blank_doubts
+from qa_pipeline.text.injection import hold_injections, is_injection
+from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import content_stems, recall, tokenize
+from qa_pipeline.verification.falsehoods import KINDS, falsehoods
+from qa_pipeline.verification.judging import ProvedPairRow
+
+EDITED, VERBATIM, FOREIGN = "edited", "verbatim", "foreign"
+OTHER_ANSWER, CUT, GOOD = "other_answer", "cut", "good"
+ALONE, JOINED = "alone", "joined"
+"""Mechanisms: a sentence by itself, or behind another one of its chunk, which only a model can decide."""
+PER_KIND = 40
+"""Most canaries of a kind that the local steps verify."""
+MODEL_CHUNKS, WRONG_OF_CHUNK = 4, 3
+"""Chunks whose joined sentences a model verifies, each in one call, and how many of each are false."""
+JUDGED_PAIRS, JUDGED_GOOD = 8, 2
+"""Pairs that a judge reads, and how many are good: the batch asks about those anyway."""
+_MOST_SHARED, _MOST_ANSWERED = 0.5, 1 / 3
+"""Share of its content words that a foreign sentence has in common with the passage, and that a question has
+with the answer to another one: with more they may be right."""
+_FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
+_PROSE = re.compile(
+    rf"[\"“„'(]?[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$]{{38,298}}\."
+)
+_LETTERS, _FEWEST_WORDS = 0.85, 6
+"""Share of letters and blanks, and words, of prose; formulas and labels have fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A row whose right verdict is known; `source` is the sentence or answer that it was made from.
+
+    `pair` is what a judge reads.
+    """
+
+    kind: str
+    mechanism: str
+    language: str
+    chunk_id: str
+    source: str
+    claim: str
+    question: str | None = None
+    pair: ProvedPairRow | None = None
+
+    @property
+    def canary_id(self) -> str:
+        """Return the hash of what it is about."""
+        return hash_parts(self.kind, self.chunk_id, self.question or "", self.claim)[:32]
+
+    @property
+    def expected(self) -> str:
+        """Return the right verdict."""
+        return "accepted" if self.kind in (VERBATIM, GOOD) else "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of prose; `order` looks random and depends on the sentence alone."""
+
+    passage: Passage
+    text: str
+    order: int
+
+    def canary(self, kind: str, mechanism: str, claim: str) -> Canary:
+        return Canary(kind, mechanism, self.passage.language, self.passage.chunk_id, self.text, claim)
+
+    def changed(self, seed: int) -> Iterator[Canary]:
+        for false in falsehoods(self.text, _shown(self.passage), self.passage.language, seed):
+            yield self.canary(EDITED, false.kind, false.text)
+
+
+def _shown(passage: Passage) -> str:
+    return "\n\n".join((passage.title, *passage.section_path, passage.text))
+
+
+def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0) -> list[Canary]:
+    """Draw the claims that the local steps verify: at most `per_kind` of each kind, none twice.
+
+    The same chunks and seed give the same claims, in whatever order the chunks are.
+    """
+    sentences, near = _sentences(chunks, seed)
+
+    def edited(kind: str) -> Iterator[Canary]:
+        for sentence in sentences:
+            yield from islice((made for made in sentence.changed(seed) if made.mechanism == kind), 1)
+
+    foreign = [_foreign(sentences, of_chunk[0].passage, seed) for of_chunk in islice(near.values(), per_kind)]
+    return [
+        *_in_turn([edited(kind) for kind in KINDS], per_kind),
+        *(sentence.canary(VERBATIM, ALONE, sentence.text) for sentence in sentences[:per_kind]),
+        *_in_turn(foreign, per_kind),
+    ]
+
+
+def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
+    """Draw claims of two sentences each for a model, from at most `MODEL_CHUNKS` chunks: one call each.
+
+    Of each chunk one is true; in the others one sentence is changed or stands in another document.
+    """
+    sentences, near = _sentences(chunks, seed)
+    suited = (of for of in near.values() if len(of) > 1 and not hold_injections([of[0].passage]))
+    drawn: list[Canary] = []
+    for first, *others in islice(suited, MODEL_CHUNKS):
+        changed = (made for other in others for made in other.changed(seed))
+        wrong = _in_turn([changed, _foreign(sentences, first.passage, seed)], WRONG_OF_CHUNK)
+        for canary in (others[0].canary(VERBATIM, ALONE, others[0].text), *wrong):
+            mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
+            claim = f"{first.text.removesuffix('.')}; {canary.claim}"
+            drawn.append(replace(canary, mechanism=mechanism, claim=claim))
+    return drawn
+
+
+def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[str, list[_Sentence]]]:
+    """Return sentences of prose in order, and by chunk: none in doubt, none that repeats another document."""
+    found: dict[str, _Sentence] = {}
+    passages = passages_by_id(chunks)
+    columns = ("chunk_id", "doubts", "char_start")
+    usable = chunks.filter(pl.col("repeats").is_null(), pl.col("language").is_in(list(LEXICONS)))
+    for chunk_id, doubts, start in usable.sort("document_id", "chunk_id").select(columns).iter_rows():
+        passage = passages[chunk_id]
+        text = blank_doubts(passage.text, passage.language, doubts, start)
+        for first, last in split_sentences(text, passage.language):
+            line = " ".join(text[first:last].split())
+            if line not in found and _is_prose(line) and not is_injection(line):
+                found[line] = _Sentence(passage, line, draw_number(seed, line))
+    ordered = sorted(found.values(), key=lambda sentence: sentence.order)
+    near: dict[str, list[_Sentence]] = {}
+    for sentence in ordered:
+        near.setdefault(sentence.passage.chunk_id, []).append(sentence)
+    return ordered, dict(sorted(near.items(), key=lambda item: draw_number(seed, item[0])))
+
+
+def _is_prose(line: str) -> bool:
+    letters = sum(letter.isalpha() or letter == " " for letter in line)
+    is_whole = line.count("(") == line.count(")") and line.count('"') % 2 == 0
+    is_long = len(line.split()) >= _FEWEST_WORDS and letters >= _LETTERS * len(line)
+    return is_whole and is_long and _PROSE.fullmatch(line) is not None
+
+
+def _foreign(sentences: Sequence[_Sentence], passage: Passage, seed: int) -> Iterator[Canary]:
+    """Yield sentences of other documents, said to be in a passage that has few of their words."""
+    language, turn = passage.language, draw_number(seed, passage.chunk_id)
+    others = [
+        sentence
+        for sentence in sentences
+        if sentence.passage.document_id != passage.document_id and sentence.passage.language == language
+    ]
+    have = frozenset(content_stems(_shown(passage), language))
+    for other in nsmallest(_TRIES, others, key=lambda sentence: sentence.order ^ turn):
+        share = recall(content_stems(other.text, language), have)
+        if share is not None and share <= _MOST_SHARED:
+            yield Canary(FOREIGN, ALONE, language, passage.chunk_id, other.text, other.text)
+
+
+def _in_turn(sources: Sequence[Iterator[Canary]], most: int) -> list[Canary]:
+    """Take canaries from the sources in turn until there are `most`, none twice."""
+    drawn: dict[str, Canary] = {}
+    running = list(sources)
+    while running and len(drawn) < most:
+        canary = next(running[0], None)
+        running = running[1:] if canary is None else [*running[1:], running[0]]
+        if canary is not None:
+            drawn.setdefault(canary.canary_id, canary)
+    return list(drawn.values())
+
+
+def canary_pairs(canaries: Sequence[Canary], chunks: pl.DataFrame, batch: str) -> pl.DataFrame:
+    """Return claims as rows of the pairs table, each of which cites one chunk."""
+    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
+    same = {
+        "batch": batch, "question": "", "question_type": "imported", "origin": "imported", "coverage": "full",
+        "status": "drafted", "generator": "canary",
+    }  # fmt: skip
+    rows: list[Mapping[str, Any]] = []
+    for canary in canaries:
+        chunk_id = canary.chunk_id
+        cited = {
+            "raw": chunk_id,
+            "document_id": owners[chunk_id],
+            "chunk_id": chunk_id,
+            "resolution": "chunk",
+        }
+        read = {"passage_ids": [chunk_id], "used_chunk_ids": [chunk_id], "citations": [cited]}
+        answer = {"pair_id": canary.canary_id, "answer": canary.claim, "language": canary.language}
+        rows.append({**same, **read, **answer})
+    return PAIRS.frame(rows)
+
+
+_VERDICTS = {
+    "contradicted": "rejected", "unsupported": "rejected", "failed": "failed", "undecided": "undecided",
+    "supported": "accepted",
+}  # fmt: skip
+"""Verdicts of canaries by those of their claims, the worst first."""
+_DRAWN = dict(list(CANARIES.schema.items())[: CANARIES.schema.names().index("verdict")])
+
+
+def verified_rows(
+    canaries: Sequence[Canary], batch: str, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
+) -> pl.DataFrame:
+    """Return canaries with the worst verdict of their claims; one without any failed."""
+    decided = (
+        claim_verdicts.join(claims.select("claim_id", "position"), on="claim_id")
+        .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")
+        .unique("pair_id", keep="first", maintain_order=True)
+        .with_columns(pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String()))
+        .select("verdict", "decided_by", "reason", "detail", "thresholds_id", canary_id="pair_id")
+    )
+    joined = _rows(canaries, batch, "verifier").join(
+        decided, on="canary_id", how="left", maintain_order="left"
+    )
+    nothing = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
+    return CANARIES.conform(
+        joined.with_columns(pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items())
+    )
+
+
+def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -> pl.DataFrame:
+    """Return a judge's canaries; `decided` are their assessments in the same order, with verdicts."""
+    detail = pl.coalesce("detail", "correctness_reason")
+    columns = decided.select("verdict", "reason", "thresholds_id", decided_by=pl.lit("judge"), detail=detail)
+    return CANARIES.conform(pl.concat([_rows(canaries, batch, "judge"), columns], how="horizontal"))
+
+
+def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
+    names = [name for name in _DRAWN if name not in ("batch", "asks")]
+    rows = [{name: getattr(canary, name) for name in names} for canary in canaries]
+    return pl.DataFrame([{**row, "batch": batch, "asks": asks} for row in rows], schema=_DRAWN)
+
+
+def draw_judge_pairs(
+    pairs: Sequence[ProvedPairRow], passages: Mapping[str, Passage], most: int = JUDGED_PAIRS, seed: int = 0
+) -> list[Canary]:
+    """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
+
+    Args:
+        pairs: those that passed source verification, in any order.
+        passages: by chunk id.
+        most: pairs; a batch with too little to make them from gets fewer.
+        seed: of every choice.
+    """
+    ordered = sorted(
+        (pair for pair in pairs if _is_suited(pair, passages)),
+        key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]),
+    )
+    cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
+    good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
+    count = most * JUDGED_GOOD // JUDGED_PAIRS
+    return [*_in_turn([_other_answers(ordered), cut], most - count), *_in_turn([good], count)]
+
+
+def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
+    """Return True for a right and whole pair whose evidence is there and gives no orders."""
+    read = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
+    return (
+        pair["expected_verdict"] is None
+        and pair["coverage"] == "full"
+        and pair["language"] in LEXICONS
+        and len(read) == len(pair["evidence_chunk_ids"]) > 0
+        and not hold_injections(read)
+        and not is_injection(pair["question"])
+        and not is_injection(pair["answer"])
+    )
+
+
+def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] = ()) -> Canary:
+    """Return a pair with another answer, which a judge reads with the chunks of that answer too."""
+    chunk_ids = list(dict.fromkeys([*others, *pair["evidence_chunk_ids"]]))
+    canary = Canary(kind, ALONE, pair["language"], chunk_ids[0], pair["answer"], answer, pair["question"])
+    read: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
+    return replace(canary, pair={**read, "pair_id": canary.canary_id})
+
+
+def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
+    """Yield pairs with an answer that surely is none: of other passages, with few words of the question."""
+    for place, pair in enumerate(pairs):
+        asked = set(content_stems(pair["question"], pair["language"]))
+        for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES]:
+            shared = asked.intersection(content_stems(other["answer"], pair["language"]))
+            if (
+                other["language"] == pair["language"]
+                and not set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
+                and len(asked) >= _FEWEST_ASKED
+                and len(shared) <= _MOST_ANSWERED * len(asked)
+            ):
+                yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
+                break
+
+
+def cut_short(pair: ProvedPairRow) -> str:
+    """Return the beginning of an answer that only repeats its question; empty without one.
+
+    A question of yes or no has none: its own words answer it.
+    """
+    asked = tokenize(pair["question"], pair["language"])
+    if not {token.folded for token in asked[:2]} & lexicon(pair["language"]).question_openers:
+        return ""
+    repeated = {token.stem for token in asked}
+    tokens = tokenize(pair["answer"], pair["language"])
+    kept = list(
+        takewhile(lambda word: not word.negative and (not word.content or word.stem in repeated), tokens)
+    )
+    return pair["answer"][: kept[-1].end] if _FEWEST_KEPT <= len(kept) < len(tokens) else ""
+
+
+def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected", "kind")) -> pl.DataFrame:
+    """Return the rates at which canaries of each group were accepted and rejected; failed ones are left out.
+
+    Returns:
+        the grouping columns, canaries, rejected, accepted, rejected_share with its 95 % Wilson interval
+        (rejected_low, rejected_high), and accepted_share likewise.
+    """
+    words, total = ("rejected", "accepted"), pl.col("canaries")
+    counts = {word: (pl.col("verdict") == word).sum().cast(pl.Int64) for word in words}
+    replied = canaries.filter(pl.col("verdict") != "failed").group_by(by, maintain_order=True)
+    shares: dict[str, pl.Expr] = {}
+    for word in words:
+        low, high = wilson_interval(pl.col(word), total)
+        shares |= {f"{word}_share": pl.col(word) / total, f"{word}_low": low, f"{word}_high": high}
+    return replied.agg(canaries=pl.len().cast(pl.Int64), **counts).with_columns(**shares)

@@ -1,0 +1,136 @@
+"""Falsehoods: a sentence with one number, date, unit, name or negation that its passage does not hold.
+
+Only letters and digits are looked at, so that no rule of the verification decides how it is tested.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.records import Passage
+from qa_pipeline.storage.hashes import draw_number
+from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
+from qa_pipeline.text.sentences import sentence_spans
+
+KINDS = ("number", "date", "unit", "name", "negation")
+NUMBER_ADDED = "number_added"
+"""The kind of a probe for which the passages have nothing to change."""
+_LONGEST = 300
+_DATE = re.compile(r"(?<![\w,:/–-])((?:1[5-9]|20)\d\d)(?=(?:-\d\d-\d\d)?(?![\w:/–-]|[.,]\d| \d))")
+_NUMBER = re.compile(r"(?<![\w.,:/§–-])(?<!\d )(\d{1,6}(?:[.,]\d{1,3})?)(?![\w:/–-]|[.,]\d| \d)")
+_NAME = re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)")
+_UNITS = (
+    "mm cm dm km", "mg g kg", "ml cl dl", "ms s min h", "kB MB GB TB", "W kW MW", "V kV", "meter kilometer",
+    "seconds minutes hours days weeks months years", "sekunder minuter timmar dagar veckor månader år",
+    "Sekunden Minuten Stunden Tage Wochen Monate Jahre", "Tagen Wochen Monaten Jahren", "metres kilometres",
+)  # fmt: skip
+_UNIT = re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({'|'.join(' '.join(_UNITS).split())})(?!\w)")
+_BOUND = re.compile(
+    r"\b(?:least|most|up to|over|under|above|below|more|less|fewer|about|around|almost|nearly|within|before"
+    r"|after|since|until|minst|högst|upp till|över|under|mer|mindre|cirka|ungefär|nästan|inom|före|efter"
+    r"|sedan|tills|mindestens|höchstens|bis|über|unter|mehr|weniger|etwa|rund|fast|innerhalb|vor|nach|seit)\b"
+    r"|[<>≤≥±~+]",
+    re.IGNORECASE,
+)
+"""Words beside a bound or guess: another value of it need not be false."""
+_BESIDE, _LARGEST_WORD = 18, 12
+"""Characters that are beside a value, and the largest number that is spelled out as a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Falsehood:
+    """A sentence with one thing changed, and the kind of the change."""
+
+    text: str
+    kind: str
+
+
+def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Iterator[Falsehood]:
+    """Yield the sentence with one thing changed to what the passage does not hold, in each place once."""
+    for kind, (start, end), values in _slots(sentence, language):
+        # a negation changes no value: there the whole sentence is what the passage must not hold
+        absent = [value for value in values if kind == "negation" or not holds(passage, value)]
+        if absent:
+            new = absent[draw_number(seed, sentence, start) % len(absent)]
+            changed = sentence[:start] + new + sentence[end:]
+            if not holds(passage, changed):
+                yield Falsehood(changed, kind)
+
+
+def holds(passage: str, value: str) -> bool:
+    """Return True if the passage has the value as words of its own, its digits grouped or not."""
+    return any(
+        text in form and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", form) is not None
+        for text in _forms(value)
+        for form in _forms(passage)
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _forms(text: str) -> tuple[str, str]:
+    plain = " ".join(text.split()).casefold()
+    return plain, re.sub(r"(?<=\d)[., ](?=\d)", "", plain)
+
+
+def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
+    """Yield kind, span and other values of each thing that can be changed."""
+    dates = {match.span(1) for match in _DATE.finditer(sentence)}
+    for kind, pattern in (("date", _DATE), ("number", _NUMBER), ("unit", _UNIT), ("name", _NAME)):
+        for match in pattern.finditer(sentence):
+            start, end = match.span(1)
+            near = sentence[max(0, match.start() - _BESIDE) : start], sentence[end : end + _BESIDE]
+            if not any(map(_BOUND.search, near)) and not (kind == "number" and (start, end) in dates):
+                yield (
+                    kind,
+                    (start, end),
+                    _other_units(match[1]) if kind == "unit" else _other_digits(match[1]),
+                )
+    vocabulary = lexicon(language)
+    words = [(match[0].casefold(), *match.span()) for match in re.finditer(r"[\w'’]+", sentence)]
+    denied = [word for word in words if word[0] in vocabulary.negations or word[0].endswith(("n't", "n’t"))]
+    verbs = [end for word, _, end in words[1:] if word in vocabulary.finite_verbs]
+    if len(denied) == 1 and denied[0][0] == vocabulary.not_word and denied[0][1]:
+        yield "negation", (denied[0][1] - 1, denied[0][2]), [""]
+    if not denied and verbs and sentence[verbs[0] : verbs[0] + 1] == " ":
+        yield "negation", (verbs[0], verbs[0]), [f" {vocabulary.not_word}"]
+
+
+def _other_units(unit: str) -> list[str]:
+    return [other for group in _UNITS if unit in group.split() for other in group.split() if other != unit]
+
+
+def _other_digits(text: str) -> list[str]:
+    """Return the text with another last digit; a number of one digit gets a second one before it."""
+    place = max(at for at, letter in enumerate(text) if letter.isdigit())
+    changed = [
+        f"{text[:place]}{digit}{text[place + 1 :]}" for digit in range(10) if str(digit) != text[place]
+    ]
+    values = [f"{digit}{text}" for digit in range(1, 10)] if len(text) == 1 else changed
+    return [value for value in values if not value.isdigit() or int(value) > _LARGEST_WORD]
+
+
+def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:
+    """Return a claim that the passages do not state, always the same for the same passages and claims.
+
+    Passages in the `language` of the claims come first: a probe in another one would stand out. It repeats
+    no claim.
+    """
+    shown = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
+    folded, seed = "\n".join(claims).casefold(), draw_number(*claims)
+    lines = [
+        (" ".join(of.text[start:end].split()), of.language)
+        for of in [passage for passage in passages if passage.language == language] or passages
+        if of.language in LEXICONS
+        for start, end in sentence_spans(of.text, of.language)
+        if end - start <= _LONGEST
+    ]
+    lines.sort(key=lambda line: (not line[0].endswith("."), draw_number(seed, line[0])))
+    made = [made for line, known in lines for made in falsehoods(line, shown, known, seed)]
+    new = [probe for probe in made if probe.text.rstrip(".").casefold() not in folded]
+    if new:
+        return min(new, key=lambda probe: probe.kind == "negation")
+    words = (lines[0][0] if lines else shown or folded)[:_LONGEST].rstrip(".").split() or ["1"]
+    first = _LARGEST_WORD + 1 + seed % 900
+    absent = (str(n) for n in range(first, 10**6) if not holds(f"{shown} {folded}", str(n)))
+    return Falsehood(" ".join([*words, next(absent)]), NUMBER_ADDED)
