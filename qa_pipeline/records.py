@@ -1,10 +1,11 @@
 """The shapes that pass between stages one at a time: parsed documents, passages, model replies."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import SkipJsonSchema
 
 if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
@@ -291,6 +292,16 @@ class VerifyReply(ReplyModel):
     """A verifier's decisions on the claims of one request."""
 
     verdicts: list[ClaimReply] = Field(description="One for each claim, in order.")
+
+
+@functools.cache
+def verify_reply(claims: int) -> type[VerifyReply]:
+    """Return the reply model for a number of claims, whose schema allows no longer list of verdicts."""
+    verdicts = (
+        list[ClaimReply],
+        Field(description="One for each claim, in order.", json_schema_extra={"maxItems": claims}),
+    )
+    return create_model("VerifyReply", __base__=VerifyReply, __doc__=VerifyReply.__doc__, verdicts=verdicts)
 
 
 class JudgeReply(ReplyModel):

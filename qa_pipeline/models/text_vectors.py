@@ -57,11 +57,11 @@ class ChunkVectors:
             texts = TextVectors([self._texts[i] for i in lacking], self._encoder)
             self._vectors.update((i, texts.of(self._texts[i])) for i in lacking)
 
-    def best(self, vector: Vectors, chunk_ids: Sequence[str]) -> float | None:
-        """Return the best cosine of a vector to those of the chunks; None without chunks."""
+    def cosines(self, vector: Vectors, chunk_ids: Sequence[str]) -> list[float]:
+        """Return the cosine of a vector to that of each chunk."""
         if not chunk_ids:
-            return None
-        return float(np.max(self.matrix(chunk_ids) @ vector))
+            return []
+        return [float(value) for value in self.matrix(chunk_ids) @ vector]
 
     def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
         """Return vectors of the chunks, one a row."""

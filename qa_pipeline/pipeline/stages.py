@@ -483,7 +483,7 @@ def _judged(run: StageRun, judge: LanguageModel) -> pl.DataFrame:
     # whatever share of claims other pairs may be accepted with, these are to be right
     right = grounded_pairs(run["pairs"], *proofs, accept_grounding=1.0)
     passages = passages_by_id(run["chunks"])
-    canaries = draw_judge_pairs(with_evidence(right, *proofs), passages)
+    canaries = draw_judge_pairs(with_evidence(right, *proofs), run["chunks"])
     read = [canary.pair for canary in canaries if canary.pair is not None]
     assessed = judge_rows(read, passages, judge, settings.judging, llm=settings.llm, notify=run.notify)
     decided = judged_verdicts(ASSESSMENTS.frame(assessed), settings.judging)

@@ -216,6 +216,7 @@ class ClaimRow(TypedDict):
     unproved: list[str] | None
     denied: list[str] | None
     fragment: bool | None
+    candidate_chunk_ids: list[str] | None
     entailment: float | None
     contradiction: float | None
 

@@ -29,6 +29,10 @@ _EDGES = "\"'(),;:!?…[]{}.*"
 _NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")
 _SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
 _PARTS = re.compile(r"(?<=\d)[-/](?=\d)")
+_COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")
+"""A number before a word: "a 5-person committee"."""
+_BRACKETS = re.compile(r"\((?!\))|(?<!\()\)|[\[\]{}=]")
+_COMPARISONS = "<>≤≥~≈±"
 _IDENTIFIER = re.compile(
     r"\w*[^\W_]_\w+|_\w+|\w+_|-{1,2}[^\W\d_][\w-]*|\.[^\W\d_]\w*"  # snake_case, --flag, .env
     r"|[^\W\d_]\w+(?:[.:\\@][^\W\d_]\w+)+|\w+\(\)"  # dotted.path, call()
@@ -84,8 +88,8 @@ class Reading:
     @cached_property
     def negations(self) -> int:
         """Count the words that deny."""
-        denying = lexicon(self.language).negations
-        return sum(word.folded in denying or word.folded.endswith("n't") for word in self.words)
+        negations = proof_words(self.language).negations
+        return sum(word.folded in negations for word in self.words)
 
     @cached_property
     def figures(self) -> Set[str]:
@@ -138,18 +142,21 @@ def number_value(token: str, language: str) -> str | None:
 
 
 def _figures(text: str, language: str) -> Iterator[str]:
-    vocabulary = lexicon(language)
-    words = [_bare(word) for word in _SPACED_GROUPS.sub("", text).split()]
+    months, vocabulary = lexicon(language).months, proof_words(language)
+    apart = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
+    words = [_bare(word.lstrip(_COMPARISONS)) for word in apart.split()]
     for place, word in enumerate(words):
-        neighbours = words[max(0, place - 1) : place] + words[place + 1 : place + 2]
-        if word.casefold() in vocabulary.months and any(n[:1].isdigit() for n in neighbours):
-            yield str(vocabulary.months[word.casefold()])
+        before, after = words[max(0, place - 1) : place], words[place + 1 : place + 2]
+        if word.casefold() in vocabulary.numbers and before and before[0].casefold() in vocabulary.articles:
+            continue  # "all three" points at what is named, and states no number
+        if word.casefold() in months and any(near[:1].isdigit() for near in (*before, *after)):
+            yield str(months[word.casefold()])
             continue
-        parts = _PARTS.split(word)
-        values = [number_value(part, language) for part in parts]
-        if all(value is not None for value in values):
+        parts = _PARTS.split(_COUNTED.sub(r"\1", word))
+        values = [value for part in parts if (value := number_value(part, language)) is not None]
+        if len(values) == len(parts):
             is_date = len(parts) == 3
-            yield from (v.lstrip("0") if is_date else v for v in values if v is not None and v != "1")
+            yield from (value.lstrip("0") if is_date else value for value in values if value != "1")
         elif is_identifier(word) and not word.isalpha():
             yield word
 

@@ -249,16 +249,17 @@ def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
 
 
 def draw_judge_pairs(
-    pairs: Sequence[ProvedPairRow], passages: Mapping[str, Passage], most: int = JUDGED_PAIRS, seed: int = 0
+    pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, most: int = JUDGED_PAIRS, seed: int = 0
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
 
     Args:
         pairs: those that passed source verification, in any order.
-        passages: by chunk id.
+        chunks: of the batch, whose sentences answer a question wrongly where no other pair does.
         most: pairs; a batch with too little to make them from gets fewer.
         seed: of every choice.
     """
+    passages = passages_by_id(chunks)
     ordered = sorted(
         (pair for pair in pairs if _is_suited(pair, passages)),
         key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]),
@@ -266,7 +267,11 @@ def draw_judge_pairs(
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    return [*_in_turn([_other_answers(ordered), cut], most - count), *_in_turn([good], count)]
+    wrong = _in_turn([_other_answers(ordered), cut], most - count)
+    if len(wrong) < most - count:
+        sentences = _sentences(chunks, seed)[0]
+        wrong = _in_turn([iter(wrong), _sentence_answers(ordered, sentences)], most - count)
+    return [*wrong, *_in_turn([good], count)]
 
 
 def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
@@ -305,6 +310,22 @@ def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
             ):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
                 break
+
+
+def _sentence_answers(pairs: Sequence[ProvedPairRow], sentences: Sequence[_Sentence]) -> Iterator[Canary]:
+    """Yield pairs answered by sentences of other chunks that have few words of the question."""
+    for pair in pairs:
+        asked = set(content_stems(pair["question"], pair["language"]))
+        for sentence in sentences:
+            shared = asked.intersection(content_stems(sentence.text, pair["language"]))
+            passage = sentence.passage
+            if (
+                passage.language == pair["language"]
+                and passage.chunk_id not in pair["evidence_chunk_ids"]
+                and len(asked) >= _FEWEST_ASKED
+                and len(shared) <= _MOST_ANSWERED * len(asked)
+            ):
+                yield _judged(OTHER_ANSWER, pair, sentence.text, [passage.chunk_id])
 
 
 def cut_short(pair: ProvedPairRow) -> str:

@@ -90,11 +90,11 @@ class _Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Cosines:
-    """Cosines of a claim to its units and the best to a chunk; empty and None where unknown."""
+    """Cosines of a claim to its units, the chunks it cites and those of their documents; empty if unknown."""
 
     units: Sequence[float] = ()
-    cited_chunks: float | None = None
-    cited_documents: float | None = None
+    chunks: Sequence[float] = ()
+    documents: Sequence[float] = ()
 
 
 def find_claims(
@@ -206,7 +206,7 @@ def _compared(
         units: Sequence[Unit] = [] if proof.unit is None else [proof.unit]
         elsewhere = None
         if proof.unit is None:
-            wanted = stated.stem_set | (question.stem_set if fragment else frozenset())
+            wanted = stated.stem_set | question.stem_set
             of_chunks = chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids)
             units = best_units(wanted, list(of_chunks), _CANDIDATES)
             if one_corpus:
@@ -240,8 +240,8 @@ def _cosines(
     return [
         _Cosines(
             texts.cosines(claim.embedded_text, pool),
-            vectors.best(texts.of(claim.embedded_text), claim.citations.chunk_ids),
-            vectors.best(texts.of(claim.embedded_text), chunk_ids),
+            vectors.cosines(texts.of(claim.embedded_text), claim.citations.chunk_ids),
+            vectors.cosines(texts.of(claim.embedded_text), chunk_ids),
         )
         for claim, pool, chunk_ids in zip(compared, pools, documents, strict=True)
     ]
@@ -252,10 +252,6 @@ def _row(compared: _Compared, index: SourceIndex, cosines: _Cosines) -> ClaimCol
     claim, answered, citations = compared.claim, compared.answered, compared.citations
     alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
     content = f"{answered.pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
-    candidates = dict.fromkeys([*(unit.chunk_id for unit in compared.units), *citations.chunk_ids])
-    best = None
-    if cosines.cited_chunks is not None:
-        best = max([*cosines.units, cosines.cited_chunks])
     return {
         "claim_id": hash_text(content)[:32],
         "pair_id": answered.pair_id,
@@ -271,11 +267,23 @@ def _row(compared: _Compared, index: SourceIndex, cosines: _Cosines) -> ClaimCol
         **_evidence_columns(compared, index, cosines.units),
         "citation_status": citations.status,
         "citation_reason": citations.reason,
-        "similarity": best,
-        "chunk_similarity": cosines.cited_documents,
+        "similarity": max([*cosines.units, *cosines.chunks], default=None) if cosines.chunks else None,
+        "chunk_similarity": max(cosines.documents, default=None),
         "quotes": [_quote_row(check, index) for check in citations.checks],
-        "candidate_chunk_ids": list(candidates)[:_MOST_CANDIDATE_CHUNKS],
+        "candidate_chunk_ids": _candidates(compared, cosines)[:_MOST_CANDIDATE_CHUNKS],
     }
+
+
+def _candidates(compared: _Compared, cosines: _Cosines) -> list[str]:
+    """Return the chunks cited, the likeliest first: by words and by cosine, their ranks fused."""
+    cited = compared.citations.chunk_ids
+    near = sorted(range(len(cosines.chunks)), key=lambda place: -round(cosines.chunks[place], 6))
+    orders = list(dict.fromkeys(unit.chunk_id for unit in compared.units)), [cited[place] for place in near]
+    scores: dict[str, float] = dict.fromkeys(cited, 0.0)
+    for order in orders:
+        for rank, chunk_id in enumerate(order):
+            scores[chunk_id] = scores.get(chunk_id, 0.0) + 1 / (rank + 1)
+    return sorted(scores, key=lambda chunk_id: -scores[chunk_id])
 
 
 def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:

@@ -205,6 +205,8 @@ def _score_text(score: str) -> pl.Expr:
 
 
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
+NOT_TRUSTED = "verifier_not_trusted"
+"""Reason of what waits because the verifying model accepted false claims made on purpose."""
 IN_DOUBT = "evidence_in_doubt"
 
 REPLIES = pl.Schema(
@@ -339,6 +341,7 @@ def _with_replies(
         (pl.col("decision") == "accept", _outcome("supported", "llm", None, detail)),
         (pl.col("decision") == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
         (pl.col("decision") == "unsure", _outcome(unsure, "llm", "llm_unsure", detail)),
+        (pl.col("reply_reason") == NOT_TRUSTED, _outcome("undecided", "no_step", NOT_TRUSTED, detail)),
         (pl.col("reply_reason").is_not_null(), _outcome("failed", "llm", pl.col("reply_reason"), detail)),
     ]
     unasked = _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))

@@ -12,6 +12,7 @@ from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
 from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.text.words import recall, tokenize
 
 KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"
@@ -34,6 +35,8 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 """Words beside a bound or guess: another value of it need not be false."""
+_MOST_SHARED = 0.4
+"""Share of a line's words that are in the claims from which a probe of it may be read as one of them."""
 _BESIDE, _LARGEST_WORD = 18, 12
 """Characters that are beside a value, and the largest number that is spelled out as a rule."""
 
@@ -114,7 +117,7 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     """Return a claim that the passages do not state, always the same for the same passages and claims.
 
     Passages in the `language` of the claims come first: a probe in another one would stand out. It repeats
-    no claim.
+    no claim, and shares few words with them where that is possible: it tests the reading, not the claims.
     """
     shown = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
     folded, seed = "\n".join(claims).casefold(), draw_number(*claims)
@@ -123,9 +126,15 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         for of in [passage for passage in passages if passage.language == language] or passages
         if of.language in LEXICONS
         for start, end in sentence_spans(of.text, of.language)
-        if end - start <= _LONGEST
+        if end - start <= _LONGEST and not of.text.startswith("#", start)
     ]
-    lines.sort(key=lambda line: (not line[0].endswith("."), draw_number(seed, line[0])))
+    said = {token.folded for claim in claims for token in tokenize(claim, language)}
+
+    def rank(line: tuple[str, str]) -> tuple[bool, bool, int]:
+        near = (recall([token.folded for token in tokenize(*line)], said) or 0.0) >= _MOST_SHARED
+        return near, not line[0].endswith("."), draw_number(seed, line[0])
+
+    lines.sort(key=rank)
     made = [made for line, known in lines for made in falsehoods(line, shown, known, seed)]
     new = [probe for probe in made if probe.text.rstrip(".").casefold() not in folded]
     if new:

@@ -8,7 +8,8 @@ figures and the negation of the claim (`model_quotes.py`).
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,7 @@ from qa_pipeline.records import (
     VerifyReply,
     no_progress,
     passages_by_id,
+    verify_reply,
 )
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
@@ -31,7 +33,13 @@ from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
+from qa_pipeline.verification.deciding import (
+    NOT_TRUSTED,
+    REPLIES,
+    borderline,
+    decide_claims,
+    scores_of_other_models,
+)
 from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.model_quotes import find_quote, unfounded
 from qa_pipeline.verification.sources import Source, sources_of
@@ -49,6 +57,8 @@ class PairClaimRow(ClaimRow):
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
 """Passages of one request, as many as an answer is drafted from: more dilute what each claim is read with."""
+_TRIAL = 3
+"""Requests after which a model that accepted the false claim of each is not asked again in the batch."""
 _MOST_CLAIMS = 8
 """Claims of one request: enough for nearly every answer, few enough to be read one by one."""
 
@@ -121,36 +131,109 @@ def ask_verifier(
         on="pair_id",
         maintain_order="left",
     )
-    groups = _groups(typed_rows(with_pairs, PairClaimRow), passages)
-    requests = [claims_request(group, passages, settings, llm) for group in groups]
+    shown = _Shown(passages, sources)
+    groups = _groups(typed_rows(with_pairs, PairClaimRow), shown)
+    requests = [claims_request(group, shown, settings, llm) for group in groups]
     distinct = {request.key: request for request in requests}
-    outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
-    replies = dict(zip(distinct, outcomes, strict=True))
-    check = _Check(passages, sources, settings)
-    verdicts = {
-        row["claim_id"]: {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
-        for group, request in zip(groups, requests, strict=True)
-        for row, reply in zip(group, check.verdicts(group, request, replies[request.key]), strict=True)
-    }
-    return pl.DataFrame([verdicts[claim_id] for claim_id in claims["claim_id"]], schema=REPLIES)
+    replies: dict[Any, Reply[VerifyReply] | ModelError] = {}
+    for keys in (list(distinct)[:_TRIAL], list(distinct)[_TRIAL:]):
+        outcomes = complete_all(model, [distinct[key] for key in keys], workers=llm.workers)
+        replies |= dict(zip(keys, outcomes, strict=True))
+        notify(len(replies), len(distinct))
+        by_request = [
+            (group, request)
+            for group, request in zip(groups, requests, strict=True)
+            if request.key in replies
+        ]
+        obeys = [_accepts_probe(group, replies[request.key], settings) for group, request in by_request]
+        if len(replies) == _TRIAL and all(obeys):
+            break  # it accepts whatever it is asked
+    verdicts = [
+        {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
+        for group, request in by_request
+        for row, reply in zip(
+            group, _verdicts(group, request, replies[request.key], shown, settings), strict=True
+        )
+    ]
+    asked_ids = {verdict["claim_id"] for verdict in verdicts}
+    others = (claim_id for claim_id in claims["claim_id"] if claim_id not in asked_ids)
+    verdicts += ({"claim_id": claim_id, "reason": NOT_TRUSTED} for claim_id in others)
+    return pl.DataFrame(verdicts, schema=REPLIES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The passages that a model may be shown, and where they stand in their documents."""
+
+    passages: Mapping[str, Passage]
+    sources: Mapping[str, Source]
+
+    def of(self, rows: Sequence[PairClaimRow]) -> list[Passage]:
+        """Return the passages for claims; chunks that follow each other in a document are one passage.
+
+        The chunks are those of the evidence, then of the candidates of the claims in turn, then those used.
+        """
+        in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
+        used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
+        ids = dict.fromkeys([*self.evidence(rows), *in_turn, *used])
+        chosen = [i for i in ids if i in self.passages][:_MOST_PASSAGES]
+        groups: list[list[str]] = []
+        for chunk_id in sorted(chosen, key=lambda i: (self.sources[i].document_id, self.sources[i].start)):
+            if groups and self._follows(groups[-1][-1], chunk_id):
+                groups[-1].append(chunk_id)
+            else:
+                groups.append([chunk_id])
+        groups.sort(key=lambda group: min(map(chosen.index, group)))
+        return [self._joined(group) for group in groups]
+
+    def evidence(self, rows: Sequence[PairClaimRow]) -> list[str]:
+        """Return the chunks of the evidence of claims, each once."""
+        pieces = (row["evidence_chunk_id"] for row in rows)
+        return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in self.passages))
+
+    def _follows(self, first: str, second: str) -> bool:
+        one, other = self.sources[first], self.sources[second]
+        between = one.document_text[one.start + len(one.text) : other.start]
+        return one.document_id == other.document_id and not between.strip()
+
+    def _joined(self, chunk_ids: Sequence[str]) -> Passage:
+        first, last = self.sources[chunk_ids[0]], self.sources[chunk_ids[-1]]
+        text = first.document_text[first.start : last.start + len(last.text)]
+        return replace(self.passages[chunk_ids[0]], text=text)
+
+    def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
+        """Return a quote with where it stands in its document; alone where that cannot be told."""
+        found = find_quote(quote, passages)
+        if found is None:
+            return {"quote": quote}
+        first = self.sources[found.passage.chunk_id]
+        text = first.document_text[first.start : first.start + len(found.passage.text)]
+        if text != found.passage.text:  # an injection was cut out of it
+            return {"quote": quote}
+        at = first.start + found.start
+        holding = [
+            source
+            for source in self.sources.values()
+            if source.document_id == first.document_id
+            and source.start <= at < source.start + len(source.text)
+        ]
+        source = holding[0] if holding else first
+        return source.placed(at - source.start, first.start + found.end - source.start)
 
 
 def claims_request(
-    rows: Sequence[PairClaimRow],
-    passages: Mapping[str, Passage],
-    settings: VerificationSettings,
-    llm: LLMSettings,
+    rows: Sequence[PairClaimRow], shown: _Shown, settings: VerificationSettings, llm: LLMSettings
 ) -> Request[VerifyReply]:
     """Return the request to verify claims, rows of the claims table with the columns of their pairs."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
-    visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
+    visible = tuple(redact_injections(passage) for passage in shown.of(rows))
     asked_rows = _with_probe(rows, visible) if settings.probe_passages else rows
     return Request(
         role="verify",
         system=prompt.system,
         prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(asked_rows)),
-        reply_model=VerifyReply,
+        reply_model=verify_reply(len(asked_rows)),
         temperature=settings.temperature,
         seed=llm.seed,
         language=language,
@@ -162,7 +245,7 @@ def claims_request(
     )
 
 
-def _groups(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> list[list[PairClaimRow]]:
+def _groups(rows: Iterable[PairClaimRow], shown: _Shown) -> list[list[PairClaimRow]]:
     """Return the rows for each request, in the order of the first row of each.
 
     Claims of one pair stay together, and join those of earlier pairs that are read with the very same
@@ -170,11 +253,11 @@ def _groups(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> li
     """
     groups: list[list[PairClaimRow]] = []
     latest: dict[tuple[str, str, frozenset[str]], list[PairClaimRow]] = {}
-    for of_pair in _of_pairs(rows, passages):
-        shown = frozenset(passage.chunk_id for passage in _passages_shown(of_pair, passages))
-        key = (of_pair[0]["language"], of_pair[0]["batch"], shown)
+    for of_pair in _of_pairs(rows, shown):
+        texts = frozenset(passage.text for passage in shown.of(of_pair))
+        key = (of_pair[0]["language"], of_pair[0]["batch"], texts)
         group = latest.get(key, [])
-        if _injected(of_pair, passages):
+        if _injected(of_pair, shown):
             groups.append(of_pair)
         elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
             group += of_pair
@@ -184,7 +267,7 @@ def _groups(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> li
     return groups
 
 
-def _of_pairs(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> Iterator[list[PairClaimRow]]:
+def _of_pairs(rows: Iterable[PairClaimRow], shown: _Shown) -> Iterator[list[PairClaimRow]]:
     """Yield rows of one pair, with no more evidence than one request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
@@ -192,7 +275,7 @@ def _of_pairs(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> 
         if group and (
             row["pair_id"] != group[0]["pair_id"]
             or len(together) > _MOST_CLAIMS
-            or len(_evidence(together, passages)) > _MOST_PASSAGES
+            or len(shown.evidence(together)) > _MOST_PASSAGES
         ):
             yield group
             together = [row]
@@ -229,81 +312,72 @@ def _probe_place(claims: Sequence[str]) -> int:
     return hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """Hold what the replies of a model are compared with."""
-
-    passages: Mapping[str, Passage]
-    sources: Mapping[str, Source]
-    settings: VerificationSettings
-
-    def verdicts(
-        self,
-        rows: Sequence[PairClaimRow],
-        request: Request[VerifyReply],
-        reply: Reply[VerifyReply] | ModelError,
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
-        if isinstance(reply, ModelError):
-            yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
-            return
-        replies: dict[int, ClaimReply | None] = {}
-        for verdict in reply.value.verdicts:
-            replies[verdict.claim] = None if verdict.claim in replies else verdict
-        numbers = list(range(1, len(rows) + 1 + self.settings.probe_passages))
-        obeys = False
-        if self.settings.probe_passages:
-            probed = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
-            obeys = probed is None or probed.decision != "reject"
-        injected = _injected(rows, self.passages)
-        for row, number in zip(rows, numbers, strict=True):
-            claim_reply = replies.get(number)
-            if claim_reply is None:
-                yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
-                continue
-            reason, detail = None, claim_reply.reasoning
-            if claim_reply.decision == "accept":
-                if injected:
-                    reason = INJECTION_IN_SOURCE
-                elif obeys:
-                    reason = "probe_accepted"
-                elif problem := unfounded(
-                    read(row["self_contained"] or row["text"], row["language"]),
-                    read(row["question"], row["language"]),
-                    claim_reply.quotes,
-                    request.passages,
-                ):
-                    reason, detail = problem
-            yield {
-                "decision": claim_reply.decision,
-                "reason": reason,
-                "detail": detail,
-                "quotes": [self._placed(quote, request.passages) for quote in claim_reply.quotes],
-                "model": reply.model,
-            }
-
-    def _placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
-        """Return a quote with where it stands in its document; alone where no passage holds it."""
-        found = find_quote(quote, passages)
-        if found is None or self.passages[found.passage.chunk_id] != found.passage:
-            return {"quote": quote}
-        return self.sources[found.passage.chunk_id].placed(found.start, found.end)
+def _numbered(
+    rows: Sequence[PairClaimRow], reply: VerifyReply, settings: VerificationSettings
+) -> tuple[list[ClaimReply | None], ClaimReply | None]:
+    """Return the reply about each row, and about the probe; None for a claim not decided, or twice."""
+    replies: dict[int, ClaimReply | None] = {}
+    for verdict in reply.verdicts:
+        replies[verdict.claim] = None if verdict.claim in replies else verdict
+    numbers = list(range(1, len(rows) + 1 + settings.probe_passages))
+    probe = None
+    if settings.probe_passages:
+        probe = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
+    return [replies.get(number) for number in numbers], probe
 
 
-def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[str]:
-    pieces = (row["evidence_chunk_id"] for row in rows)
-    return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in passages))
+def _accepts_probe(
+    rows: Sequence[PairClaimRow], reply: Reply[VerifyReply] | ModelError, settings: VerificationSettings
+) -> bool:
+    """Return True if a model accepted the false claim of a request."""
+    if isinstance(reply, ModelError) or not settings.probe_passages:
+        return False
+    probe = _numbered(rows, reply.value, settings)[1]
+    return probe is not None and probe.decision == "accept"
 
 
-def _passages_shown(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[Passage]:
-    """Return the passages of the evidence of claims, then those that their pairs used."""
-    used = (chunk_id for row in rows for chunk_id in row["used_chunk_ids"] if chunk_id in passages)
-    ids = dict.fromkeys([*_evidence(rows, passages), *used])
-    return [passages[chunk_id] for chunk_id in list(ids)[:_MOST_PASSAGES]]
+def _verdicts(
+    rows: Sequence[PairClaimRow],
+    request: Request[VerifyReply],
+    reply: Reply[VerifyReply] | ModelError,
+    shown: _Shown,
+    settings: VerificationSettings,
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
+    if isinstance(reply, ModelError):
+        yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
+        return
+    replies, probe = _numbered(rows, reply.value, settings)
+    obeys = settings.probe_passages and (probe is None or probe.decision != "reject")
+    injected = _injected(rows, shown)
+    for row, claim_reply in zip(rows, replies, strict=True):
+        if claim_reply is None:
+            yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
+            continue
+        reason, detail = None, claim_reply.reasoning
+        if claim_reply.decision == "accept":
+            if injected:
+                reason = INJECTION_IN_SOURCE
+            elif obeys:
+                reason = "probe_accepted"
+            elif problem := unfounded(
+                read(row["self_contained"] or row["text"], row["language"]),
+                read(row["question"], row["language"]),
+                claim_reply.quotes,
+                request.passages,
+            ):
+                reason, detail = problem
+        yield {
+            "decision": claim_reply.decision,
+            "reason": reason,
+            "detail": detail,
+            "quotes": [shown.placed(quote, request.passages) for quote in claim_reply.quotes],
+            "model": reply.model,
+        }
 
 
-def _injected(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> bool:
-    return hold_injections(_passages_shown(rows, passages)) or any(
+def _injected(rows: Sequence[PairClaimRow], shown: _Shown) -> bool:
+    return hold_injections(shown.of(rows)) or any(
         is_injection(text) for row in rows for text in (_stated(row), row["question"])
     )
 

@@ -139,7 +139,7 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
         return None
     at = next((n for n, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), -1)
     extra = longer[at]
-    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in lexicon(claim.language).negations:
+    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in proof_words(claim.language).negations:
         claimed, left_out = (extra, "") if longer is mine else ("", extra)
         return Denial("negation_mismatch", claimed, left_out)
     return None
@@ -160,7 +160,7 @@ def _slot(one: str, other: str, language: str) -> str | None:
         return "unit_mismatch"
     if is_identifier(one) or is_identifier(other):
         return "name_mismatch"
-    negations = lexicon(language).negations
+    negations = proof_words(language).negations
     if (one.casefold() in negations) != (other.casefold() in negations):
         return "negation_mismatch"
     return None

@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.sentences import sentence_spans
@@ -136,12 +135,6 @@ def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
         unsaid = [stem for stem in lead_in.stems if stem not in said]
         if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
             yield f'is an item of "{text[:80]}"'
-
-
-def is_void(text: str, language: str) -> bool:
-    """Return True if a text holds a word for what is forbidden, false or no longer holds."""
-    tokens = {*read(text, language).lower_tokens}
-    return bool(tokens & (proof_words(language).voiding | lexicon(language).negations))
 
 
 def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:

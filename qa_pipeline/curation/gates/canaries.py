@@ -12,6 +12,7 @@ import polars as pl
 
 from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.verification.canaries import EDITED, JOINED, VERBATIM, canary_rates
+from qa_pipeline.verification.deciding import NOT_TRUSTED
 
 MIN_RECALL = 0.7
 """Least share of changed sentences that the local steps reject."""
@@ -22,7 +23,7 @@ MAX_ALARMS = 0.05
 MAX_TRUSTED = 0.1
 """Largest share of falsehoods that a model may accept: a few of those made by rules happen to be right."""
 MODEL = "llm"
-VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = "verifier_not_trusted", "judge_not_trusted"
+VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = NOT_TRUSTED, "judge_not_trusted"
 """Reason codes of what waits because a model accepted canaries that are wrong on purpose."""
 Reviewer = Literal["verifier", "judge"]
 

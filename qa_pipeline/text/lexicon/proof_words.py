@@ -46,6 +46,8 @@ class ProofWords(BaseModel):
     joiners: frozenset[str]
     conditions: frozenset[str]
     numbers: Mapping[str, int]
+    negations: frozenset[str]
+    denying: frozenset[str]
 
 
 @functools.cache
