@@ -317,7 +317,7 @@ def test_no_model_is_asked_about_canaries_unless_told_to(tmp_path: Path) -> None
     run_batches(VerifiesToo(settings, embedder=HashEmbedder(), model=rules), ["boilers"])
     assert {request.role for request in rules.asked} == {"questions", "answer"}
     asking = settings.model_copy(update={"canaries": CanarySettings(ask_model=True)})
-    with pytest.raises(PermanentModelError, match="verify"):  # the offline rules cannot verify
+    with pytest.raises(PermanentModelError):  # the offline rules cannot verify
         run_batches(VerifiesToo(asking, embedder=HashEmbedder(), model=rules), ["boilers"])
 
 
