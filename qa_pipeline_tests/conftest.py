@@ -12,7 +12,9 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from qa_pipeline_tests.curation.withdrawal_corpus import Folder
     from qa_pipeline_tests.end_to_end import Workspace
+    from qa_pipeline_tests.support.sensible import Sensible
 
 # before anything imports a library that reads them
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -52,12 +54,22 @@ def sealed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     patch.undo()
 
 
+# Finished workspaces, one of a shape and a session. Each test gets a copy, to be changed at will. The package
+# is imported inside: `make layers` has to run where modules of it import each other.
+
+
+def _copied(made: "Workspace", folder: Path, patch: pytest.MonkeyPatch) -> "Workspace":
+    from qa_pipeline_tests.end_to_end import new_workspace
+
+    return new_workspace(folder, patch).fill_from(made)
+
+
 @pytest.fixture(scope="session")
-def finished_once(tmp_path_factory: pytest.TempPathFactory) -> "Workspace":
+def plain_once(tmp_path_factory: pytest.TempPathFactory) -> "Workspace":
     from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
 
     with pytest.MonkeyPatch.context() as patch:
-        made = new_workspace(tmp_path_factory.mktemp("finished"), patch)
+        made = new_workspace(tmp_path_factory.mktemp("plain"), patch)
         made.write({"b/guide.md": GUIDE})
         assert made.run().code == 0
     return made
@@ -65,12 +77,106 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> "Workspace":
 
 @pytest.fixture
 def finished_workspace(
-    finished_once: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plain_once: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> "Workspace":
-    """A copy of a corpus of one batch, b, that was run: to be changed at will."""
-    from qa_pipeline_tests.end_to_end import new_workspace
+    """A batch, b, whose pairs were generated and accepted."""
+    return _copied(plain_once, tmp_path, monkeypatch)
 
-    return new_workspace(tmp_path, monkeypatch).fill_from(finished_once)
+
+@pytest.fixture(scope="session")
+def verified_once(tmp_path_factory: pytest.TempPathFactory) -> "Workspace":
+    from qa_pipeline_tests.end_to_end import MANUAL, PAIRS, json_lines, new_workspace
+
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("verified"), patch)
+        made.write({"b/guide.md": MANUAL, "b/pairs.jsonl": json_lines(PAIRS)})
+        assert made.verify().code == 0
+    return made
+
+
+@pytest.fixture
+def verified_workspace(
+    verified_once: "Workspace", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> "Workspace":
+    """A batch, b, with imported pairs of every verdict."""
+    return _copied(verified_once, tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def published_once(tmp_path_factory: pytest.TempPathFactory) -> "Folder":
+    from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder
+
+    made = Folder(tmp_path_factory.mktemp("published"))
+    made.write("b1", TRUE)
+    made.write("b2", TRUE)
+    assert all(outcome.passed for outcome in made.run().values())
+    return made
+
+
+@pytest.fixture
+def published_folder(published_once: "Folder", tmp_path: Path) -> "Folder":
+    """Two batches, b1 and b2, of an accepted pair each."""
+    from qa_pipeline_tests.curation.withdrawal_corpus import Folder
+
+    return Folder(tmp_path).fill_from(published_once)
+
+
+@pytest.fixture(scope="session")
+def blocked_once(published_once: "Folder", tmp_path_factory: pytest.TempPathFactory) -> "Folder":
+    from qa_pipeline_tests.curation.withdrawal_corpus import FALSE, Folder
+
+    made = Folder(tmp_path_factory.mktemp("blocked")).fill_from(published_once)
+    made.write("b1", FALSE)
+    assert made.run()["b1"].outcome == "failed"
+    return made
+
+
+@pytest.fixture
+def blocked_folder(blocked_once: "Folder", tmp_path: Path) -> "Folder":
+    """The same two batches after b1 was changed, so that a gate blocks it."""
+    from qa_pipeline_tests.curation.withdrawal_corpus import Folder
+
+    return Folder(tmp_path).fill_from(blocked_once)
+
+
+@pytest.fixture(scope="session")
+def hosted_once(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[tuple[Workspace, Sensible, str]]":
+    from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
+    from qa_pipeline_tests.support.sensible import Sensible, name_server
+    from qa_pipeline_tests.support.servers import GeminiServer
+
+    model = Sensible()
+    with GeminiServer(model) as server:
+        with pytest.MonkeyPatch.context() as patch:
+            made = new_workspace(tmp_path_factory.mktemp("hosted"), patch)
+            name_server(patch, server.url)
+            made.write({"boilers/guide.md": GUIDE})
+            assert made.run("--provider", "gemini", "--max-calls", "50").code == 0
+        yield made, model, server.url
+
+
+@pytest.fixture
+def hosted_model(
+    hosted_once: "tuple[Workspace, Sensible, str]", monkeypatch: pytest.MonkeyPatch
+) -> "Sensible":
+    """The model that the settings name; it was asked nothing yet."""
+    from qa_pipeline_tests.support.sensible import name_server
+
+    _, model, url = hosted_once
+    name_server(monkeypatch, url)
+    model.start_anew()
+    return model
+
+
+@pytest.fixture
+def hosted_workspace(
+    hosted_once: "tuple[Workspace, Sensible, str]",
+    hosted_model: "Sensible",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> "Workspace":
+    """A batch, boilers, whose pairs this model wrote, verified and judged."""
+    return _copied(hosted_once[0], tmp_path, monkeypatch)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,8 +1,9 @@
 """Whole runs through the command line on small corpora, with hashed words in place of the heavy model."""
 
 import hashlib
+import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,32 @@ To drain the boiler, open the lower valve and wait 10 minutes.
 
 A residual-current device is a switch that cuts the power when current leaks to earth.
 """
+
+MANUAL = """# Guide
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+The safety valve opens at 3 bar. Do not use softened water.
+"""
+VERBATIM = "The safety valve opens at 3 bar."
+WRONG = "The safety valve opens at 5 bar."
+LOOSE = "Opening the lower valve drains everything."
+PAIRS: list[dict[str, object]] = [
+    {"question": question, "answer": answer, "citations": [cited]}
+    for question, answer, cited in (
+        ("When does the safety valve open?", VERBATIM, "guide.md"),
+        ("What is to be done?", WRONG, "guide.md"),
+        ("How is the boiler drained?", LOOSE, "guide.md"),
+        ("How long?", "Wait 10 minutes.", "nowhere.md"),
+        ("May softened water be used?", "Do not use softened water.", "guide.md"),
+        ("Empty?", "", "guide.md"),
+    )
+]
+PAIRS.append({**PAIRS[0], "question": "Known?", "expected_verdict": "accepted"})
 
 
 @dataclass(frozen=True)
@@ -66,6 +93,10 @@ class Workspace:
         """`qa-pipeline run` over the corpus."""
         return invoke("run", self.corpus, "--out", self.out, "--accept-unjudged", *options)
 
+    def verify(self, *options: str) -> Ran:
+        """`qa-pipeline run` that generates nothing and verifies the pairs beside the documents."""
+        return self.run("--provider", "none", *options)
+
     def table(self, name: str, batch: str) -> pl.DataFrame:
         """One stored table."""
         return read_table(self.out / "tables" / name / f"{batch}.parquet", STORED[name])
@@ -89,6 +120,11 @@ def invoke(*arguments: str | Path) -> Ran:
     """Run a command; an exception it does not turn into a message is raised."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
     return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+def json_lines(rows: Iterable[object]) -> str:
+    """The text of a file of JSON lines."""
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
 def new_workspace(

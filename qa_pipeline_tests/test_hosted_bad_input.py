@@ -12,6 +12,7 @@ from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.support.sensible import Sensible
 from qa_pipeline_tests.support.servers import GeminiServer
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
@@ -80,17 +81,11 @@ def test_a_prompt_that_is_too_long_is_a_row_that_names_its_chunk_and_others_go_o
     assert questions.filter(questions["status"] == "kept").height
 
 
-def test_a_cap_of_nothing_asks_nothing_and_stored_replies_still_serve(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with served(monkeypatch) as server:
-        stopped = run(workspace, "--max-calls", "0")
-        assert (stopped.code, server.stats.asked) == (STOPPED, 0)
-        assert "max_calls" in stopped.stderr
-        assert run(workspace).code == OK
-        asked, before = server.stats.asked, workspace.contents()
-        assert run(workspace, "--max-calls", "0").code == OK
-        assert (server.stats.asked, workspace.contents()) == (asked, before)
+def test_a_cap_of_nothing_asks_nothing(hosted_workspace: Workspace, hosted_model: Sensible) -> None:
+    fresh = Workspace(hosted_workspace.corpus, hosted_workspace.out.parent / "fresh")
+    stopped = run(fresh, "--max-calls", "0")
+    assert (stopped.code, "max_calls" in stopped.stderr) == (STOPPED, True)
+    assert hosted_model.calls.total() == 0
 
 
 @pytest.mark.slow
@@ -150,17 +145,15 @@ def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other
 
 
 def test_a_replayed_run_needs_no_key_and_names_the_reply_that_is_missing(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hosted_workspace: Workspace, hosted_model: Sensible, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(monkeypatch) as server:
-        assert run(workspace).code == OK
-        asked, before = server.stats.asked, workspace.contents()
-        monkeypatch.setenv(f"{PREFIX}LLM__STORE__MODE", "replay")
-        monkeypatch.delenv("GEMINI_API_KEY")
-        assert run(workspace).code == OK
-        assert workspace.contents() == before
-        workspace.write({"boilers/guide.md": GUIDE.replace("10 minutes", "12 minutes")})
-        ran = run(workspace)
-    assert (ran.code, server.stats.asked) == (STOPPED, asked)
+    before = hosted_workspace.contents()
+    monkeypatch.setenv(f"{PREFIX}LLM__STORE__MODE", "replay")
+    monkeypatch.delenv("GEMINI_API_KEY")
+    assert run(hosted_workspace, "--max-calls", "100", "--force").code == OK
+    assert hosted_workspace.contents() == before
+    hosted_workspace.write({"boilers/guide.md": GUIDE.replace("10 minutes", "12 minutes")})
+    ran = run(hosted_workspace)
+    assert (ran.code, hosted_model.calls.total()) == (STOPPED, 0)
     assert "questions" in ran.stderr
     assert "llm.store.mode=record" in ran.stderr

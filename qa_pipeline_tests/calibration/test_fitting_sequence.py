@@ -72,5 +72,5 @@ def test_each_group_is_counted_once_and_an_unscored_row_never(rows: ScoredRows) 
 
 @pytest.mark.parametrize(("target", "confidence"), [(0, 0.95), (1, 0.95), (1.2, 0.95), (0.98, 0), (0.98, 1)])
 def test_levels_no_bound_can_reach_are_refused(target: float, confidence: float) -> None:
-    with pytest.raises(InputError, match="between 0 and 1"):
+    with pytest.raises(InputError):
         check_levels(target, confidence)

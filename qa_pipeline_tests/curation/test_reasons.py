@@ -20,4 +20,3 @@ def test_every_reason_for_which_the_ledger_accepts_no_pair_has_words() -> None:
 def test_a_code_without_words_of_its_own_is_read_by_its_letters_with_its_detail_once() -> None:
     told = in_words("number_mismatch", 'number_mismatch: "3 bar" became "3 kPa"')
     assert told == 'number mismatch: "3 bar" became "3 kPa"'
-    assert in_words("uncited") == "it cites nothing"

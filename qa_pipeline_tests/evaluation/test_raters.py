@@ -160,7 +160,7 @@ def test_one_number_is_one_rating_and_what_cannot_be_used_is_left_out(tmp_path: 
 def test_several_criteria_are_asked_for_by_name() -> None:
     both = pl.concat([columns("12"), columns("12").with_columns(criterion=pl.lit("other"))])
     assert of_criterion(both, "other").height == 2
-    with pytest.raises(InputError, match="name one of other, rating"):
+    with pytest.raises(InputError, match="other, rating"):
         of_criterion(both, None)
 
 
@@ -173,7 +173,6 @@ def test_ratings_go_in_and_agreement_and_consensus_come_out(tmp_path: Path) -> N
     file, out = write_lines(tmp_path / "ratings.jsonl", said), tmp_path / "labels.jsonl"
     shown = invoke("eval", "raters", file, "--out", out, "--resamples", "50")
     assert shown.code == OK
-    assert "30 items have a label" in shown.stdout
     labels = [json.loads(line) for line in out.read_text().splitlines()]
     assert ({row["label"] for row in labels}, len(labels)) == ({"yes", "no"}, 30)
     found = invoke("eval", "raters", file, "--json").stdout

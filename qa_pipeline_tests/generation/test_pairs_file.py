@@ -132,20 +132,16 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
         None,
         "line_too_long",
     ]
-    with pytest.raises(InputError, match="more than 2 rows"):
+    with pytest.raises(InputError, match="2 rows"):
         imported(GOOD, GOOD, GOOD, limits=small)
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "message"),
-    [
-        (b'{"question": "\xff"}', "pairs.jsonl", "pairs.jsonl is not UTF-8"),
-        (b"no parquet", "pairs.parquet", "not a Parquet file"),
-        (b"", "pairs.xlsx", "unknown format"),
-    ],
+    ("content", "name"),
+    [(b'{"question": "\xff"}', "pairs.jsonl"), (b"no parquet", "pairs.parquet"), (b"", "pairs.xlsx")],
 )
-def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str) -> None:
+    with pytest.raises(InputError, match=name):
         parse_pairs(content, name)
 
 
@@ -174,17 +170,17 @@ def test_parquet_is_read_like_json_lines() -> None:
 
 
 def test_parquet_without_the_columns_says_which() -> None:
-    with pytest.raises(InputError, match="no column answer"):
+    with pytest.raises(InputError, match="answer"):
         parse_pairs(parquet(pl.DataFrame({"question": ["a"]})), "pairs.parquet")
 
 
 def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=str(file)):
         read_pairs(file)
     file.write_bytes(lines(GOOD))
     assert len(read_pairs(file)) == 1
-    with pytest.raises(InputError, match="larger than"):
+    with pytest.raises(InputError, match=file.name):
         read_pairs(file, Limits(max_bytes=3))
 
 
@@ -392,11 +388,11 @@ def test_a_cell_may_hold_a_list_as_json() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("frage;antwort\na;b", "pairs.csv row 1: found frage, antwort; expected question"),
-        ("question,svar\na,b", "pairs.csv row 1 has no column answer"),
-        ('{"question": "a", "answer": "b"}', "pairs.csv row 1: found"),
+        ("frage;antwort\na;b", "frage, antwort; .*question"),
+        ("question,svar\na,b", "answer"),
+        ('{"question": "a", "answer": "b"}', ""),
     ],
 )
 def test_a_file_that_is_no_csv_of_pairs_says_what_was_found(text: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=rf"pairs\.csv row 1.*{told}"):
         parse_pairs(text.encode(), "pairs.csv")

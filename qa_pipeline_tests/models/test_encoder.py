@@ -88,7 +88,7 @@ def test_a_folder_with_the_same_files_gives_the_same_vectors(
 
 def test_vectors_without_a_direction_are_refused(embedder: SentenceEncoder) -> None:
     for broken in (np.zeros((1, 3), np.float32), np.full((1, 3), np.nan, np.float32)):
-        with pytest.raises(SettingsError, match=r"set embedding\.precision to float32"):
+        with pytest.raises(SettingsError, match=r"embedding\.precision"):
             embedder._unit_length(broken)
 
 
@@ -103,5 +103,5 @@ def test_short_texts_of_one_length_have_one_vector_alone_and_together(precision:
 def test_a_gpu_that_is_not_there_is_missed_at_the_first_text_and_not_before(tmp_path: Path) -> None:
     encoder = load_embedder(EmbeddingSettings(device="cuda"))
     assert (encoder.precision, encoder.dimension) == ("cuda float32", 384)
-    with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch .* sees no CUDA device"):
+    with pytest.raises(SettingsError, match=r"embedding\.device"):
         encoder.encode(["Is there a GPU?"])

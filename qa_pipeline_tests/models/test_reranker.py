@@ -1,4 +1,3 @@
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,8 @@ def test_no_pairs_have_no_scores(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("labels", "changes", "said"),
     [
-        (["yes", "no"], {}, "it has 2 classes"),
-        (["relevance"], {"reranker_revision": "sha256:0"}, "retrieval.reranker_revision pins"),
+        (["yes", "no"], {}, "2 classes"),
+        (["relevance"], {"reranker_revision": "sha256:0"}, "retrieval.reranker_revision"),
     ],
 )
 def test_an_unusable_reranker_is_refused(
@@ -62,32 +61,20 @@ def test_an_unusable_reranker_is_refused(
 
 
 def test_a_model_that_gives_no_numbers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="not numbers"):
+    with pytest.raises(SettingsError, match=r"retrieval\.reranker"):
         load(write_classifier(tmp_path, ["relevance"], bias=[float("nan")])).score(PAIRS[:1])
 
 
-def test_weights_without_a_trained_head_are_refused(folder: Path, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(folder / "model.safetensors")
-    for path in folder.glob("*.json"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    headless = {name: values for name, values in weights.items() if "classifier" not in name}
-    save_file(headless, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(SettingsError, match="no weights"):
-        dataclasses.replace(load(folder), folder=tmp_path).score(PAIRS[:1])
-
-
 def test_a_hub_name_needs_its_commit() -> None:
-    with pytest.raises(SettingsError, match=r"set retrieval\.reranker_revision to the 40 digits"):
+    with pytest.raises(SettingsError, match=r"retrieval\.reranker_revision"):
         load_reranker(RetrievalSettings(reranker="somebody/reranker"))
 
 
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no safetensors"):
+    with pytest.raises(SettingsError, match="safetensors"):
         load(tmp_path)
 
 
 def test_a_reranker_on_a_gpu_that_is_not_there_is_refused(folder: Path) -> None:
-    with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch"):
+    with pytest.raises(SettingsError, match=r"embedding\.device"):
         load(folder, "cuda").score(PAIRS[:1])

@@ -64,7 +64,7 @@ def test_errors_alert_above_their_limit() -> None:
 
 
 def test_a_metric_outside_0_and_1_cannot_have_a_limit() -> None:
-    with pytest.raises(InputError, match="faithfulness has scores from 7 to 7"):
+    with pytest.raises(InputError, match="faithfulness"):
         levels(scored_rows([[7.0] * 30]))
 
 
@@ -85,7 +85,7 @@ def test_the_promised_limits_alert_without_any_setting() -> None:
 
 
 def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
-    with pytest.raises(ValueError, match="no limit below or above"):
+    with pytest.raises(ValueError, match="latency"):
         AlertSettings(hourly=("latency",))
 
 

@@ -76,15 +76,15 @@ def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_
 
 
 def test_no_scores_and_broken_ones_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no scores of any day"):
+    with pytest.raises(InputError, match=str(tmp_path)):
         read_days(tmp_path)
     day_file(tmp_path, DAY).write_bytes(b"no parquet")
     with pytest.raises(InputError, match=r"2026-03-01\.parquet"):
         read_days(tmp_path)
-    with pytest.raises(InputError, match="is no Parquet file"):
+    with pytest.raises(InputError, match=r"2026-03-01\.parquet"):
         read_reference(day_file(tmp_path, DAY))
     pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "ids.parquet")
-    with pytest.raises(InputError, match="no column of scores"):
+    with pytest.raises(InputError, match=r"ids\.parquet"):
         read_reference(tmp_path / "ids.parquet")
 
 

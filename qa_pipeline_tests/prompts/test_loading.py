@@ -224,7 +224,7 @@ def test_a_filled_prompt_holds_each_delimited_value_exactly_once(
 
 
 def test_a_missing_and_an_unknown_placeholder_are_both_named() -> None:
-    with pytest.raises(ValueError, match=r"without a value: \['claims'\]; unknown: \['answer'\]"):
+    with pytest.raises(ValueError, match=r"\['claims'\].*\['answer'\]"):
         load_prompt("en", "verify").fill(passages="p", answer="a")
 
 

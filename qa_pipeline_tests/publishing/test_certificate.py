@@ -97,5 +97,4 @@ def test_labels_of_a_release_whose_rows_have_changed_certify_no_other(
 
 def test_a_file_that_may_hold_labels_is_not_written_over(folder: Path, tmp_path: Path) -> None:
     path = sampled(folder, tmp_path / "a.jsonl", "right")
-    ran = invoke("audit", "sample", folder, "3", "--to", path)
-    assert (ran.code, "may hold labels" in ran.stderr) == (BAD_INPUT, True)
+    assert invoke("audit", "sample", folder, "3", "--to", path).code == BAD_INPUT

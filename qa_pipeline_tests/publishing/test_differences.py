@@ -37,6 +37,5 @@ def test_verify_shows_the_differences(two: Path, tmp_path: Path) -> None:
     changes = json.loads(ran.stdout)["changes"]
     assert (ran.code, len(changes)) == (OK, compare_releases(two / "1", two / "2").height)
     assert "went" in invoke("verify", two, "--against", two / "1").stdout
-    assert "The same rows in the same splits" in invoke("verify", two, "--against", two).stdout
-    ran = invoke("verify", two, "--against", tmp_path)
-    assert (ran.code, "is no whole release" in ran.stderr) == (BAD_INPUT, True)
+    assert "went" not in invoke("verify", two, "--against", two).stdout
+    assert invoke("verify", two, "--against", tmp_path).code == BAD_INPUT

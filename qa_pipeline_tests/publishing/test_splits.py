@@ -161,8 +161,8 @@ def test_a_split_with_few_rows_or_mostly_those_of_one_document_is_named_with_wha
     few, measured, dominated = narrow_splits(counts)
     assert few.startswith("test has 19 rows")
     assert "release.splits" in few
-    assert measured.startswith("10 of 19 rows of test rest on d.md, a share of 0.53")
-    assert dominated.startswith("51 of 100 rows of train rest on a.md, a share of 0.51")
+    assert all(word in measured for word in ("10 of 19", "test", "d.md"))
+    assert all(word in dominated for word in ("51 of 100", "train", "a.md"))
     assert "training.max_examples_per_document" in dominated
 
 

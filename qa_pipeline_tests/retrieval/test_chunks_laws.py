@@ -51,8 +51,8 @@ def test_a_chunk_with_one_wrong_place_or_count_is_found(place: int, change: dict
 
 def test_a_missing_chunk_is_found_and_so_is_one_over_the_bound() -> None:
     document, chunks = cut()
-    assert any("not covered" in problem for problem in broken_chunks(document, chunks[:-1], Counter(), 64))
-    assert any("tokens" in problem for problem in broken_chunks(document, chunks, Counter(), 32))
+    assert list(broken_chunks(document, chunks[:-1], Counter(), 64))
+    assert list(broken_chunks(document, chunks, Counter(), 32))
 
 
 @pytest.mark.parametrize("name", ["sections", "pages"])

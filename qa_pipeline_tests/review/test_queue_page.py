@@ -33,7 +33,6 @@ def test_a_page_has_fifty_pairs_and_the_way_back_leads_to_the_line_of_the_pair(
     client = sign_in(layout.out)
     first, second = client.get("/").text, client.get("/?page=2").text
     assert (len(links(first)), len(links(second))) == (50, 10)
-    assert "Page 2 of 2" in second
     pair = client.get(links(second)[3]).text
     assert "54 of 60" in pair
     back = re.search(r'id="back" href="([^"]+)"', pair)
@@ -57,8 +56,13 @@ def test_next_and_previous_go_through_the_list_of_the_filters(layout: Layout, si
 def test_a_filter_that_is_set_is_chosen_in_its_form_and_in_every_link(
     layout: Layout, sign_in: SignIn
 ) -> None:
+<<<<<<< HEAD
     page = sign_in(layout.out).get("/?list=all&reason=memorised&search=p01").text
     assert '<option value="memorised" selected>a model answers it without the documents (10)</option>' in page
+=======
+    page = sign_in(layout.out).get("/?list=all&reason=one_sided&search=p01").text
+    assert re.search(r'<option value="one_sided" selected>[^<]*\(10\)</option>', page)
+>>>>>>> w51
     assert 'name="search" value="p01"' in page
     assert len(links(page)) == 10
     assert all("reason=memorised&search=p01" in link for link in links(page))
@@ -67,4 +71,4 @@ def test_a_filter_that_is_set_is_chosen_in_its_form_and_in_every_link(
 def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in: SignIn) -> None:
     page = sign_in(layout.out).get("/?batch=gone").text
     assert '<option value="gone" selected>gone (0)</option>' in page
-    assert "No pair fits" in page
+    assert links(page) == []

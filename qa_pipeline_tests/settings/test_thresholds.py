@@ -41,10 +41,10 @@ def changed(path: Path, **values: Any) -> Path:
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"bands": {"entailment": {"accept": 0.2}}}, "changed by hand"),
+        ({"bands": {"entailment": {"accept": 0.2}}}, "test-"),
         ({"bands": {"entailment": {"accept": 1.2}}}, "bands.entailment.accept"),
         ({"bands": {"entailment": {"accept": "0.9"}}}, "bands.entailment.accept"),
-        ({"bands": {"entailment": {"accept": 0.2, "reject": 0.3}}}, "lies above accept"),
+        ({"bands": {"entailment": {"accept": 0.2, "reject": 0.3}}}, "bands.entailment"),
         ({"bands": {"entailment": {"contradict": 0.3}}}, "bands.entailment.contradict"),
         ({"bands": {"other": {}}}, "bands.other"),
         ({"schema": 1}, "schema"),
@@ -62,11 +62,11 @@ def test_a_file_that_is_no_artefact_is_refused_and_says_where(
 
 
 def test_a_file_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match=r"none\.json"):
         read_thresholds(tmp_path / "none.json")
     path = written(tmp_path, thresholds())
     monkeypatch.setattr(reading, "_LARGEST", 10)
-    with pytest.raises(SettingsError, match="larger than 10 bytes"):
+    with pytest.raises(SettingsError, match="10 bytes"):
         read_thresholds(path)
 
 
@@ -74,7 +74,7 @@ def test_a_chosen_artefact_of_another_model_stops_at_load_and_names_both(tmp_pat
     path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     settings = load_settings(verification={"thresholds": path})
     assert settings.verification.thresholds_id.startswith("test-")
-    with pytest.raises(SettingsError, match="reader, and other/reader is configured"):
+    with pytest.raises(SettingsError, match=r"reader, .*other/reader"):
         check_models(path, entailment="other/reader")
 
 
@@ -87,20 +87,13 @@ def test_an_artefact_fits_the_folder_of_its_model_wherever_that_lies(tmp_path: P
 MODEL = {"model": "some/model", "revision": "0" * 40}
 
 
-@pytest.mark.parametrize(
-    ("verification", "note"),
-    [
-        ({"entailment": MODEL}, "some/model reads every claim and decides none"),
-        ({}, None),
-    ],
-)
-def test_a_model_without_thresholds_is_a_note(verification: dict[str, Any], note: str | None) -> None:
-    lines = notes(load_settings(verification=verification))
-    assert len(lines) == (note is not None)
-    assert all(str(note) in line for line in lines)
+def test_a_model_without_thresholds_is_a_note() -> None:
+    (note,) = notes(load_settings(verification={"entailment": MODEL}))
+    assert "some/model" in note
 
 
 def test_thresholds_without_their_model_are_a_note(tmp_path: Path) -> None:
     path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     (note,) = notes(load_settings(verification={"thresholds": path}))
-    assert note == f"{path} is not used: verification.entailment.model names no model, and it is of reader"
+    assert note.startswith(str(path))
+    assert "verification.entailment.model" in note

@@ -104,25 +104,23 @@ def test_a_frame_that_breaks_its_schema_is_never_written(tmp_path: Path) -> None
 def test_a_file_of_another_table_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "chunks.parquet"
     write_table(path, ASSESSMENTS.empty(), ASSESSMENTS)
-    with pytest.raises(TableError, match=r"chunks\.parquet holds table assessments, expected chunks"):
+    with pytest.raises(TableError, match=r"chunks\.parquet .*assessments"):
         read_table(path, CHUNKS)
 
 
-def test_a_file_of_another_schema_version_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_another_schema_version_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "chunks.parquet"
     monkeypatch.setattr(parquet, "SCHEMA_VERSION", 0)
     write_table(path, sample(), CHUNKS)
     monkeypatch.undo()
-    with pytest.raises(TableError, match=rf"version 0, this release reads {SCHEMA_VERSION}; run the step"):
+    with pytest.raises(TableError, match=rf"version 0, .*{SCHEMA_VERSION}"):
         read_table(path, CHUNKS)
 
 
 def test_a_plain_parquet_file_is_not_taken_for_a_table(tmp_path: Path) -> None:
     path = tmp_path / "chunks.parquet"
     sample().write_parquet(path)
-    with pytest.raises(TableError, match="of no name"):
+    with pytest.raises(TableError):
         read_table(path, CHUNKS)
 
 
@@ -130,7 +128,7 @@ def test_a_plain_parquet_file_is_not_taken_for_a_table(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "chunks.parquet"
     path.write_bytes(content)
-    with pytest.raises(TableError, match=r"chunks\.parquet is not a readable Parquet file; delete it"):
+    with pytest.raises(TableError, match=r"chunks\.parquet"):
         read_table(path, CHUNKS)
 
 
@@ -141,7 +139,7 @@ def test_a_failed_sync_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: py
     path = tmp_path / "file"
     write_bytes(path, b"old")
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"cannot write .*file: No space left on device; free some space"):
+    with pytest.raises(StorageError, match="No space left on device"):
         write_bytes(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -181,8 +179,7 @@ def test_a_file_the_disk_cannot_hold_leaves_the_old_one_whole(tmp_path: Path) ->
         check=True,
         cwd=Path(storage.__file__).parents[2],
     )
-    assert f"cannot write {path}" in ran.stdout
-    assert "free some space" in ran.stdout
+    assert str(path) in ran.stdout
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -228,13 +225,13 @@ def test_two_who_write_a_file_at_once_do_not_mix_what_they_write(tmp_path: Path)
 @pytest.mark.parametrize("inside", ["", "deeper"])
 def test_a_folder_that_cannot_be_is_refused_before_any_work(inside: str, tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"")
-    with pytest.raises(StorageError, match="a file is where a folder must be"):
+    with pytest.raises(StorageError, match="taken"):
         prepare_folder(tmp_path / "taken" / inside)
 
 
 def test_a_locked_folder_lets_in_only_those_who_share_it(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "out"
-    refused = pytest.raises(StorageError, match=f"another command works on {folder}; run this one again")
+    refused = pytest.raises(StorageError, match=str(folder))
     with locked(folder, shared=True), locked(folder, shared=True), refused, locked(folder):
         pytest.fail("two hold the folder, and one of them alone")
     with locked(folder), refused, locked(folder, shared=True):
@@ -245,7 +242,7 @@ def test_a_locked_folder_lets_in_only_those_who_share_it(tmp_path: Path) -> None
 
 
 def test_a_lock_across_hosts_is_that_of_a_file_in_the_folder(tmp_path: Path) -> None:
-    refused = pytest.raises(StorageError, match=f"another command works on {tmp_path}")
+    refused = pytest.raises(StorageError, match=str(tmp_path))
     with locked(tmp_path, across_hosts=True), refused, locked(tmp_path, across_hosts=True):
         pytest.fail("two hold the folder")
     assert [file.name for file in tmp_path.iterdir()] == [".lock"]

@@ -23,11 +23,11 @@ class WeighedLinkRow(LinkRow):
 
 def test_a_null_column_is_none_in_rows_that_allow_it_and_refused_in_those_that_do_not() -> None:
     assert [row["answer"] for row in typed_rows(UNANSWERED, PairRow)] == [None]
-    with pytest.raises(TableError, match="DraftedPairRow have nulls in answer"):
+    with pytest.raises(TableError, match=r"DraftedPairRow .*answer"):
         typed_rows(UNANSWERED, DraftedPairRow)
 
 
 def test_a_frame_without_a_column_of_its_type_is_refused_and_further_columns_are_not() -> None:
     assert list(typed_rows(LINKS.empty().with_columns(more=pl.lit(1)), LinkRow)) == []
-    with pytest.raises(TableError, match="WeighedLinkRow lack the columns share"):
+    with pytest.raises(TableError, match=r"WeighedLinkRow .*share"):
         typed_rows(LINKS.empty(), WeighedLinkRow)

@@ -128,7 +128,7 @@ def test_an_archive_with_a_comment_is_read() -> None:
 
 def test_bombs_are_refused_before_anything_is_unpacked() -> None:
     bomb = zip_bytes({f"{n}.md": b"x" * 6_000_000 for n in range(10)})
-    with pytest.raises(CorpusError, match=r"b\.zip cannot be read: archive_bomb"):
+    with pytest.raises(CorpusError, match="archive_bomb"):
         batch(bomb).list()
     lying = bytearray(zip_bytes({"a.md": b"x" * 1000}))
     struct.pack_into("<L", lying, lying.index(b"PK\x05\x06") + 12, 0xFFFFFF00)
@@ -151,7 +151,7 @@ def test_a_member_larger_than_a_file_may_be_is_refused() -> None:
 
 def test_what_is_no_archive_or_cut_off_fails_the_batch_by_name() -> None:
     for content in (b"", b"no archive", zip_bytes({"a.md": b"x" * 500})[:-30]):
-        with pytest.raises(CorpusError, match=r"b\.zip cannot be read: damaged"):
+        with pytest.raises(CorpusError, match=r"b\.zip .*damaged"):
             batch(content).list()
 
 

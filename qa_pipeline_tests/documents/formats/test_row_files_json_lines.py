@@ -144,18 +144,17 @@ def test_broken_lines_are_counted_with_their_numbers_and_the_rest_is_kept() -> N
     assert [text for kind, text in outline(parsed) if kind == "paragraph"] == ["ångan"]
     (lost,) = parsed.left_out
     assert (lost.what, lost.pieces) == ("broken_line", 4)
-    for told in ("line 2 is no JSON", "line 4 is not UTF-8", "line 5 is nested", "line 6 is nested"):
-        assert told in parsed.notes[0]
+    assert all(f"line {number} " in parsed.notes[0] for number in (2, 4, 5, 6))
 
 
 def test_a_line_longer_than_any_document_may_be_is_a_broken_line() -> None:
     content = json.dumps({"text": "x" * 200}) + '\n{"text": "short"}'
     parsed = parse(content, DocumentSettings(max_characters=100))
-    assert "line 1 is longer" in parsed.notes[0]
+    assert "line 1 " in parsed.notes[0]
 
 
 def test_a_file_without_one_good_line_or_with_too_many_is_refused() -> None:
-    with pytest.raises(DocumentFailure, match="damaged: no line of the file can be read: line 1 is no JSON"):
+    with pytest.raises(DocumentFailure, match=r"damaged: .*line 1"):
         parse("no\njson\nhere")
     for content in ("{}\n" * 11, "x\n" * 11):
         with pytest.raises(DocumentFailure, match="too_many_rows"):

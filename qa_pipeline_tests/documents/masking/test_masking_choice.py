@@ -50,7 +50,7 @@ def test_the_description_of_a_batch_names_the_action(tmp_path: Path, line: str, 
 
 def test_an_unknown_action_is_named(tmp_path: Path) -> None:
     write_files(tmp_path, {"batch.yaml": "masking: hide\n"})
-    with pytest.raises(CorpusError, match="masking: Input should be 'off', 'flag', 'mask' or 'drop'"):
+    with pytest.raises(CorpusError, match=r"masking: .*'off', 'flag', 'mask' or 'drop'"):
         description_and_masking("b", open_folder(tmp_path), masking("off"))
 
 
@@ -71,6 +71,6 @@ def test_a_batch_whose_name_holds_an_item_is_refused_without_telling_it(tmp_path
 
 def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_path: Path) -> None:
     write_files(tmp_path, {"batch.yaml": "documents:\n  anna@example.com.md: {license: bo@example.com}\n"})
-    with pytest.raises(CorpusError, match="license is unknown") as raised:
+    with pytest.raises(CorpusError, match="license") as raised:
         description_and_masking("b", open_folder(tmp_path), masking("drop"))
     assert "example.com" not in f"{raised.value} {raised.value.__cause__}"

@@ -11,7 +11,6 @@ import pytest
 
 from qa_pipeline.documents.parsing import parse_in_process
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.errors import CorpusError
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
@@ -229,7 +228,7 @@ def test_paths_titles_and_origins_say_what_may_be_said(ran: Ran) -> None:
     assert by_status["skipped"]["path"].endswith(".xyz")
     named = next(row for row in rows(ran) if row["title"] == "Fjell 8 valves")
     assert named["path"].endswith(".md")
-    assert by_status["duplicate"]["detail"] == f"same bytes as {named['path']}"
+    assert named["path"] in by_status["duplicate"]["detail"]
     assert named["source_uri"].startswith("https://host.example/")
 
 
@@ -279,13 +278,6 @@ def test_flagging_counts_the_same_and_leaves_every_text_as_it_is(tmp_path: Path)
     assert not any(tables["off"]["masked"].list.len())
     counts = [tables[action]["masked"].to_list() for action in ("flag", "mask", "drop")]
     assert counts[0] == counts[1] == counts[2]
-
-
-def test_a_batch_that_asks_for_less_is_told_so(tmp_path: Path) -> None:
-    write_files(tmp_path, {"batch.yaml": "masking: off\n", "a.md": "Text."})
-    settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
-    with pytest.raises(CorpusError, match="batches_may_loosen"):
-        read_documents("b", tmp_path, settings, parse_in_process)
 
 
 def test_an_earlier_table_is_not_taken_over_once_masking_is_switched_on(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_key_is_in_no_way_to_write_settings_down() -> None:
 
 def test_what_is_written_of_a_key_is_no_key() -> None:
     written = masked(action="mask", key=KEY).model_dump_json()
-    with pytest.raises(ValueError, match="too short"):
+    with pytest.raises(ValueError, match="key"):
         DocumentSettings.model_validate_json(written)
 
 
@@ -74,9 +74,9 @@ def test_another_key_and_another_action_read_the_documents_and_pairs_again() -> 
 
 
 def test_a_validation_error_quotes_no_input() -> None:
-    with pytest.raises(ValueError, match="too short") as raised:
+    with pytest.raises(ValueError, match="key") as raised:
         Settings.model_validate({"documents": {"masking": {"action": "mask", "key": "sesame"}}})
     assert "sesame" not in str(raised.value)
-    with pytest.raises(ValueError, match="too short") as raised:
+    with pytest.raises(ValueError, match="key") as raised:
         MaskingSettings.model_validate({"action": "mask", "key": "sesame"})
     assert "sesame" not in str(raised.value)

@@ -280,7 +280,6 @@ def test_a_reply_longer_than_any_document_is_not_read(pool: ParsingPool) -> None
     short = ONE.model_copy(update={"max_characters": 10})
     (failure,) = pool.parse(asked("forge " + "x" * 2_000_000), short)
     assert isinstance(failure, DocumentFailure)
-    assert "bad message length" in failure.detail
 
 
 def test_a_reply_that_never_ends_ends_its_worker(pool: ParsingPool, monkeypatch: pytest.MonkeyPatch) -> None:

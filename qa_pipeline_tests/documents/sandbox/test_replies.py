@@ -55,7 +55,7 @@ def test_the_columns_of_a_document_come_back_as_they_were() -> None:
     ],
 )
 def test_columns_that_do_not_fit_the_table_are_no_document(changes: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"out of place|validation error"):
+    with pytest.raises(ValueError, match=f"{next(iter(changes))}|line 1"):
         replied(row(**changes))
 
 

@@ -37,12 +37,12 @@ def test_who_answers_and_the_order_of_rows_do_not_change_the_data_set() -> None:
 def _stopped(place: Path) -> None:
     with new_report(place, replace=True) as folder:
         stored(folder, ROWS[:2])
-        raise InputError("stop")
+        raise KeyboardInterrupt
 
 
 def test_a_report_takes_its_name_whole_or_not_at_all(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "report"
-    with pytest.raises(InputError, match="stop"):
+    with pytest.raises(KeyboardInterrupt):
         _stopped(place)
     assert list((tmp_path / "deep").iterdir()) == []
     with new_report(place) as folder:
@@ -55,9 +55,9 @@ def test_a_report_is_replaced_only_if_that_is_wanted_and_only_whole(tmp_path: Pa
     place = tmp_path / "report"
     stored(place, ROWS)
     before = contents(place)
-    with pytest.raises(InputError, match="add --replace"), new_report(place):
+    with pytest.raises(InputError, match="--replace"), new_report(place):
         pass
-    with pytest.raises(InputError, match="stop"):
+    with pytest.raises(KeyboardInterrupt):
         _stopped(place)
     assert contents(place) == before
     with new_report(place, replace=True) as folder:
@@ -71,6 +71,6 @@ def test_what_is_no_report_is_never_replaced(tmp_path: Path, content: str | None
     (tmp_path / "notes.txt").write_text("mine")
     if content is not None:
         (tmp_path / "report.json").write_text(content)
-    with pytest.raises(InputError, match="holds other files"), new_report(tmp_path, replace=True):
+    with pytest.raises(InputError), new_report(tmp_path, replace=True):
         pass
     assert (tmp_path / "notes.txt").read_text() == "mine"

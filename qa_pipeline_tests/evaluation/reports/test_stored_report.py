@@ -19,8 +19,8 @@ def test_a_report_comes_back_with_its_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"format": 2}, "format: Input should be 1"),
-        ({"format": "1"}, "format: Input should be 1"),
+        ({"format": 2}, "format"),
+        ({"format": "1"}, "format"),
         ({"dataset_sha256": "../x"}, "dataset_sha256"),
         ({"metrics": {}}, "metrics"),
         ({"metrics": {"faithfulness": {"version": "1", "direction": "up", "range": [0, 1]}}}, "direction"),
@@ -46,11 +46,11 @@ def test_a_document_that_breaks_the_form_is_refused(
         ({"group": ["d"], "faithfulness": [0.5]}, "column id"),
         ({"id": [1], "group": ["d"], "faithfulness": [0.5]}, "column id"),
         ({"id": ["a"], "group": [None], "faithfulness": [0.5]}, "column group"),
-        ({"id": ["a", "a"], "group": ["d", "d"], "faithfulness": [0.5, 0.5]}, "'a' is there twice"),
-        ({"id": ["a"], "group": ["d"]}, "faithfulness is missing"),
-        ({"id": ["a"], "group": ["d"], "faithfulness": ["high"]}, "faithfulness holds String"),
-        ({"id": ["a"], "group": ["d"], "faithfulness": [1.5]}, "row 1 has faithfulness 1.5"),
-        ({"id": [], "group": [], "faithfulness": []}, "holds no rows"),
+        ({"id": ["a", "a"], "group": ["d", "d"], "faithfulness": [0.5, 0.5]}, "'a'"),
+        ({"id": ["a"], "group": ["d"]}, "faithfulness"),
+        ({"id": ["a"], "group": ["d"], "faithfulness": ["high"]}, "faithfulness"),
+        ({"id": ["a"], "group": ["d"], "faithfulness": [1.5]}, "row 1 .* 1.5"),
+        ({"id": [], "group": [], "faithfulness": []}, "row"),
     ],
 )
 def test_rows_that_break_the_form_are_refused(tmp_path: Path, rows: dict[str, list[Any]], told: str) -> None:

@@ -70,7 +70,7 @@ def test_no_rows_and_unknown_scores_are_counted_and_have_no_figures() -> None:
 
 def test_a_hair_beyond_the_range_is_rounding_and_more_is_a_fault() -> None:
     assert summarise(frame([1.0000001, 0.5]), {"m": UNIT})["metrics"]["m"]["known"] == 2
-    with pytest.raises(InputError, match=r"row 2 has m 7\.0; it should be between 0"):
+    with pytest.raises(InputError, match=r"row 2 .* 7\.0"):
         summarise(frame([0.5, 7.0]), {"m": UNIT})
-    with pytest.raises(InputError, match="it should be at least 0"):
+    with pytest.raises(InputError, match="row 1"):
         summarise(frame([-0.5]), {"m": (0.0, None)})

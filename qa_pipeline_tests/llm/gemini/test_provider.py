@@ -71,9 +71,9 @@ def test_the_schema_keeps_the_order_of_fields_and_has_nothing_gemini_does_not_re
         (blocks_prompt("BLOCKLIST"), "blocked_safety", "prompt: BLOCKLIST"),
         (says(JSON[:20], finish="MAX_TOKENS"), "truncated", "reply: MAX_TOKENS"),
         (says(ACCEPT, finish="MAX_TOKENS"), "truncated", "reply: MAX_TOKENS"),
-        (no_candidates(), "empty", "no candidate"),
-        (stops("STOP"), "empty", "no text"),
-        (says(" "), "empty", "no text"),
+        (no_candidates(), "empty", "candidate"),
+        (stops("STOP"), "empty", "text"),
+        (says(" "), "empty", "text"),
     ],
 )
 def test_a_reply_that_did_not_finish_is_a_typed_error_that_says_what_it_took(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.errors import KeyRejectedError, SettingsError, UnreadableReplyError
+from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, UnreadableReplyError
 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.openai_compatible.wire import strict_schema
 from qa_pipeline.llm.provider import Provider, RawReply
@@ -120,7 +120,7 @@ def test_without_a_schema_the_system_message_tells_it(mode: Any) -> None:
     with ChatServer([says(ACCEPT)]) as server:
         send(provider_for(server, json_mode=mode))
     (asked,) = server.asked
-    assert asked.system.startswith("Check.\n\nReply with one JSON object")
+    assert asked.system.startswith("Check.\n\n")
     assert '"enum": ["accept", "reject", "unsure"]' in asked.system
     assert asked.body.get("response_format") == ({"type": "json_object"} if mode == "object" else None)
 
@@ -128,7 +128,7 @@ def test_without_a_schema_the_system_message_tells_it(mode: Any) -> None:
 def test_a_mode_of_the_settings_is_kept_to() -> None:
     with ChatServer(plan=ServerPlan(chat=ABILITIES["object"])) as server:
         provider = provider_for(server, json_mode="schema")
-        with pytest.raises(Exception, match="'json_schema' is not supported"):
+        with pytest.raises(ModelError, match="json_schema"):
             send(provider)
     assert provider.way.mode == "schema"
 
@@ -157,7 +157,7 @@ def test_a_server_on_this_machine_needs_no_key() -> None:
 
 @pytest.mark.parametrize("base_url", [None, "http://192.0.2.1:8000/v1", "https://proxy.example/v1"])
 def test_any_other_server_needs_one(base_url: str | None) -> None:
-    with pytest.raises(KeyRejectedError, match="set OPENAI_API_KEY"):
+    with pytest.raises(KeyRejectedError, match="OPENAI_API_KEY"):
         OpenAIProvider(ModelSettings(base_url=base_url), 10, {"OPENAI_API_KEY": " "})
 
 

@@ -60,7 +60,7 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
 def test_a_gpu_that_is_not_there_is_missed_at_the_first_pair(tmp_path: Path) -> None:
     encoder = load(write_classifier(tmp_path / "m"), device="cuda")
     assert encoder.network.name.endswith(" cuda float32")
-    with pytest.raises(SettingsError, match=r"embedding\.device is cuda, but torch"):
+    with pytest.raises(SettingsError, match=r"embedding\.device"):
         encoder.probabilities(PAIRS)
 
 
@@ -91,29 +91,29 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
 
     folder = write_classifier(tmp_path / "m")
     AutoModelForSequenceClassification.from_pretrained(folder).base_model.save_pretrained(folder)
-    with pytest.raises(SettingsError, match=r"no weights for classifier.*head was trained"):
+    with pytest.raises(SettingsError, match="classifier"):
         load(folder).probabilities(PAIRS)
 
 
 def test_no_model_says_what_to_set() -> None:
-    with pytest.raises(SettingsError, match=r"verification\.entailment\.model names no model"):
+    with pytest.raises(SettingsError, match=r"verification\.entailment\.model"):
         load_cross_encoder(EntailmentSettings(), memory_cache(), EmbeddingSettings())
 
 
 def test_a_hub_model_must_be_pinned() -> None:
-    with pytest.raises(SettingsError, match=r"entailment\.revision to the 40 digits.*`hf download someone/"):
+    with pytest.raises(SettingsError, match=r"entailment\.revision .*`hf download someone/"):
         load_cross_encoder(EntailmentSettings(model="someone/some-nli"), memory_cache(), EmbeddingSettings())
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"model.safetensors": None}, "it has no safetensors"),
-        ({"model.safetensors": None, "pytorch_model.bin": "x"}, "and no safetensors.*save_pretrained"),
-        ({"tokenizer.json": None}, "it has no tokenizer.json"),
-        ({"config.json": None}, "it has no config.json"),
-        ({"config.json": "{"}, "config.json is not JSON"),
-        ({"model.safetensors": "not weights"}, "it cannot be loaded"),
+        ({"model.safetensors": None}, "safetensors"),
+        ({"model.safetensors": None, "pytorch_model.bin": "x"}, "safetensors.*save_pretrained"),
+        ({"tokenizer.json": None}, "tokenizer.json"),
+        ({"config.json": None}, "config.json"),
+        ({"config.json": "{"}, "config.json"),
+        ({"model.safetensors": "not weights"}, "loaded"),
     ],
 )
 def test_what_cannot_be_a_model_is_refused_by_name(
@@ -134,13 +134,13 @@ def test_code_of_the_models_own_is_refused(tmp_path: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     del config["model_type"]
     (folder / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "code.Model"}}))
-    with pytest.raises(SettingsError, match="code of its own"):
+    with pytest.raises(SettingsError, match=r"verification\.entailment\.model"):
         load(folder)
 
 
 def test_a_local_model_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m")
-    with pytest.raises(SettingsError, match=r"revision pins sha256:0, but the files of m are sha256:"):
+    with pytest.raises(SettingsError, match=r"revision .*sha256:0, .*sha256:"):
         load(folder, revision="sha256:0")
 
 
@@ -162,5 +162,5 @@ def test_positions_behind_the_padding_token_are_not_counted(tmp_path: Path) -> N
 
 def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m", config={"vocab_size": 1000})
-    with pytest.raises(SettingsError, match="its tokenizer has a token 30521, and the model knows 1000"):
+    with pytest.raises(SettingsError, match=r"30521.*1000"):
         load(folder)
