@@ -325,10 +325,5 @@ def test_a_model_that_verifies_is_asked_about_canaries_too_unless_there_are_none
     )
     run_batches(VerifiesToo(bare, embedder=HashEmbedder(), model=rules), ["boilers"])
     assert {request.role for request in rules.asked} == {"questions", "answer"}
-<<<<<<< HEAD
-    with pytest.raises(PermanentModelError, match="verify"):  # the offline rules cannot verify
-=======
-    asking = settings.model_copy(update={"canaries": CanarySettings(ask_model=True)})
     with pytest.raises(PermanentModelError):  # the offline rules cannot verify
->>>>>>> w51
         run_batches(VerifiesToo(asking, embedder=HashEmbedder(), model=rules), ["boilers"])

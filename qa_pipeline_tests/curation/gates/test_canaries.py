@@ -31,14 +31,9 @@ def reviewer_gates(frame: pl.DataFrame, *rows: dict[str, object]) -> list[Gate]:
     return [gate(canaries=frame, verdicts=verdicts(*rows)) for gate in gates]
 
 
-<<<<<<< HEAD
 def test_without_canaries_every_gate_passes_and_says_why() -> None:
     gates = [gate(canaries=CANARIES.empty()) for gate in GATES] + reviewer_gates(CANARIES.empty())
     assert all(gate.passed and gate.n == 0 and "too little text" in gate.detail for gate in gates)
-=======
-def test_without_canaries_every_gate_passes() -> None:
-    assert [gate.passed for gate in canary_gates(CANARIES.empty())] == [True] * 5
->>>>>>> w51
 
 
 def test_a_verifier_that_does_not_reject_edits_is_stopped() -> None:
@@ -106,7 +101,6 @@ def test_replies_that_lack_change_nothing(accepted: int, rejected: int, failed: 
     assert with_failed.n == without.n == accepted + rejected
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(("place", "reviewer"), list(enumerate(("verifier", "judge"))))
 def test_pairs_that_wait_for_another_model_are_a_warning_with_its_figures(place: int, reviewer: str) -> None:
     frame = pl.concat([joined(foreign=share(3, 0), edited=share(2, 1)), judged(cut=share(5, 1))])
@@ -125,36 +119,3 @@ def test_a_model_that_accepts_nothing_right_is_a_warning_and_one_without_replies
     assert verifier.passed
     assert judge.passed
     assert "6 without a reply that can be read" in judge.detail
-=======
-def test_a_judge_without_a_readable_reply_passes_nothing_and_the_gate_counts_it() -> None:
-    frame = judge_canaries(fragment=["failed"] * 6)
-    assert judge_trust(frame).passed
-    gate = judge_canaries_gate(judge_canaries=frame, verdicts=verdicts(verdict("p")))
-    assert (gate.passed, gate.value, gate.n) == (True, None, 0)
-    assert "6 canaries" in gate.detail
-
-
-def test_pairs_that_wait_for_another_judge_are_a_warning_with_its_figures() -> None:
-    frame = judge_canaries(fragment=wrong(3, 0), other_answer=wrong(2, 1), good=["accepted"])
-    waiting = verdict("p", "needs_review", reason="judge_not_trusted", stage="quality_assessment")
-    gate = judge_canaries_gate(judge_canaries=frame, verdicts=verdicts(waiting, verdict("q")))
-    assert (gate.passed, gate.blocking, gate.n, gate.counts) == (False, False, 6, {"waiting": 1})
-    assert gate.value == pytest.approx(5 / 6)
-    assert "5 of 6" in gate.detail
-    assert "llm.judge.model" in gate.detail
-
-
-def test_a_judge_that_fails_good_pairs_is_a_warning() -> None:
-    def gate(good: list[str]) -> Gate:
-        frame = judge_canaries(good=good, fragment=["rejected"] * 6)
-        return judge_alarms_gate(judge_canaries=frame)
-
-    assert (gate(["rejected"] * 2).passed, gate(["rejected"] * 2).blocking) == (False, False)
-    assert gate(["rejected", "accepted"]).passed
-
-
-def test_without_a_judge_its_gates_pass() -> None:
-    frame = JUDGE_CANARIES.empty()
-    assert judge_canaries_gate(judge_canaries=frame, verdicts=verdicts(verdict("p"))).passed
-    assert judge_alarms_gate(judge_canaries=frame).passed
->>>>>>> w51
