@@ -63,7 +63,7 @@ def test_pairs_are_written_verified_judged_and_accepted_with_their_composite_sco
     accepted = {"verdict": "accepted", "reason": "passed", "composite": pytest.approx(composite)}
     assert scores(hosted_workspace) == [accepted] * 2
     decided = hosted_workspace.table("claim_verdicts", "boilers").select("verdict", "decided_by").rows()
-    assert decided == [("supported", "alignment"), ("supported", "llm")]
+    assert decided == [("supported", "quotation"), ("supported", "llm")]
     assert hosted_workspace.table("training_examples", "boilers").height == 2
 
 

@@ -180,6 +180,8 @@ def _statements(claim: Claim, sentence: str, proposed: Sequence[SplitClaim], kno
         if start < 0 or not is_claim(statement.quote):
             raise _RefusedError("quote_not_found")
         end = start + len(statement.quote.strip())
+        if not sentence[end:].strip(" .!?"):
+            end = len(sentence.rstrip())
         wording = " ".join(statement.claim.split())
         worded = _checked(wording, read(sentence[start:end], known.language), whole, known)
         kept = worded.stem_set

@@ -30,7 +30,12 @@ Rows = list[list[dict[str, Any]]]
 def tables(answers: Rows, refused: list[dict[str, Any]] | None = None) -> Frames:
     """Pairs of claims with the given fields, and refusals with the given scores."""
     claims = [
-        claim(place, claim_id=f"{number}-{place}", pair_id=f"pair-{number}", **({"unproved": []} | fields))
+        claim(
+            place,
+            claim_id=f"{number}-{place}",
+            pair_id=f"pair-{number}",
+            **({"proved_by": "quotation"} | fields),
+        )
         for number, of_pair in enumerate(answers)
         for place, fields in enumerate(of_pair)
     ]

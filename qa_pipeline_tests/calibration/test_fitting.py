@@ -61,7 +61,7 @@ def test_rows_without_a_score_are_refused(score: float | None) -> None:
 
 
 def test_an_answer_is_as_good_as_its_lowest_claim_and_settled_claims_do_not_count() -> None:
-    proved: dict[str, list[str]] = {"unproved": []}
+    proved: dict[str, str] = {"proved_by": "quotation"}
     rows = labelled(
         [
             [{"entailment": 0.9}, {"entailment": 0.4}],

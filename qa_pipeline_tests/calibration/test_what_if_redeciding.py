@@ -28,14 +28,14 @@ def accepting(accept: float, contradict: float | None = None) -> VerificationSet
 
 USUAL, LENIENT = VerificationSettings(), accepting(0.4)
 JUDGING = JudgingSettings()
-OPEN: dict[str, Any] = {"unproved": ["x"], "entailment": 0.5, "entailment_model": "reader"}
+OPEN: dict[str, Any] = {"entailment": 0.5, "entailment_model": "reader"}
 
 share = st.floats(0, 1)
 scores = st.fixed_dictionaries(
     {
         "similarity": share,
         "token_recall": share,
-        "unproved": st.sampled_from([[], ["x"]]),
+        "proved_by": st.sampled_from(["quotation", None]),
         "denied": st.sampled_from([[], ["number_mismatch: x"]]),
         "scope_differs": st.booleans(),
         "entailment": st.none() | share,

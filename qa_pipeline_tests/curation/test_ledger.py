@@ -281,7 +281,7 @@ def test_what_a_verifier_that_accepts_wrong_claims_decided_waits_for_a_person(wo
 
 
 @pytest.mark.parametrize(
-    ("decided_by", "wrong"), [("llm", "rejected"), ("llm", "undecided"), ("alignment", "accepted")]
+    ("decided_by", "wrong"), [("llm", "rejected"), ("llm", "undecided"), ("quotation", "accepted")]
 )
 def test_what_another_step_or_a_trusted_verifier_decided_stands(decided_by: str, wrong: str) -> None:
     assert verified_by(decided_by, "supported", wrong) == ("accepted", "accepted", "passed")

@@ -75,7 +75,7 @@ def test_the_search_alone_says_where_the_proof_was_found_and_what_else_holds_it(
 
 
 def test_what_rules_proved_is_not_solved_again() -> None:
-    proved = FRAMES["claim_verdicts"].with_columns(decided_by=pl.lit("alignment"))
+    proved = FRAMES["claim_verdicts"].with_columns(decided_by=pl.lit("quotation"))
     model = ScriptedModel(Plays(None, None))
     found = trips(model, {**FRAMES, "claim_verdicts": proved})
     assert [request.role for request in model.asked] == ["recall"]
@@ -239,7 +239,7 @@ def test_three_hops_are_answered_from_each_two_of_their_chunks(
     needed: tuple[str, ...], agreement: tuple[str, ...], fewer_chunks_answer: bool | None
 ) -> None:
     model = ScriptedModel(FromAll(needed, *agreement))
-    proved = CHAIN_FRAMES["claim_verdicts"].with_columns(decided_by=pl.lit("alignment"))
+    proved = CHAIN_FRAMES["claim_verdicts"].with_columns(decided_by=pl.lit("quotation"))
     made = trips(model, {**CHAIN_FRAMES, "claim_verdicts": proved}, only_hops=True)
     solved = [{chunk.chunk_id for chunk in one.passages} for one in model.asked if one.role == "solve"]
     assert solved == [{"c", "x"}, {"c", "e"}, {"x", "e"}]

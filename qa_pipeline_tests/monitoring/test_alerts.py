@@ -91,7 +91,7 @@ def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
 
 def by_likeness(rows: pl.DataFrame, likeness: int, rules: int) -> pl.DataFrame:
     counts = [
-        {"metric": "faithfulness", "step": "alignment", "count": rules},
+        {"metric": "faithfulness", "step": "quotation", "count": rules},
         {"metric": "faithfulness", "step": "similarity", "count": likeness},
     ]
     return rows.with_columns(pl.Series("decided_by", [counts] * rows.height, dtype=DECISIONS))

@@ -101,6 +101,6 @@ def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_t
     found = scored(logs, score)
     assert metrics_of(found) == ["errors", "faithfulness", "hallucination"]
     assert found["faithfulness"].to_list() == [1.0, None]
-    assert decisions_of(found) == {"faithfulness": {"alignment": 1}, "hallucination": {"alignment": 1}}
+    assert decisions_of(found) == {"faithfulness": {"quotation": 1}, "hallucination": {"quotation": 1}}
     assert decisions_of(read_days(tmp_path / "out")) == decisions_of(found)
     assert score(RAG_ROWS.to_frame()).height == 0

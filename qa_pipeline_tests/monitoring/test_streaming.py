@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from qa_pipeline import stream_verdicts
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.signals.statement_tables import Statement
 from qa_pipeline.monitoring.streaming import WITHDRAWN, Verdict, judge_answer
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.verification.verify import Statement
 from qa_pipeline_tests.fakes import HashEmbedder
 
 CONTEXTS = [

@@ -18,6 +18,7 @@ CLAIMS = (
 """Of `ANSWER`, cut as a run cuts it; the document says that the library closes at five."""
 QUOTES = ("The library opens at nine.", "It closes at five.")
 """Sentences of the document, the evidence of each claim."""
+PROVED = {"proved_by": "quotation", "unproved": []}
 
 
 def write_tables(layout: Layout, batch: str, **tables: Sequence[dict[str, Any]]) -> None:
@@ -36,7 +37,7 @@ def write_verdicts(layout: Layout, batch: str, *verdicts: dict[str, Any], **pair
         batch,
         pairs=[rows.pair(pair_id, **pair) for pair_id in ids],
         claims=[rows.claim(pair_id) for pair_id in ids],
-        claim_verdicts=[rows.claim_verdict(pair_id, "supported", decided_by="alignment") for pair_id in ids],
+        claim_verdicts=[rows.claim_verdict(pair_id, "supported", decided_by="quotation") for pair_id in ids],
         verdicts=list(verdicts),
     )
 
@@ -58,13 +59,18 @@ def write_pair(layout: Layout, *, claims: Sequence[dict[str, Any]] = ({}, {}), *
         rows.claim(
             "p",
             place,
-            **{**CLAIMS[place], **_quote(place), **(denial if place else {"unproved": []}), **values},
+            **{
+                **CLAIMS[place],
+                **_quote(place),
+                **(denial if place else PROVED),
+                **values,
+            },
         )
         for place, values in enumerate(claims)
     ]
     outcomes = [
-        rows.claim_verdict("p", "supported", 0, decided_by="alignment"),
-        rows.claim_verdict("p", "contradicted", 1, decided_by="alignment", reason="number_mismatch"),
+        rows.claim_verdict("p", "supported", 0, decided_by="quotation"),
+        rows.claim_verdict("p", "contradicted", 1, decided_by="quotation", reason="number_mismatch"),
     ]
     spans = [{"start": 27, "end": 44, "reason": "number_mismatch"}]
     values = {"reason": "number_mismatch", "claims": 2, "unsupported_spans": spans, **verdict}

@@ -46,7 +46,7 @@ class ScriptedModel:
             raise reply
         if isinstance(reply, str):
             return self._reply(parse_reply(reply, request.reply_model), reply)
-        if not isinstance(reply, request.reply_model):
+        if not issubclass(request.reply_model, type(reply)):
             raise TypeError(
                 f"request {len(self.asked)} (role {request.role}) asks for {request.reply_model.__name__}, "
                 f"the script has {type(reply).__name__}"

@@ -96,7 +96,7 @@ def name_server(patch: pytest.MonkeyPatch, url: str) -> None:
         "LLM__BASE_URL": url,
         "LLM__MAX_TRIES": "1",
         "LLM__WORKERS": "1",
-        "CANARIES__JUDGED": "0",  # the judge gives the same scores to all
+        "CANARIES__ENABLED": "false",  # the judge gives the same scores to all
         "GENERATION__ANSWERS": "from_passages",  # so that bad answers have calls too
     }.items():
         patch.setenv(f"QA_PIPELINE_{name}", value)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from qa_pipeline.records import Passage
+import polars as pl
+
+from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.verification.judging import ProvedPairRow
-from qa_pipeline_tests.curation.rows import pair
+from qa_pipeline_tests.curation.rows import chunk, chunks, pair
 
 EN = (
     (
@@ -47,9 +49,15 @@ def proved(language: str = "en") -> list[ProvedPairRow]:
     return made
 
 
-def passages(language: str = "en") -> dict[str, Passage]:
+def passage_chunks(language: str = "en") -> pl.DataFrame:
     """The chunk of each pair, whose text is its answer."""
-    return {
-        f"c-{language}-{place}": Passage(f"c-{language}-{place}", "Rules", (), answer, language, f"d-{place}")
+    made = [
+        chunk(f"c-{language}-{place}", answer, title="Rules", document_id=f"d-{place}", language=language)
         for place, (_, answer) in enumerate(TEXTS[language])
-    }
+    ]
+    return chunks(*made)
+
+
+def passages(language: str = "en") -> dict[str, Passage]:
+    """The same chunks as passages."""
+    return passages_by_id(passage_chunks(language))

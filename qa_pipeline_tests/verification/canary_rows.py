@@ -6,7 +6,7 @@ from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries import GOOD, VERBATIM
 
 
-def canaries(decided_by: str = "alignment", mechanism: str = "alone", **kinds: list[str]) -> pl.DataFrame:
+def canaries(decided_by: str = "quotation", mechanism: str = "alone", **kinds: list[str]) -> pl.DataFrame:
     """One row of the verifier for each verdict of each kind."""
     return _rows("verifier", decided_by, mechanism, kinds)
 

@@ -39,7 +39,7 @@ from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding, honest_judge
-from qa_pipeline_tests.verification.canary_pairs import passages, proved
+from qa_pipeline_tests.verification.canary_pairs import passage_chunks, passages, proved
 from qa_pipeline_tests.verification.canary_rows import canaries, joined
 from qa_pipeline_tests.verification.canary_texts import TEXTS as BODIES
 from qa_pipeline_tests.verification.canary_texts import chunks_of
@@ -150,7 +150,7 @@ def test_of_several_claims_the_worst_verdict_counts_and_one_without_any_failed()
     found = claims(claim(first, 0), claim(first, 1), claim(second, 0))
     decided = claim_verdicts(
         claim_verdict(first, "supported", 0),
-        claim_verdict(first, "contradicted", 1, decided_by="alignment", reason="number_mismatch"),
+        claim_verdict(first, "contradicted", 1, decided_by="quotation", reason="number_mismatch"),
         claim_verdict(second, "undecided", 0),
     )
     frame = verified_rows(drawn, "b", found, decided)
@@ -169,7 +169,7 @@ def test_shares_have_wilson_intervals_and_failures_count_for_nothing(rejected: i
 
 
 def judged(most: int = 40, language: str = "en", seed: int = 0) -> list[Canary]:
-    return draw_judge_pairs(proved(language), passages(language), most, seed)
+    return draw_judge_pairs(proved(language), passage_chunks(language), most, seed)
 
 
 @given(st.integers(0, 40))
@@ -189,7 +189,7 @@ def test_of_eight_three_are_of_each_wrong_kind() -> None:
 def test_the_order_of_pairs_changes_nothing(chance: random.Random) -> None:
     rows = proved()
     chance.shuffle(rows)
-    assert ids(draw_judge_pairs(rows, passages(), 8)) == ids(judged(8))
+    assert ids(draw_judge_pairs(rows, passage_chunks(), 8)) == ids(judged(8))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -230,7 +230,14 @@ def test_an_answer_with_words_of_a_question_is_not_put_to_it_nor_one_to_a_questi
     rows = proved()[:2]
     rows[1]["answer"] = "The loan period of a record is 7 days."
     rows[1]["question"] = "What must be done?"
-    assert of_kind(OTHER_ANSWER, draw_judge_pairs(rows, passages(), 40)) == []
+    alone = passage_chunks().filter(chunk_id="c-en-0")
+    assert of_kind(OTHER_ANSWER, draw_judge_pairs(rows, alone, 40)) == []
+
+
+def test_a_lone_question_is_put_with_sentences_of_other_chunks() -> None:
+    drawn = of_kind(OTHER_ANSWER, draw_judge_pairs(proved()[:1], passage_chunks(), 8))
+    assert len(drawn) > 1
+    assert {canary.question for canary in drawn} == {proved()[0]["question"]}
 
 
 @pytest.mark.parametrize(
@@ -262,4 +269,4 @@ def test_an_answer_is_cut_before_it_says_anything(question: str, answer: str, cu
 )
 def test_what_may_be_wrong_or_disturbs_the_judge_is_no_material(fields: dict[str, Any]) -> None:
     rows = [cast("ProvedPairRow", {**row, **fields}) for row in proved()]
-    assert draw_judge_pairs(rows, passages(), 40) == []
+    assert draw_judge_pairs(rows, passage_chunks(), 40) == []

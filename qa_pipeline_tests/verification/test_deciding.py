@@ -34,7 +34,7 @@ def claim(place: int = 0, **fields: Any) -> dict[str, Any]:
         "similarity": 0.9,
         "chunk_similarity": 0.9,
         "token_recall": 1.0,
-        "unproved": ['"loud" added'],
+        "proved_by": None,
         "denied": [],
         "scope_differs": False,
         **fields,
@@ -47,22 +47,21 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
 
 
 OPEN = ("undecided", "no_step", "undecided_without_model")
-PROVED = ("supported", "alignment", None)
+PROVED = ("supported", "quotation", None)
 
 
 @pytest.mark.parametrize(
     ("fields", "outcome"),
     [
         ({}, OPEN),
-        ({"unproved": []}, PROVED),
-        ({"unproved": [], "similarity": 0.1}, PROVED),
-        ({"unproved": None}, OPEN),
+        ({"proved_by": "quotation"}, PROVED),
+        ({"proved_by": "cell", "similarity": 0.1}, PROVED),
         (
             {"citation_status": "unresolved", "citation_reason": "fabricated_citation"},
             ("unsupported", "citation", "fabricated_citation"),
         ),
         (
-            {"citation_status": "unresolved", "citation_reason": "unknown_number", "unproved": []},
+            {"citation_status": "unresolved", "citation_reason": "unknown_number", "proved_by": "cell"},
             ("unsupported", "citation", "unknown_number"),
         ),
         (
@@ -75,13 +74,13 @@ PROVED = ("supported", "alignment", None)
         ),
         ({"citation_status": "quote_not_found"}, ("unsupported", "citation", "quote_not_found")),
         ({"citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
-        ({"citation_status": "quote_repaired", "unproved": []}, PROVED),
+        ({"citation_status": "quote_repaired", "proved_by": "cell"}, PROVED),
         ({"evidence_quote": None}, ("failed", "no_step", "no_evidence_text")),
-        ({"denied": ["number_mismatch: 5"]}, ("contradicted", "alignment", "number_mismatch")),
-        ({"denied": ["date_mismatch: 1", "x_mismatch: 2"]}, ("contradicted", "alignment", "date_mismatch")),
-        ({"proved_by_chunk_id": "other"}, ("unsupported", "alignment", "wrong_citation")),
+        ({"denied": ["number_mismatch: 5"]}, ("contradicted", "quotation", "number_mismatch")),
+        ({"denied": ["date_mismatch: 1", "x_mismatch: 2"]}, ("contradicted", "quotation", "date_mismatch")),
+        ({"proved_by_chunk_id": "other"}, ("unsupported", "quotation", "wrong_citation")),
         ({"similarity": 0.0, "token_recall": 0.0}, OPEN),
-        ({"fragment": True, "unproved": []}, PROVED),
+        ({"fragment": True, "proved_by": "fragment"}, PROVED),
     ],
 )
 def test_the_first_rule_that_applies_decides(fields: dict[str, Any], outcome: tuple[Any, ...]) -> None:
@@ -90,7 +89,7 @@ def test_the_first_rule_that_applies_decides(fields: dict[str, Any], outcome: tu
 
 def test_a_swap_is_rejected_whatever_its_cosine() -> None:
     assert decided(claim(similarity=0.99, denied=["number_mismatch: 30 became 40"])) == [
-        ("contradicted", "alignment", "number_mismatch")
+        ("contradicted", "quotation", "number_mismatch")
     ]
 
 
@@ -112,7 +111,7 @@ random_claims = st.fixed_dictionaries(
         "token_recall": scores,
         "chunk_similarity": scores,
         "fragment": st.booleans(),
-        "unproved": st.none() | st.sampled_from([[], ["x"]]),
+        "proved_by": st.none() | st.sampled_from(["quotation", "fragment", "cell"]),
         "denied": st.sampled_from([[], ["number_mismatch: x"]]),
         "citation_status": st.sampled_from(["resolved", "quote_repaired", "uncited", "quote_not_found"]),
     }
@@ -143,7 +142,7 @@ def test_only_a_claim_of_which_everything_is_proved_is_accepted(drawn: list[dict
 
     for fields, verdict in zip(drawn, verdicts, strict=True):
         cited = fields["citation_status"] in ("resolved", "quote_repaired")
-        assert (verdict == "supported") == (cited and fields["unproved"] == [])
+        assert (verdict == "supported") == (cited and fields["proved_by"] is not None)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +214,7 @@ def test_unsure_may_stay_undecided() -> None:
 
 
 def test_borderline_is_what_the_local_steps_left_open() -> None:
-    claims = CLAIMS.frame([claim(0, unproved=[]), claim(1), claim(2, citation_status="uncited")])
+    claims = CLAIMS.frame([claim(0, proved_by="quotation"), claim(1), claim(2, citation_status="uncited")])
 
     left = borderline(claims, decide_claims(claims, ONE_PAIR, SETTINGS))
 
@@ -233,12 +232,12 @@ def test_the_example_of_the_documentation_holds() -> None:
     [SETTINGS, VerificationSettings(policy="similarity_only")],
 )
 def test_nothing_is_accepted_by_evidence_in_doubt(settings: VerificationSettings) -> None:
-    doubted = claim(unproved=[], entailment=0.99, evidence_doubt="table")
+    doubted = claim(proved_by="quotation", entailment=0.99, evidence_doubt="table")
     verdict, _, reason = decided(doubted, settings=settings)[0]
     assert (verdict, reason) == ("undecided", "evidence_in_doubt")
 
 
 def test_what_evidence_in_doubt_does_not_prove_is_decided_as_ever() -> None:
     denied = claim(denied=["number_mismatch: 5"], evidence_doubt="order")
-    assert decided(denied) == [("contradicted", "alignment", "number_mismatch")]
+    assert decided(denied) == [("contradicted", "quotation", "number_mismatch")]
     assert decided(claim(evidence_doubt="order")) == [OPEN]

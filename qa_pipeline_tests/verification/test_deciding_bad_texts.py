@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.text.reading import Reading
+from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.splitting import MOST_CLAIMS
 from qa_pipeline_tests.fakes import HashEmbedder

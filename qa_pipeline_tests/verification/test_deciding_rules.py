@@ -42,7 +42,7 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
         ({"entailment": float("nan"), "contradiction": float("nan")}, OPEN),
         ({"entailment": 0.99, "contradiction": 0.99, "entailment_model": "other"}, OPEN),
         ({"entailment": 0.99, "evidence_doubt": "table"}, ("undecided", "entailment", "evidence_in_doubt")),
-        ({"entailment": 0.01, "unproved": []}, ("supported", "alignment", None)),
+        ({"entailment": 0.01, "proved_by": "cell"}, ("supported", "quotation", None)),
         ({"entailment": 0.99, "citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
     ],
 )
@@ -97,7 +97,7 @@ random_scores = st.fixed_dictionaries(
         "contradiction": share,
         "entailment_model": st.sampled_from(["reader", "other", None]),
         "token_recall": st.floats(0, 1),
-        "unproved": st.sampled_from([[], ["x"], None]),
+        "proved_by": st.sampled_from(["quotation", None]),
         "denied": st.sampled_from([[], ["number_mismatch: x"]]),
         "scope_differs": st.booleans(),
     }
@@ -113,7 +113,7 @@ def test_a_difference_is_never_accepted_whatever_the_scores(drawn: list[dict[str
     verdicts = decide_claims(frame_of(drawn), None, SETTINGS, thresholds=FITTED)["verdict"]
 
     for fields, verdict in zip(drawn, verdicts, strict=True):
-        open_scope = fields["unproved"] != [] and (fields["denied"] or fields["scope_differs"])
+        open_scope = fields["proved_by"] is None and (fields["denied"] or fields["scope_differs"])
         assert not (verdict == "supported" and open_scope)
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import polars as pl
 from polars.testing import assert_frame_equal
 
+from qa_pipeline.records import passages_by_id
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import claims_with_chunks, fill_entailment
@@ -22,7 +23,7 @@ def found_claims(answer: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
 def test_every_claim_gets_its_scores() -> None:
     claims, pairs, chunks = found_claims("The pump runs at forty bar. The valve is a tank.")
-    filled = fill_entailment(claims, pairs, chunks, word_encoder())
+    filled = fill_entailment(claims, pairs, passages_by_id(chunks), word_encoder())
     assert filled["entailment_model"].unique().to_list() == [f"words@{'0' * 40} float32"]
     first, second = filled["entailment"].to_list()
     assert first > 0.9 > second
@@ -33,8 +34,8 @@ def test_every_claim_gets_its_scores() -> None:
 
 
 def test_without_a_model_nothing_is_said() -> None:
-    claims, pairs, chunks = found_claims("The pump runs at forty bar.")
-    assert_frame_equal(fill_entailment(claims, pairs, chunks, None), claims)
+    claims, pairs, _ = found_claims("The pump runs at forty bar.")
+    assert_frame_equal(fill_entailment(claims, pairs, {}, None), claims)
 
 
 def test_no_more_passages_are_read_than_the_limit_allows() -> None:
@@ -45,7 +46,7 @@ def test_no_more_passages_are_read_than_the_limit_allows() -> None:
 
 def test_an_unknown_score_has_its_reason_in_the_row(tmp_path: Path) -> None:
     claims, pairs, chunks = found_claims("The pump " + "runs " * 200 + "warm.")
-    filled = fill_entailment(claims, pairs, chunks, word_encoder())
+    filled = fill_entailment(claims, pairs, passages_by_id(chunks), word_encoder())
     row = filled.row(0, named=True)
     assert (row["entailment"], row["entailment_reason"]) == (None, "claim_too_long")
     assert row["entailment_model"] is not None

@@ -7,11 +7,12 @@ import pytest
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, VerifyReply
+from qa_pipeline.records import ClaimReply, VerifyReply, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier, verify_claims
+from qa_pipeline.verification.sources import sources_of
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import Decision, claims_in, deciding, probe_in
@@ -24,13 +25,17 @@ BORDERLINE = "Members have free entry."
 VERBATIM = "The safety valve opens at 3 bar."
 
 
+QUESTION = "What does the document say?"
+
+
 def verify(
-    model: ScriptedModel | None, *answers: str, texts: Sequence[str] = (TEXT,)
+    model: ScriptedModel | None, *answers: str, texts: Sequence[str] = (TEXT,), question: str = QUESTION
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Verify answers of which each cites one of the texts, the last of them all that are left."""
     frame = documents({f"{place}.md": text for place, text in enumerate(texts)})
     cited = [f"{min(place, len(texts) - 1)}.md" for place in range(len(answers))]
-    rows = pairs(*(pair(answer, cites=path) for answer, path in zip(answers, cited, strict=True)))
+    asked = {"question": question}
+    rows = pairs(*(pair(answer, cites=path, **asked) for answer, path in zip(answers, cited, strict=True)))
     cut = chunks(frame)
     claims = find_claims(rows, frame, cut, HashEmbedder())
     return claims, verify_claims(claims, rows, frame, cut, SETTINGS, model=model)
@@ -76,7 +81,7 @@ def test_a_fragment_is_asked_together_with_its_question() -> None:
 
     verify(model, "free")
 
-    assert "What does the document say?" in model.asked[0].prompt
+    assert QUESTION in model.asked[0].prompt
 
 
 def test_a_reply_that_cannot_be_read_fails_the_claims_of_its_request_only() -> None:
@@ -202,13 +207,13 @@ def accepting(*quotes: str) -> ScriptedModel:
     return ScriptedModel(play)
 
 
-def test_the_quotes_of_a_reply_are_kept() -> None:
-    _, verdicts = verify(accepting("Entry to the pool is free for members."), BORDERLINE)
+def test_the_quotes_of_a_reply_are_kept_with_their_places() -> None:
+    quote = "Entry to the pool is free for members."
+    _, verdicts = verify(accepting(quote), BORDERLINE)
 
-    assert verdicts.select("verdict", "llm_quotes").row(0) == (
-        "supported",
-        ["Entry to the pool is free for members."],
-    )
+    (kept,) = verdicts["llm_quotes"][0].to_list()
+    assert TEXT[kept["start"] : kept["end"]] == kept["quote"] == quote
+    assert (kept["document_id"], kept["chunk_id"]) == ("doc-0.md", "0.md:0")
 
 
 @pytest.mark.parametrize(
@@ -217,16 +222,11 @@ def test_the_quotes_of_a_reply_are_kept() -> None:
         (BORDERLINE, [], "no_quote"),
         (BORDERLINE, [" "], "no_quote"),
         (BORDERLINE, ["Entry is free for everybody."], "quote_not_found"),
-        (BORDERLINE, ["The safety valve opens at 3 bar."], "quote_lacks_words"),
-        ("Entry is free on 3 days.", ["Entry to the pool is free for members."], "quote_lacks_words"),
-        ("Entry is free in Uppsala.", ["Entry to the pool is free for members."], "quote_lacks_words"),
-        ("Entry is not free.", ["Entry to the pool is free for members."], "quote_lacks_words"),
-        ("Entry is always free.", ["Entry to the pool is free for members."], "quote_lacks_words"),
-        ("Entry may be free.", ["Entry to the pool is free for members."], "quote_lacks_words"),
-        ("Entry is free unless you pay.", ["Entry to the pool is free for members."], "quote_lacks_words"),
+        ("Entry is free on 3 days.", ["Entry to the pool is free for members."], "quote_lacks_figure"),
+        ("Entry is not free.", ["Entry to the pool is free for members."], "quote_lacks_negation"),
     ],
 )
-def test_an_accept_without_a_quote_that_holds_the_claim_waits_for_a_person(
+def test_an_accept_without_a_quote_that_holds_figures_and_negation_waits_for_a_person(
     answer: str, quotes: list[str], reason: str
 ) -> None:
     _, verdicts = verify(accepting(*quotes), answer)
@@ -294,7 +294,9 @@ def asked_about_all(
     """Claims of pairs, and what the model makes of each, whatever the local steps would."""
     cut, drafted = chunks(frame), pairs(*rows)
     claims = find_claims(drafted, frame, cut, HashEmbedder())
-    return claims, ask_verifier(claims, drafted, frame, cut, model, SETTINGS, LLMSettings())
+    return claims, ask_verifier(
+        claims, drafted, passages_by_id(cut), sources_of(frame, cut), model, SETTINGS, LLMSettings()
+    )
 
 
 @pytest.mark.parametrize(("language", "shape"), [(code, shape) for code in SHAPES for shape in SHAPES[code]])
@@ -352,7 +354,7 @@ def test_the_probe_is_put_after_the_question_of_a_neighbour_and_as_a_fragment_am
     verify(model, "free")
 
     parts = re.findall(r"<(question|claim)-\d+-\w+>\n(.*?)\n</", model.asked[0].prompt)
-    question = "What does the document say?"
+    question = QUESTION
     assert [text for label, text in parts if label == "question"] == [question, question]
     claims = [text.partition(" — ") for label, text in parts if label == "claim"]
     assert [start for start, _, _ in claims] == [question, question]
@@ -367,3 +369,26 @@ def test_a_request_does_not_change_with_texts_that_it_does_not_show() -> None:
         prompts.append([request.prompt for request in model.asked])
 
     assert prompts[0] == prompts[1]
+
+
+def test_a_model_that_accepts_every_false_claim_is_not_asked_again_in_the_batch() -> None:
+    texts = tuple(f"Room {n} holds {n} chairs in all. Entry is free for members." for n in range(20, 30))
+    model = ScriptedModel(deciding("accept", obedient=True))
+
+    _, verdicts = verify(model, *["Members have free entry."] * 10, texts=texts)
+
+    assert len(model.asked) == 3
+    reasons = verdicts["reason"].to_list()
+    assert reasons == ["probe_accepted"] * 3 + ["verifier_not_trusted"] * 7
+    assert set(verdicts["verdict"]) == {"undecided"}
+
+
+def test_chunks_that_follow_each_other_are_shown_as_one_passage() -> None:
+    text = "# Pool\n\nEntry is free.\n\n# Hours\n\nThe pool opens at nine for members."
+    model = accepting("Entry is free.\n\n# Hours\n\nThe pool opens at nine for members.")
+
+    _, verdicts = verify(model, "Free entry for members from nine.", texts=(text,))
+
+    assert len(model.asked[0].passages) == 1
+    (kept,) = verdicts["llm_quotes"][0].to_list()
+    assert text[kept["start"] : kept["end"]] == kept["quote"]

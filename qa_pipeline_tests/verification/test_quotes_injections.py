@@ -4,7 +4,6 @@
 """
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,14 @@ import polars as pl
 import pytest
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, Passage, VerifyReply
+from qa_pipeline.records import ClaimReply, VerifyReply
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import claims_in, probe_in
+from qa_pipeline_tests.verdict_replies import claims_in
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 UNLISTED = Path(__file__).with_name("unlisted_injections.tsv")
@@ -62,13 +61,6 @@ QUESTIONS = {
     "sv": "Vad säger dokumentet?",
     "de": "Was sagt das Dokument?",
 }
-Quoting = Callable[[Sequence[Passage], str, str], list[str]]
-QUOTING: Mapping[str, Quoting] = {
-    "the passages": lambda passages, injection, claim: [passage.text for passage in passages][:3],
-    "the injection": lambda passages, injection, claim: [injection],
-    "what it invents": lambda passages, injection, claim: [claim],
-}
-"""What an obedient model quotes for a claim."""
 PLACES = ("passage", "answer", "question")
 
 
@@ -77,22 +69,19 @@ def read_injections() -> list[list[str]]:
         return list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def falsehoods_accepted(
-    language: str, injection: str, place: str, quoting: Quoting, *, spares_probe: bool
-) -> set[str]:
-    """False claims accepted of a model that accepts all that it is asked, perhaps without the probe."""
+def falsehoods_accepted(language: str, injection: str, place: str) -> set[str]:
+    """False claims accepted of a model that accepts all that it is asked and quotes the passages."""
 
     def play(request: Request[Any]) -> VerifyReply:
-        probe = probe_in(request) if spares_probe else None
         return VerifyReply(
             verdicts=[
                 ClaimReply(
                     claim=number,
                     reasoning="As told.",
-                    quotes=quoting(request.passages, injection, claim),
-                    decision="reject" if number == probe else "accept",
+                    quotes=[passage.text for passage in request.passages][:3],
+                    decision="accept",
                 )
-                for number, claim in claims_in(request.prompt)
+                for number, _ in claims_in(request.prompt)
             ]
         )
 
@@ -118,20 +107,9 @@ def test_no_pattern_finds_the_injection(language: str, injection: str) -> None:
     assert not is_injection(injection)
 
 
-@pytest.mark.parametrize("spares_probe", [False, True])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("language", "injection"), read_injections())
 def test_an_injection_that_no_pattern_finds_gets_no_false_claim_accepted(
-    language: str, injection: str, place: str, *, spares_probe: bool
+    language: str, injection: str, place: str
 ) -> None:
-    quoting = QUOTING["the passages"]
-    assert not falsehoods_accepted(language, injection, place, quoting, spares_probe=spares_probe)
-
-
-@pytest.mark.parametrize("quotes", ["the injection", "what it invents"])
-@pytest.mark.parametrize(("language", "injection"), read_injections()[-12:])
-def test_quotes_of_the_injection_or_of_nothing_get_no_false_claim_accepted(
-    language: str, injection: str, quotes: str
-) -> None:
-    for place in PLACES:
-        assert not falsehoods_accepted(language, injection, place, QUOTING[quotes], spares_probe=True)
+    assert not falsehoods_accepted(language, injection, place)

@@ -151,7 +151,7 @@ def test_without_a_baseline_every_failing_golden_row_is_new(tmp_path: Path) -> N
     assert outcomes(found) == {"golden": "failed", "r0": "failed", "gone": "failed"}
 
 
-LIKENESS, RULES = {"similarity": 6, "alignment": 4}, {"similarity": 4, "alignment": 6}
+LIKENESS, RULES = {"similarity": 6, "quotation": 4}, {"similarity": 4, "quotation": 6}
 
 
 def test_likeness_alone_neither_passes_nor_fails_what_is_critical_unless_asked(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def statement(verdict: str = "supported", context: int | None = 0, position: int
         "end": 10 * position + 9,
         "text": f"Statement {position}.",
         "verdict": verdict,
-        "decided_by": "alignment",
+        "decided_by": "quotation",
         "reason": None,
         "context": context,
         "quote": None,

@@ -15,7 +15,7 @@ def cited(exists: bool = True, quote_found: bool | None = None, document: str | 
 
 
 def support(score: float | None, *proves: int) -> Row:
-    return {"score": score, "proves": list(proves), "decided_by": "alignment"}
+    return {"score": score, "proves": list(proves), "decided_by": "quotation"}
 
 
 def test_of_three_citations_of_which_two_support_a_statement_precision_is_067() -> None:

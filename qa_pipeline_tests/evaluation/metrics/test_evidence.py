@@ -25,7 +25,7 @@ def test_parts_without_data_are_left_out_reweighed_and_said_so() -> None:
     found = row(context(document="a"), context(document="b"))
     assert value("evidence_quality", found) == pytest.approx(1.0)
     said = rows_of(found).select(METRICS["evidence_quality"].decided_by)
-    assert said.to_series()[0].to_list() == ["alignment", "alignment", "without recency", "without authority"]
+    assert said.to_series()[0].to_list() == ["quotation", "quotation", "without recency", "without authority"]
 
 
 def test_evidence_older_than_the_newest_context_counts_less() -> None:

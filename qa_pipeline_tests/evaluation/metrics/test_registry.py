@@ -104,7 +104,7 @@ def scripted(draw: st.DrawFn) -> Row:
             {
                 "score": draw(st.none() | shares),
                 "proves": draw(st.lists(st.integers(0, len(found) - 1), unique=True)) if found else [],
-                "decided_by": "alignment",
+                "decided_by": "quotation",
             }
             for _ in cited
         ],

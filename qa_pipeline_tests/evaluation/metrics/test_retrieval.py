@@ -104,7 +104,7 @@ def test_ranked_context_precision_is_average_precision_over_the_contexts() -> No
 
 
 def held(*flags: bool | None) -> Row:
-    return {"attributed": [{"supported": one, "context": 0, "decided_by": "alignment"} for one in flags]}
+    return {"attributed": [{"supported": one, "context": 0, "decided_by": "quotation"} for one in flags]}
 
 
 def test_three_of_four_true_statements_in_the_contexts_are_a_context_recall_of_075() -> None:

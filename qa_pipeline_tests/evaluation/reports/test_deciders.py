@@ -5,7 +5,7 @@ from qa_pipeline.evaluation.reports.deciders import decider_shares, describe_dec
 
 def test_steps_are_told_as_rules_likeness_model_and_people() -> None:
     counts = {
-        "alignment": 3,
+        "quotation": 3,
         "rules": 1,
         "similarity": 2,
         "llm": 1,
@@ -21,8 +21,8 @@ def test_steps_are_told_as_rules_likeness_model_and_people() -> None:
     ("counts", "told"),
     [
         ({}, "arithmetic"),
-        ({"similarity": 1, "alignment": 999}, "rules > 99 %, likeness < 1 %"),
-        ({"similarity": 0, "alignment": 2}, "rules 100 %"),
+        ({"similarity": 1, "quotation": 999}, "rules > 99 %, likeness < 1 %"),
+        ({"similarity": 0, "quotation": 2}, "rules 100 %"),
     ],
 )
 def test_small_shares_are_not_rounded_away(counts: dict[str, int], told: str) -> None:
@@ -31,5 +31,5 @@ def test_small_shares_are_not_rounded_away(counts: dict[str, int], told: str) ->
 
 def test_more_than_half_is_what_rests_on_likeness() -> None:
     assert not rests_on_likeness({})
-    assert not rests_on_likeness({"similarity": 1, "alignment": 1})
-    assert rests_on_likeness({"similarity_only": 2, "alignment": 1})
+    assert not rests_on_likeness({"similarity": 1, "quotation": 1})
+    assert rests_on_likeness({"similarity_only": 2, "quotation": 1})

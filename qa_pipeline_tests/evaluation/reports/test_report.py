@@ -58,7 +58,7 @@ def test_few_rows_are_said_to_be_few(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_rests_on_likeness_says_so(tmp_path: Path) -> None:
-    mostly = [said(1), said(2), said(3, decided_by="alignment")]
+    mostly = [said(1), said(2), said(3, decided_by="quotation")]
     found = what_to_know(stored(tmp_path / "a", MANY, mostly))
     assert "faithfulness (67%)" in found[0]
     assert what_to_know(stored(tmp_path / "b", MANY, mostly[1:])) == []

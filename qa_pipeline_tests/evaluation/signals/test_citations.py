@@ -97,9 +97,9 @@ def test_two_of_three_citations_that_prove_give_a_precision_of_067(tmp_path: Pat
 @pytest.mark.parametrize(
     ("verdict", "decided_by", "score"),
     [
-        ("supported", "alignment", 1.0),
+        ("supported", "quotation", 1.0),
         ("supported", "similarity", 0.6),
-        ("contradicted", "alignment", 0.0),
+        ("contradicted", "quotation", 0.0),
         ("unsupported", "llm", 0.0),
         ("unsupported", "similarity", 0.6),
         ("undecided", "llm", None),

@@ -146,7 +146,7 @@ def test_the_headings_above_a_context_prove_what_the_question_names(means: Means
     bare = signal("statements", means, {**ROW, **asked, "contexts": [context(row)]})[0][0]
     headed = context(row, headings=["Kestrel 4", "Technical data"])
     one = signal("statements", means, {**ROW, **asked, "contexts": [headed]})[0][0]
-    assert (one["verdict"], one["decided_by"]) == ("supported", "alignment")
+    assert (one["verdict"], one["decided_by"]) == ("supported", "quotation")
     assert bare["decided_by"] == "similarity"
 
 
@@ -172,7 +172,7 @@ def test_another_number_in_other_words_is_a_contradiction_and_never_alike(
 ) -> None:
     row = {"query": "Herons?", "language": language, "answer": answer, "contexts": [context(told)]}
     (one,) = signal("statements", means, {**ROW, **row})[0]
-    assert (one["verdict"], one["decided_by"], one["score"]) == ("contradicted", "alignment", 0.0)
+    assert (one["verdict"], one["decided_by"], one["score"]) == ("contradicted", "quotation", 0.0)
 
 
 @pytest.mark.parametrize(
