@@ -254,6 +254,12 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
     refused = is_refusal(statement.text, statement.language)
     pair = {
         "pair_id": statement.statement_id,
+        "batch": BATCH,
+        "question_type": "imported",
+        "origin": "imported",
+        "generator": BATCH,
+        "passage_ids": list(statement.chunk_ids),
+        "used_chunk_ids": list(statement.chunk_ids),
         "question": statement.question,
         "answer": statement.text,
         "language": statement.language,

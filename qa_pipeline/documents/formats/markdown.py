@@ -51,6 +51,11 @@ _INCLUDE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 """A line that only names a file: MkDocs, mkdocstrings, Jekyll, mdBook, Hugo, DocFX, VitePress and others."""
+_SPECIAL_NAMES = re.compile(
+    r"(?<![\w_])__(all|call|class|del|dict|doc|enter|eq|exit|file|future|getattr|getitem|hash|init|iter|len"
+    r"|main|name|new|next|repr|setattr|setitem|slots|str|version)__(?![\w_])"
+)
+"""Names of Python that writers leave without code marks, and CommonMark would read as bold words."""
 _MYST = re.compile(r"\{(?P<kind>[a-z:_-]+)\}\s*(?P<title>.*)$")
 _MYST_BOXES = frozenset({
     "admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important", "note",
@@ -138,6 +143,8 @@ def _clean_inline(state: "StateCore") -> None:
 
 
 def _clean(text: str, around: list[str], omissions: Omissions) -> str:
+    if "`" not in text:
+        text = _SPECIAL_NAMES.sub(r"\_\_\1\_\_", text)
     if around[1] == "heading_open":
         text = _HEADING_ATTRIBUTES.sub("", text)
     elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):

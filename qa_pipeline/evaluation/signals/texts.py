@@ -47,17 +47,21 @@ def find_refusals(rows: pl.DataFrame, means: Means) -> SignalValues:
 def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Return whether each context contradicts the answer: where a statement denies what the context says.
 
+    It is unknown of an answer of which every statement is undecided.
+
     The local steps find a number, unit, date, name, negation or quantifier in another's place, and nothing
     else: what they find is a lower bound.
     """
     if means.judge is not None:
         contradictions = asked.ask_contradictions(rows, means.judge, means.resources.settings.llm)
         return contradictions, [[MODEL]] * rows.height
-    local: list[list[Row]] = []
+    local: list[list[Row] | None] = []
     for contexts, statements in rows.select("contexts", "statements").iter_rows():
+        verdicts = {statement["verdict"] for statement in statements}
         denied = {statement["context"] for statement in statements if statement["verdict"] == "contradicted"}
-        local.append([{"contradicted": at in denied} for at in range(len(contexts))])
-    return local, [[QUOTATION]] * rows.height
+        known = verdicts != {"undecided"}
+        local.append([{"contradicted": at in denied} for at in range(len(contexts))] if known else None)
+    return local, [None if found is None else [QUOTATION] for found in local]
 
 
 def find_groundedness(rows: pl.DataFrame, means: Means) -> SignalValues:
