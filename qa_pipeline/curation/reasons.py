@@ -67,6 +67,7 @@ REASONS: Mapping[str, str] = {
     "no_refusal_evidence": "nobody looked whether the documents answer it",
     "not_entailed": "the entailment model does not find it proved",
     "not_judged": "it is verified and waits to be judged",
+    "one_sided": "another document says otherwise",
     "passage_not_cited": "the answer of several passages cites fewer",
     "person_rejected": "a person rejected it",
     "premise_not_denied": "the answer does not deny what the question takes for granted",

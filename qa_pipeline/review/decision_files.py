@@ -35,7 +35,7 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
-OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation")
+OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
 """Reasons for which a person rejects because of the sources; they count against verification."""
 OF_QUALITY = (
     "low_completeness",

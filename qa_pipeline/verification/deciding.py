@@ -25,8 +25,8 @@ BORDERLINE = "borderline"
 QUOTATION = "quotation"
 """The step that compares a claim with the units of its sources, word for word."""
 SIMILARITY_ONLY = (
-    "Claims decided by similarity_only are not proved: over real documents this policy accepted 20.5 % of "
-    "3,807 false claims and 22.7 % of 300 sentences copied from them."
+    "Claims decided by similarity_only are not proved: over real documents this policy accepted 29.6 % of "
+    "900 sentences with one thing changed and 22.3 % of 900 as they are."
 )
 """The message to users of the policy; the figures are of `quality.measure_canaries` under it."""
 _MOST_EXAMPLES = 3
