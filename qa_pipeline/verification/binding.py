@@ -35,7 +35,8 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
     words = proof_words(language)
     first, _, rest = claim.partition(" ")
     opening = first.rstrip(",.!;:–—-").casefold()
-    if opening in words.yes or opening in words.no:
+    is_alone = len(opening) < len(first) or not rest
+    if is_alone and (opening in words.yes or opening in words.no):
         return rest.lstrip("–—- "), opening in words.yes
     return claim, None
 

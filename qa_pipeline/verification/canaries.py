@@ -21,6 +21,8 @@ from qa_pipeline.storage.tables import CANARIES, PAIRS
 from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.injection import hold_injections, is_injection
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
+from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, recall, tokenize
 from qa_pipeline.verification.falsehoods import KINDS, falsehoods
@@ -142,13 +144,18 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[s
         text = blank_doubts(passage.text, passage.language, doubts, start)
         for first, last in split_sentences(text, passage.language):
             line = " ".join(text[first:last].split())
-            if line not in found and _is_prose(line) and not is_injection(line):
+            if line not in found and _stands_alone(line, passage.language) and not is_injection(line):
                 found[line] = _Sentence(passage, line, draw_number(seed, line))
     ordered = sorted(found.values(), key=lambda sentence: sentence.order)
     near: dict[str, list[_Sentence]] = {}
     for sentence in ordered:
         near.setdefault(sentence.passage.chunk_id, []).append(sentence)
     return ordered, dict(sorted(near.items(), key=lambda item: draw_number(seed, item[0])))
+
+
+def _stands_alone(line: str, language: str) -> bool:
+    """Return True for a sentence of prose that does not open with a pronoun."""
+    return _is_prose(line) and not read(line, language).opens_with(proof_words(language).pronouns)
 
 
 def _is_prose(line: str) -> bool:

@@ -25,26 +25,32 @@ _LONGEST = 600
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The neighbours of a unit in its paragraph and the lead-ins of its lists; empty where there is none."""
+    """The neighbours of a unit and the lead-ins of its lists; empty where there is none.
+
+    `opens_paragraph` is True where the sentence before is in another paragraph.
+    """
 
     before: str
     after: str
     lead_ins: tuple[str, ...]
     is_item: bool
+    opens_paragraph: bool
 
 
 def surroundings(text: str, language: str, start: int, end: int) -> Surroundings:
     """Return what stands around the characters from `start` to `end` of a document's canonical text."""
     spans = sentence_spans(text, language)
     if not spans:
-        return Surroundings("", "", (), False)
+        return Surroundings("", "", (), is_item=False, opens_paragraph=True)
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
     before = "" if first == 0 or _apart(text, spans, first - 1) else _cut(text, spans[first - 1])
     after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _cut(text, spans[last + 1])
     line = text.rfind("\n", 0, spans[first][0]) + 1
     is_item = _ITEM.match(text, line) is not None
-    return Surroundings(before, after, tuple(_lead_ins(text, spans, first)), is_item)
+    opens = first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]]
+    lead_ins = tuple(_lead_ins(text, spans, first))
+    return Surroundings(before, after, lead_ins, is_item=is_item, opens_paragraph=opens)
 
 
 def introduction_of(text: str, at: int, around: Surroundings) -> str:
@@ -93,7 +99,7 @@ def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
     """Yield that the sentence before reports, supposes or announces the unit."""
     words = proof_words(unit.language)
     before = read(around.before, unit.language)
-    if around.before.endswith(":"):
+    if around.before.endswith(":") and not around.opens_paragraph:
         yield "stands behind a colon"
     if before.holds_any(words.reporting) or before.opens_with(words.supposing):
         yield f'stands behind "{around.before[:80]}"'
@@ -124,14 +130,22 @@ def _void(unit: Reading, headings: Sequence[str], asked: Asked, status: str | No
 
 
 def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]:
-    """Yield that the lead-in of the unit's list is said neither by question, answer nor headings."""
+    """Yield that the lead-in of the unit's list is said neither by question, answer nor headings.
+
+    An item that is a sentence needs only those that deny, report, restrict or suppose.
+    """
     if not around.is_item or not around.lead_ins:
         return
+    words = proof_words(unit.language)
+    telling = words.negations | words.reporting | words.supposing | words.voiding | words.scope
+    is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
     said = asked.question.stem_set | asked.answer.stem_set | asked.headings.stem_set
     tokens = {*asked.question.lower_tokens, *asked.answer.lower_tokens, *asked.headings.lower_tokens}
     negated = asked.question.negations or asked.answer.negations
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
+        if is_sentence and not lead_in.holds_any(telling):
+            continue
         unsaid = [stem for stem in lead_in.stems if stem not in said]
         if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
             yield f'is an item of "{text[:80]}"'
