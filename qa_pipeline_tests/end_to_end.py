@@ -48,9 +48,9 @@ PAIRS: list[dict[str, object]] = [
     {"question": question, "answer": answer, "citations": [cited]}
     for question, answer, cited in (
         ("When does the safety valve open?", VERBATIM, "guide.md"),
-        ("What is to be done?", WRONG, "guide.md"),
+        ("How does the safety valve open?", WRONG, "guide.md"),
         ("How is the boiler drained?", LOOSE, "guide.md"),
-        ("How long?", "Wait 10 minutes.", "nowhere.md"),
+        ("How long is the boiler drained?", "Wait 10 minutes.", "nowhere.md"),
         ("May softened water be used?", "Do not use softened water.", "guide.md"),
         ("Empty?", "", "guide.md"),
     )

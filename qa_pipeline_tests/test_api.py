@@ -44,7 +44,7 @@ def test_a_stated_sentence_is_accepted_with_its_evidence() -> None:
 
 def test_a_wrong_year_is_rejected_with_its_reason() -> None:
     verification = verify(QUESTION, "The Eiffel Tower was completed in 1899.", TOWER)
-    assert (verification.verdict, verification.claims[0].reason) == ("rejected", "date_mismatch")
+    assert (verification.verdict, verification.claims[0].reason) == ("rejected", "number_mismatch")
 
 
 def test_a_stated_sentence_that_answers_something_else_is_not_accepted() -> None:

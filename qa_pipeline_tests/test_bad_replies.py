@@ -58,7 +58,7 @@ def test_pairs_are_written_verified_judged_and_accepted_with_their_composite_sco
     hosted_workspace: Workspace,
 ) -> None:
     roles = hosted_workspace.table("llm_calls", "boilers")["role"]
-    assert Counter(roles) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
+    assert Counter(roles) == {"questions": 2, "answer": 2, "split": 1, "verify": 1, "judge": 2}
     composite = 0.3 * 1 + 0.2 * 0.9 + 0.3 * 1.0 + 0.2 * 0.8
     accepted = {"verdict": "accepted", "reason": "passed", "composite": pytest.approx(composite)}
     assert scores(hosted_workspace) == [accepted] * 2
@@ -210,7 +210,7 @@ def test_the_cap_stops_the_run_and_the_next_one_goes_on_from_there(
     assert stopped.code == STOPPED
     assert "QA_PIPELINE_LLM__BUDGET__MAX_CALLS" in stopped.stderr
     assert run(workspace).code == OK
-    assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
+    assert dict(model.calls) == {"questions": 2, "answer": 2, "split": 1, "verify": 1, "judge": 2}
 
 
 def test_no_cap_no_call_where_calls_may_cost_money(

@@ -266,4 +266,4 @@ def test_the_search_for_patterns_finds_those_in_names_containers_and_functions()
     found = {place for place, _ in patterns().values()}
 
     assert len(found) > 300
-    assert "qa_pipeline.verification.evidence._ROW" in found
+    assert "qa_pipeline.verification.units._KEY_VALUE" in found

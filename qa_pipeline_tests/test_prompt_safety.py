@@ -35,13 +35,15 @@ from qa_pipeline.records import AnsweredQuestion, Passage, Question, passages_by
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.rows import DraftedPairRow, KeptQuestionRow
+from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.judging import assess_pairs
-from qa_pipeline.verification.llm_splitting import split_request
+from qa_pipeline.verification.llm_splitting import Answer, split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline.verification.sources import Source
+from qa_pipeline.verification.splitting import Claim
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.injections import INJECTIONS
@@ -152,8 +154,11 @@ def verify(attack: Attack, model: LanguageModel) -> object:
         rows.pair("p", question=attack.text, language=attack.language, used_chunk_ids=["c0", "c1"])
     )
     settings = VerificationSettings(probe_passages=False)
-    documents = rows.documents(rows.document("d", attack.chunks["text"][0], language=attack.language))
-    return ask_verifier(claims, pairs, documents, attack.chunks, model, settings, LLMSettings())
+    passages = passages_by_id(attack.chunks)
+    sources = {
+        i: Source(i, i, passage.text, passage.language, (), passage.text) for i, passage in passages.items()
+    }
+    return ask_verifier(claims, pairs, passages, sources, model, settings, LLMSettings())
 
 
 def judge(attack: Attack, model: LanguageModel) -> object:
@@ -187,9 +192,9 @@ def compare(attack: Attack, model: LanguageModel) -> object:
 
 
 def split(attack: Attack, model: LanguageModel) -> object:
-    carried = {"question": attack.text, "language": attack.language}
-    pair = cast("DraftedPairRow", rows.pair("p", **carried))
-    request = split_request(pair, ["First.", attack.text], {}, VerificationSettings(), LLMSettings())
+    answer = Answer("p", "b", attack.text, attack.text, attack.language, ())
+    claims = [Claim("First.", 0, 6), Claim(attack.text, 7, 7 + len(attack.text))]
+    request = split_request(answer, claims, {}, VerificationSettings(), LLMSettings())
     return complete_all(model, [request], workers=1)
 
 

@@ -34,7 +34,7 @@ _COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")
 _BRACKETS = re.compile(r"\((?!\))|(?<!\()\)|[\[\]{}=]")
 _COMPARISONS = "<>≤≥~≈±"
 _IDENTIFIER = re.compile(
-    r"\w*[^\W_]_\w+|_\w+|\w+_|-{1,2}[^\W\d_][\w-]*|\.[^\W\d_]\w*"  # snake_case, --flag, .env
+    r"-{1,2}[^\W\d_][\w-]*|\.[^\W\d_]\w*"  # --flag, .env
     r"|[^\W\d_]\w+(?:[.:\\@][^\W\d_]\w+)+|\w+\(\)"  # dotted.path, call()
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase
     r"|[^\W\d_]+[+*#'-]+"  # C++, B-
@@ -121,7 +121,8 @@ def is_identifier(token: str) -> bool:
     has_digit = any(character.isdigit() for character in token)
     has_letter = any(character.isalpha() for character in token)
     acronym = len(token) > 1 and token.isupper()
-    return (has_digit and has_letter) or acronym or _IDENTIFIER.fullmatch(token) is not None
+    joined = has_letter and ("_" in token or has_digit)
+    return joined or acronym or _IDENTIFIER.fullmatch(token) is not None
 
 
 def number_value(token: str, language: str) -> str | None:

@@ -38,9 +38,9 @@ def line(answer: str, question: str = "What happens?", cites: str = "guide.md", 
 
 PAIRS = [
     line(VERBATIM, "When does the safety valve open?"),
-    line(WRONG, "What is to be done?"),
+    line(WRONG, "How does the safety valve open?"),
     line(LOOSE, "How is the boiler drained?"),
-    line("Wait 10 minutes.", "How long?", "nowhere.md"),
+    line("Wait 10 minutes.", "How long is the boiler drained?", "nowhere.md"),
     line("", "Empty?"),
     line(VERBATIM, "Known?", expected_verdict="accepted"),
 ]
@@ -103,7 +103,7 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     found = rows_of(workspace)
     assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
     rows = [
-        found["What is to be done?"] | {"decision": "accepted", "why": "new norm"},
+        found["How does the safety valve open?"] | {"decision": "accepted", "why": "new norm"},
         found["When does the safety valve open?"] | {"decision": "rejected"},
     ]
 
@@ -129,7 +129,7 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
 def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(workspace: Workspace) -> None:
     import shutil
 
-    decide(workspace, rows_of(workspace)["What is to be done?"] | {"decision": "accepted"})
+    decide(workspace, rows_of(workspace)["How does the safety valve open?"] | {"decision": "accepted"})
     shutil.rmtree(workspace.out / "tables")
     run(workspace)
     assert verdicts(workspace)[WRONG][1] == "person_accepted"
@@ -151,8 +151,9 @@ def test_an_edited_answer_becomes_a_pair_that_is_verified(workspace: Workspace) 
 
     ran = decide(
         workspace,
-        found["How long?"] | {"decision": "edited", "edited_answer": f"{right} [source:guide.md]"},
-        found["What is to be done?"] | {"decision": "edited", "edited_answer": wrong},
+        found["How long is the boiler drained?"]
+        | {"decision": "edited", "edited_answer": f"{right} [source:guide.md]"},
+        found["How does the safety valve open?"] | {"decision": "edited", "edited_answer": wrong},
     )
 
     assert ran.code == OK, ran.stderr
@@ -164,9 +165,9 @@ def test_an_edited_answer_becomes_a_pair_that_is_verified(workspace: Workspace) 
     assert now[wrong][0] in ("rejected", "needs_review")
     edited = workspace.table("pairs", "b").filter(pl.col("origin") == "edited")
     assert edited["generator"].to_list() == ["person:anna"] * 2
-    assert set(edited["question"]) == {"How long?", "What is to be done?"}
+    assert set(edited["question"]) == {"How long is the boiler drained?", "How does the safety valve open?"}
     # an edit may be edited again
-    last = "Do not use softened water."
+    last = "The safety valve opens at 3 bar."
     again = rows_of_answer(workspace, wrong) | {"decision": "edited", "edited_answer": last}
     assert decide(workspace, again).code == OK
     run(workspace)
@@ -182,7 +183,7 @@ def rows_of_answer(workspace: Workspace, answer: str) -> Row:
 
 
 def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> None:
-    found = rows_of(workspace)["What is to be done?"]
+    found = rows_of(workspace)["How does the safety valve open?"]
     claims = workspace.table("claims", "b").filter(pl.col("pair_id") == found["pair_id"])
     row = {**found, "claim_id": claims["claim_id"][0], "decision": "accepted", "why": "checked"}
 
@@ -199,7 +200,7 @@ def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> 
 def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Workspace) -> None:
     found = rows_of(workspace)
     good = found["When does the safety valve open?"] | {"decision": "rejected"}
-    pressure, drained = found["What is to be done?"], found["How is the boiler drained?"]
+    pressure, drained = found["How does the safety valve open?"], found["How is the boiler drained?"]
     rows = [
         good,
         {**good, "pair_id": "f" * 32},
@@ -214,7 +215,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
         pressure | {"decision": "rejected"},
         drained | {"decision": "edited"},
         drained | {"decision": "edited", "edited_answer": LOOSE},
-        found["How long?"] | {"decision": "accepted"},
+        found["How long is the boiler drained?"] | {"decision": "accepted"},
         found["Known?"] | {"decision": "rejected"},
         drained | {"decision": ""},
         drained | {"decision": "accepted", "decided_at": "yesterday"},
@@ -237,7 +238,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
 
 
 def test_of_two_files_the_later_decision_counts_and_an_older_one_is_refused(workspace: Workspace) -> None:
-    row = rows_of(workspace)["What is to be done?"]
+    row = rows_of(workspace)["How does the safety valve open?"]
     first = row | {"decision": "accepted", "decided_at": "2026-03-01T10:00:00+01:00"}
     second = row | {"decision": "rejected", "decided_at": "2026-03-02T10:00:00"}
     assert decide(workspace, first).code == OK
@@ -317,9 +318,9 @@ def test_a_file_that_cannot_be_read_is_named(
 def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> None:
     file = workspace.out.parent / "odd.jsonl"
     good = json.dumps(rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"})
-    half = json.dumps(rows_of(workspace)["What is to be done?"] | {"decision": "rejected"}).replace(
-        "anna", "\\ud800"
-    )
+    half = json.dumps(
+        rows_of(workspace)["How does the safety valve open?"] | {"decision": "rejected"}
+    ).replace("anna", "\\ud800")
     file.write_text(f"[1]\n\n{{broken\n{good}\n{half}\n")
 
     ran = invoke("decide", file, "--out", workspace.out)
@@ -345,7 +346,9 @@ def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Works
 
     assert (ran.code, "b.jsonl" in ran.stdout) == (FAILED, True)
     assert (
-        decide(workspace, rows_of(workspace)["What is to be done?"] | {"decision": "rejected"}).code
+        decide(
+            workspace, rows_of(workspace)["How does the safety valve open?"] | {"decision": "rejected"}
+        ).code
         == BAD_INPUT
     )
 
@@ -374,7 +377,7 @@ def test_decisions_are_labelled_rows_to_calibrate_by(workspace: Workspace) -> No
     )
     decide(
         workspace,
-        found["What is to be done?"] | {"decision": "rejected"},
+        found["How does the safety valve open?"] | {"decision": "rejected"},
         found["When does the safety valve open?"] | {"decision": "accepted"},
         found["How is the boiler drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
         found["How is the boiler drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},

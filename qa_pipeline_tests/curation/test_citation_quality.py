@@ -48,19 +48,6 @@ def test_of_three_citations_of_which_two_support_a_claim_the_accuracy_is_two_thi
     assert row["citation_quality"] == pytest.approx(0.4 + 0.3 * 2 / 3 + 0.3)
 
 
-def test_a_claim_proved_by_two_passages_together_needs_both_cited() -> None:
-    proof = {
-        "second_evidence_chunk_id": "c2",
-        "second_evidence_document_id": "e",
-        "second_evidence_quote": "x",
-    }
-    both = cites("c"), cites("c2", "e")
-    rows = [two_pieces([*both], proof), two_pieces([both[0]], proof)]
-    assert [row["citation_accuracy"] for row in rows] == [1.0, 1.0]
-    assert [row["citation_completeness"] for row in rows] == [1.0, 0.0]
-    assert rows[0]["source_coverage"] == 1.0
-
-
 def two_pieces(citations: list[Row], proof: Row) -> Row:
     """Measures of a pair whose one claim was decided over two pieces of evidence."""
     found = citation_quality(
@@ -87,7 +74,7 @@ def test_without_citations_or_claims_nothing_is_made_up() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "accuracy"),
-    [("exact", 1.0), ("spelling", 1.0), ("edited", 1.0), ("misplaced", 0.0), ("missing", 0.0)],
+    [("exact", 1.0), ("spelling", 1.0), ("misplaced", 0.0), ("missing", 0.0)],
 )
 def test_a_quote_is_accurate_where_it_is_in_what_it_names(kind: str, accuracy: float) -> None:
     row = measured([cites("c", quote="q")], ({"quotes": [quoted("q", kind)]}, "supported"))

@@ -28,7 +28,7 @@ The safety valve opens at 3 bar. Do not use softened water.
 """
 QUESTIONS = {
     "When does the safety valve open?": "The safety valve opens at 3 bar.",
-    "What is to be done?": "The safety valve opens at 5 bar.",
+    "How does the safety valve open?": "The safety valve opens at 5 bar.",
     "How is the boiler drained?": "Opening the lower valve drains everything.",
     "May softened water be used?": "Do not use softened water.",
 }

@@ -25,7 +25,7 @@ The safety valve opens at 3 bar. Do not use softened water.
 """
 PAIRS: list[dict[str, object]] = [
     {"question": "When does the safety valve open?", "answer": "The safety valve opens at 3 bar."},
-    {"question": "What is to be done?", "answer": "The safety valve opens at 5 bar."},
+    {"question": "How does the safety valve open?", "answer": "The safety valve opens at 5 bar."},
     {"question": "How is the boiler drained?", "answer": "Opening the lower valve drains everything."},
     {"question": "How long does it take?", "answer": "Wait 10 minutes.", "citations": ["nowhere.md"]},
 ]

@@ -17,7 +17,7 @@ from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.review.test_server import hidden
 from qa_pipeline_tests.review.test_server_bad_input import paragraphs
 
-OPENS, WRONG = "When does the safety valve open?", "What is to be done?"
+OPENS, WRONG = "When does the safety valve open?", "How does the safety valve open?"
 RIGHT = "The safety valve opens at 3 bar."
 SignIn = Callable[[Path], TestClient]
 

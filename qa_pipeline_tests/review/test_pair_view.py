@@ -96,20 +96,3 @@ def test_a_claim_or_its_evidence_is_asked_for_by_its_number(
     assert selected is not None
     assert selected.number == number
     assert place is selected.places[0]
-
-
-def test_evidence_of_two_pieces_is_counted_through(tmp_path: Path) -> None:
-    second = {
-        f"second_evidence_{name}": value
-        for name, value in (
-            ("document_id", "d"), ("content_sha256", rows.sha("d")), ("chunk_id", "c"), ("start", 0),
-            ("end", 13), ("page", 3), ("quote", rows.TEXT[:13]),
-        )
-    }  # fmt: skip
-    write_pair(Layout(tmp_path), claims=[second, {}])
-    view = view_of(Layout(tmp_path))
-    assert [place.number for claim in view.claims for place in claim.places] == [0, 1, 2]
-    claim, place = view.selected(None, 1)
-    assert claim is view.claims[0]
-    assert place is not None
-    assert (place.page, place.similarity) == (3, None)

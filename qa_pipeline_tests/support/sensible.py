@@ -12,6 +12,7 @@ from qa_pipeline.records import (
     DraftCitation,
     DraftQuestion,
     QuestionsReply,
+    SplitReply,
     VerifyReply,
 )
 from qa_pipeline_tests.fake_server.gemini import says
@@ -27,7 +28,13 @@ FACTS = {
     ),
 }
 """Questions, the sentence of the guide that answers each, and the answer where it is put in other words."""
-ROLES = {"questions": "questions", "coverage": "answer", "verdicts": "verify", "relevance": "judge"}
+ROLES = {
+    "questions": "questions",
+    "coverage": "answer",
+    "claims": "split",
+    "verdicts": "verify",
+    "relevance": "judge",
+}
 Play = Callable[[Asked], ServerResponse | None]
 
 
@@ -66,6 +73,9 @@ class Sensible:
         cited = [DraftCitation(passage=number, quote=sentence)]
         text = paraphrase or sentence
         return says(AnswerReply(coverage="full", answer=text, used_chunks=[number], citations=cited))
+
+    def split(self, prompt: str) -> ServerResponse:
+        return says(SplitReply(claims=[]))
 
     def verify(self, prompt: str) -> ServerResponse:
         shown = [text.strip() for text in re.findall(r"<passage-\d+-\w+>(.*?)</passage-", prompt, re.DOTALL)]

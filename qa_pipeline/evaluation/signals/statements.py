@@ -404,13 +404,17 @@ class _Scorer:
 def _refuted(row: Row, statement: Statement) -> Row | None:
     """Return the verdict on a statement with a figure that no context, heading or question holds.
 
-    A score hardly moves with figures.
+    So is a statement that denies where its evidence does not, or the other way round: a score hardly moves
+    with figures and negations.
     """
     claim = read(row["self_contained"] or row["text"], statement.language)
     texts = [*statement.passages, statement.question or ""]
     texts += [heading for headings_of_text in statement.headings for heading in headings_of_text]
     if missing_figures(claim, [read(text, statement.language) for text in texts]):
         return {"verdict": "unsupported", "decided_by": QUOTATION, "reason": "number_not_in_passages"}
+    evidence = read(row["evidence_quote"] or "", statement.language)
+    if evidence.tokens and bool(claim.negations) != bool(evidence.negations):
+        return {"verdict": "unsupported", "decided_by": QUOTATION, "reason": "negation_mismatch"}
     return None
 
 

