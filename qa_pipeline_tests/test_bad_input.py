@@ -185,7 +185,7 @@ def test_links_what_is_no_file_and_names_of_any_bytes_are_rows_and_stop_nothing(
 
 
 def test_of_two_equal_files_one_is_read_and_either_can_be_cited(workspace: Workspace) -> None:
-    asked = {"a": "How is the boiler drained?", "b": "How long is the wait at the lower valve?"}
+    asked = {"a": "How is the boiler drained?", "b": "What opens to drain the boiler?"}
     both = [{**PAIR, "question": asked[n], "citations": [f"[source:{n}.md]"]} for n in asked]
     workspace.write({"b/a.md": GUIDE, "b/b.md": GUIDE, "b/pairs.jsonl": lines(*both)})
     assert workspace.verify().code == OK

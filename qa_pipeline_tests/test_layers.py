@@ -42,7 +42,7 @@ END_TO_END = {
     "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_reference",
     "test_signals",
     "test_tutorial", "test_unsuitable_texts", "test_unverified_text",
-    "publishing.test_examples", "verification.test_cases",
+    "publishing.test_examples", "verification.test_cases", "verification.test_quotes_injections",
     "system.test_deployment", "system.test_kills",
     "system.test_object_store", "system.test_ray",
     "system.test_review",

@@ -28,7 +28,7 @@ def accepting(accept: float, contradict: float | None = None) -> VerificationSet
 
 USUAL, LENIENT = VerificationSettings(), accepting(0.4)
 JUDGING = JudgingSettings()
-OPEN: dict[str, Any] = {"entailment": 0.5, "entailment_model": "reader"}
+OPEN: dict[str, Any] = {"entailment": 0.5, "entailment_model": "reader", "proved_by": None}
 
 share = st.floats(0, 1)
 scores = st.fixed_dictionaries(

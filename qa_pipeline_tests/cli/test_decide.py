@@ -317,10 +317,11 @@ def test_a_file_that_cannot_be_read_is_named(
 
 def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> None:
     file = workspace.out.parent / "odd.jsonl"
-    good = json.dumps(rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"})
-    half = json.dumps(
-        rows_of(workspace)["How does the safety valve open?"] | {"decision": "rejected"}
-    ).replace("anna", "\\ud800")
+    found = rows_of(workspace)
+    good = json.dumps(found["When does the safety valve open?"] | {"decision": "rejected"})
+    half = json.dumps(found["How does the safety valve open?"] | {"decision": "rejected"}).replace(
+        "anna", "\\ud800"
+    )
     file.write_text(f"[1]\n\n{{broken\n{good}\n{half}\n")
 
     ran = invoke("decide", file, "--out", workspace.out)

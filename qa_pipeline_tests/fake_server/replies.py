@@ -69,14 +69,14 @@ def _quoted_names(asked: Asked) -> set[str]:
     return set(re.findall(r'"(\w+)"', asked.system))
 
 
-_ASKED = {"Skriv": "Vad anges under", "Schreib": "Was steht unter"}
+_ASKED = {"Skriv": "Vad är", "Schreib": "Was ist"}
 """How a question begins, by a word of the prompt in its language."""
 
 
 def _questions(prompt: str) -> dict[str, Any]:
     passages, order = _passages(prompt), _PASSAGE.sub("", prompt)
     asked_for = _NUMBER.findall(order)
-    asked = next((words for word, words in _ASKED.items() if word in order), "What is stated under")
+    asked = next((words for word, words in _ASKED.items() if word in order), "What is")
     sentences = [sentence for _, text in passages for sentence in _sentences(text)]
     questions = [f"{asked} “{sentence}”?" for sentence in dict.fromkeys(sentences)]
     limit, kind = int(asked_for[0]) if asked_for else 1, "fact_single"
@@ -188,7 +188,7 @@ def _labelled(prompt: str) -> list[tuple[str, str]]:
 
 def _back_questions(prompt: str) -> dict[str, Any]:
     (answer, *_) = _delimited(prompt)
-    return {"noncommittal": False, "questions": [f"What is stated under “{answer}”?"] * 3}
+    return {"noncommittal": False, "questions": [f"What is “{answer}”?"] * 3}
 
 
 def _relevant(prompt: str) -> dict[str, Any]:
