@@ -52,8 +52,11 @@ def cell_in(
     key_stems = read(key, language).stem_set
     if not key_stems or not key_stems <= named or claim.negations or question.negations:
         return False
-    same_key = [other for other in neighbours if other is not unit and _key_of(other) == key]
-    if same_key or only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
+    said = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
+    keys = [_key_of(other) for other in neighbours if other is not unit]
+    if key in keys or _names_longer(key, keys, said, language):
+        return False
+    if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
         return False
     for column, value in cells[1:]:
         tokens, column_stems = read(value, language).tokens, read(column, language).stem_set
@@ -66,10 +69,17 @@ def cell_in(
             and len(_runs(tokens, claim.tokens)) == 1
             and not value_stems <= question.stem_set
             and column_stems <= named
+            and not _names_longer(column, [name for name, _ in cells[1:]], said, language)
             and all(stem in allowed | value_stems for stem in rest)
         ):
             return True
     return False
+
+
+def _names_longer(name: str, others: Sequence[str | None], said: Set[str], language: str) -> bool:
+    """Return True if another name that holds all tokens of this one and more is said too: P 2, P 2 S."""
+    tokens = {*read(name, language).lower_tokens}
+    return any(tokens < {*read(other, language).lower_tokens} <= said for other in others if other)
 
 
 def _cells(row: str) -> list[tuple[str, str]] | None:

@@ -149,6 +149,19 @@ def test_a_row_proves_one_whole_cell_with_its_key_and_column_named(
     assert proved(claim, TABLE, question, fragment=not claim.endswith(".")).is_proved is is_proved
 
 
+@pytest.mark.parametrize("asked", ["What fuse does the Fjell 4 S have?", "What is the fuse of Fjell 4 S?"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Part: Fuse | Fjell 4: 16 A | Fjell 4 S: 20 A",
+        "Model: Fjell 4 | Fuse: 16 A\nModel: Fjell 4 S | Fuse: 20 A",
+    ],
+)
+def test_a_row_or_column_whose_name_is_part_of_another_is_not_taken_for_it(table: str, asked: str) -> None:
+    assert not proved("16 A", table, asked, fragment=True).is_proved
+    assert proved("20 A", table, asked, fragment=True).is_proved
+
+
 @pytest.mark.parametrize("rows", ["16 A\n20 A", "Fjell 4 | 16 A | 80 kg", "Fjell 4: 16 A\nFjell 4: 20 A"])
 def test_rows_without_names_of_columns_or_with_a_key_twice_prove_no_cell(rows: str) -> None:
     assert not proved("16 A", rows, "What is the fuse of Fjell 4?", fragment=True).is_proved
