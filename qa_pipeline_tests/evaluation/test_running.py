@@ -9,12 +9,14 @@ import pytest
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import SplitClaim, SplitReply, VerifyReply
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import deciding
+from qa_pipeline_tests.verdict_replies import Decision, deciding
 
 EIFFEL = {
     "query": "What is the Eiffel Tower?",
@@ -43,13 +45,43 @@ def test_two_of_three_statements_about_the_eiffel_tower_are_faithful(tmp_path: P
 
 SEEDS = Path("docs/examples/suites/seed_examples.jsonl")
 SEED_METRICS = ("faithfulness", "citation_precision", "citation_completeness", "context_recall")
-FALSE = (
-    "The tower is 500 metres tall.",
-    "Green tea cures diabetes.",
-    "Storms have become twice as frequent everywhere.",
-    "Chlorophyll absorbs mainly red and blue light.",
-)
-"""The statements of the seed examples that their passages do not bear out."""
+SPLIT = {
+    "completed in 1889": ("The Eiffel Tower, completed in 1889", "The Eiffel Tower was completed in 1889."),
+    "330 meters high": ("is 330 meters high", "The Eiffel Tower is 330 meters high."),
+    "made of iron": ("made of iron", "The Eiffel Tower is made of iron."),
+    "powerful antioxidants": (
+        "It contains powerful antioxidants",
+        "Green tea contains powerful antioxidants.",
+    ),
+    "fight inflammation": ("antioxidants that fight inflammation", "Antioxidants fight inflammation."),
+    "caffeine in green tea": ("The caffeine in green tea", "Green tea contains caffeine."),
+    "boosts mental": ("caffeine in green tea boosts mental alertness", "Caffeine boosts mental alertness."),
+    "Smith (2020)": ("Smith (2020)", "Smith (2020) found positive effects."),
+    "Jones (2021)": ("Jones (2021) found positive effects", "Jones (2021) found positive effects."),
+}
+"""The statements of the seed examples, by words of their sentences: where each is, and its wording."""
+STATED = ("1889", "330", "benefits", "antioxidants", "Antioxidants", "affeine", "1.1", "40", "CO2", "glucose")
+FALSE = ("iron", "weight", "Solar", "water")
+"""Words of statements that the passages state, and that they do not."""
+
+
+def reads_rightly(request: Request[Any]) -> SplitReply | VerifyReply:
+    if request.role == "split":
+        sentences = re.findall(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", request.prompt, re.DOTALL)
+        return SplitReply(
+            claims=[
+                SplitClaim(sentence=int(number), quote=quote, claim=claim)
+                for number, _, text in sentences
+                for words, (quote, claim) in SPLIT.items()
+                if words in text
+            ]
+        )
+    return deciding(_decision)(request)
+
+
+def _decision(claim: str) -> Decision:
+    is_stated = any(words in claim for words in (*STATED, "sunlight", "Smith (2020)"))
+    return "accept" if is_stated and not any(words in claim for words in FALSE) else "reject"
 
 
 def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
@@ -59,27 +91,22 @@ def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
     return dict(zip(rows["id"], rounded.iter_rows(named=True), strict=True))
 
 
-def test_the_seed_examples_of_the_specification_come_out_as_counted_with_a_model(tmp_path: Path) -> None:
-    verifier = ScriptedModel(
-        deciding(lambda claim: "reject" if any(false in claim for false in FALSE) else "accept")
-    )
-    resources = Resources(evaluation_settings(Settings(out=tmp_path)), embedder=HashEmbedder())
-    figures = seed_figures(Means(resources, verifier))
-    assert figures["eiffel-tower"]["faithfulness"] == 0.67
-    assert figures["green-tea"]["faithfulness"] == 0.8
-    assert figures["climate-citations"]["citation_precision"] == 0.67
-    assert figures["photosynthesis"]["context_recall"] == 0.75
-    assert figures["smith-jones"]["citation_precision"] == 0.67
-    assert figures["smith-jones"]["citation_completeness"] == 1.0
-
-
-def test_what_the_offline_default_gives_for_the_seed_examples_is_what_the_page_says(tmp_path: Path) -> None:
-    figures = seed_figures(Means(Resources(evaluation_settings(Settings(out=tmp_path)))))
+@pytest.mark.parametrize("model", [True, False])
+def test_the_seed_examples_come_out_as_the_page_says_with_a_model(tmp_path: Path, *, model: bool) -> None:
+    settings = evaluation_settings(Settings(out=tmp_path))
+    means = Means(Resources(settings))
+    if model:
+        verification = settings.verification.model_copy(update={"split_claims": "model"})
+        resources = Resources(settings.model_copy(update={"verification": verification}))
+        scripted = ScriptedModel(reads_rightly)
+        means = Means(resources, verifier=scripted, splitter=scripted)
+    figures = seed_figures(means)
     page = Path("docs/metrics.md").read_text("utf-8")
-    said = re.findall(r"^\| `([\w-]+)` \| (\w+) \| [^|]+ \| ([\d.]+) \|", page, re.MULTILINE)
+    said = re.findall(r"^\| `([\w-]+)` \| (\w+) \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
     assert len(said) == 6
-    assert {row for row, _, _ in said} == {*figures}
-    assert all(figures[row][metric] == float(value) for row, metric, value in said)
+    assert {row for row, *_ in said} == {*figures}
+    found = {(row, metric): figures[row][metric] for row, metric, *_ in said}
+    assert found == {(row, metric): float(values[not model]) for row, metric, *values in said}
 
 
 SUITES = Path("docs/examples/suites")

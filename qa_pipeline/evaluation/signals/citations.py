@@ -6,7 +6,7 @@ and marks it is unknown whether the answer cites at all.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +22,9 @@ from qa_pipeline.text.references import (
     marked_numbers,
     normalise_path,
     split_reference,
+    without_marks,
 )
+from qa_pipeline.text.sentences import sentence_spans
 
 CITED = pl.Struct(
     {
@@ -153,13 +155,17 @@ def _same(reference: str, document: str) -> bool:
 def find_citation_support(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Return how far each citation supports the statements it stands for (`CITATION_SUPPORT`).
 
-    A mark stands for the statement it is in or behind, as in verification; a citation without marks for all
-    of them. A statement that is denied, or that a verifier found in no context, is supported by none; the
-    evidence of one that is proved supports it fully; any other context by its score.
+    A mark stands for the statement it is in or behind, as in verification, and for the others of its sentence
+    that have no mark; a citation without marks for all of them. A statement that is denied, or that a
+    verifier found in no context, is supported by none; the evidence of one that is proved supports it fully;
+    any other context by its score.
     """
     supports = []
-    for cited, statements in rows.select("cited", "statements").iter_rows():
-        owners = _owners([statement["start"] for statement in statements], cited)
+    for cited, statements, answer, language in rows.select(
+        "cited", "statements", "answer", "language"
+    ).iter_rows():
+        sentences = [start for start, _ in sentence_spans(without_marks(answer), language)]
+        owners = _owners([statement["start"] for statement in statements], cited, sentences)
         supports.append(
             [
                 _support(citations_of_row, [statements[at] for at in owned])
@@ -171,12 +177,17 @@ def find_citation_support(rows: pl.DataFrame, means: Means) -> SignalValues:
     ]
 
 
-def _owners(starts: Sequence[int], cited: Sequence[Row]) -> list[list[int]]:
+def _owners(starts: Sequence[int], cited: Sequence[Row], sentences: Sequence[int]) -> list[list[int]]:
     """Return the places of the statements that each citation stands for."""
+    everything = range(len(starts))
+    marked = [{max(0, bisect_left(starts, place) - 1) for place in row["places"]} for row in cited]
+    unmarked = {*everything}.difference(*marked)
+    sentence_of = [bisect_right(sentences, start) for start in starts]
     owners = []
-    for citation in cited:
-        places = {max(0, bisect_left(starts, place) - 1) for place in citation["places"]}
-        owners.append(sorted(places) if places else list(range(len(starts))))
+    for places in marked:
+        of_sentences = {sentence_of[place] for place in places}
+        owned = places | {place for place in unmarked if sentence_of[place] in of_sentences}
+        owners.append(sorted(owned) if places else list(everything))
     return owners
 
 

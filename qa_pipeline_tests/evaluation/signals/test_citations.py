@@ -110,6 +110,6 @@ def test_what_a_step_decided_counts_in_full_and_the_rest_by_its_score(
 ) -> None:
     one = statement(verdict, scores=[0.6], holds=[False], context=0, decided_by=decided_by)
     named = {"exists": True, "quote_found": None, "contexts": [0], "places": []}
-    rows = pl.DataFrame({"cited": [[named]], "statements": [[one]]})
+    rows = pl.DataFrame({"cited": [[named]], "statements": [[one]], "answer": ["It is."], "language": ["en"]})
     ((support,),), _ = find_citation_support(rows, means_at(tmp_path))
     assert support["score"] == score
