@@ -126,7 +126,7 @@ def blocked_once(published_once: "Folder", tmp_path_factory: pytest.TempPathFact
     from qa_pipeline_tests.curation.withdrawal_corpus import FALSE, Folder
 
     made = Folder(tmp_path_factory.mktemp("blocked")).fill_from(published_once)
-    made.write("b1", FALSE)
+    made.write("b1", *FALSE)
     assert made.run()["b1"].outcome == "failed"
     return made
 

@@ -92,7 +92,7 @@ def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
 
 
 @pytest.mark.parametrize("model", [True, False])
-def test_the_seed_examples_come_out_as_the_page_says_with_a_model(tmp_path: Path, *, model: bool) -> None:
+def test_the_seed_examples_come_out_as_the_page_says(tmp_path: Path, *, model: bool) -> None:
     settings = evaluation_settings(Settings(out=tmp_path))
     means = Means(Resources(settings))
     if model:

@@ -51,7 +51,7 @@ class ScriptedModel:
                 f"request {len(self.asked)} (role {request.role}) asks for {request.reply_model.__name__}, "
                 f"the script has {type(reply).__name__}"
             )
-        return self._reply(reply, reply.model_dump_json())
+        return self._reply(request.reply_model.model_validate(reply.model_dump()), reply.model_dump_json())
 
     def _reply(self, value: ReplyT, raw: str) -> Reply[ReplyT]:
         return Reply(value=value, raw=raw, model=self._name, usage=Usage())
