@@ -242,7 +242,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     assert len(rows) == len(waiting)
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
     assert invoke("decide", "--template", template, "--out", workspace.out).code == BAD_INPUT
-    assert f"{len(rows)} without a decision" in invoke("decide", template, "--out", workspace.out).stdout
+    assert invoke("decide", template, "--out", workspace.out).code == OK
 
     for row in rows:
         row |= {"decision": " Accepted ", "who": "Åsa", "why": "läst"}

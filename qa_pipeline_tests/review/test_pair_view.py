@@ -71,7 +71,7 @@ def test_a_refusal_has_no_claim_to_support(tmp_path: Path) -> None:
         verdicts=[rows.verdict("p", "needs_review", reason="unproved_refusal", claims=0)],
     )
     view = view_of(layout)
-    assert badge(view.support) == "A refusal: there is no claim to support"
+    assert badge(view.support).startswith("A refusal")
     claim, place = view.selected(None, None)
     assert claim is None
     assert place is not None
