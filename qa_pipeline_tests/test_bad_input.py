@@ -269,7 +269,7 @@ def test_tables_of_another_release_are_named_and_made_again(
     assert workspace.contents("b") != made
     refused = invoke("release", "--out", workspace.out)
     assert refused.code == BAD_INPUT
-    assert f"{other}, this release reads {SCHEMA_VERSION}" in refused.stderr
+    assert f"version {other}, " in refused.stderr
     assert workspace.run().code == OK
     assert workspace.contents("b") == made
 

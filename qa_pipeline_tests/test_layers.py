@@ -8,8 +8,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 from qa_pipeline_tests.support.package_imports import circles_of, imports_of, modules_of
 
 ROOT = Path(__file__).parents[1]
@@ -80,10 +78,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circles == []
 
 
-def test_a_circle_and_its_members_are_found() -> None:
-    assert circles_of({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
-
-
 def test_every_test_file_is_named_after_a_module_of_its_folder() -> None:
     tests = ROOT / "qa_pipeline_tests"
     names = {".".join(file.relative_to(tests).with_suffix("").parts) for file in tests.rglob("test_*.py")}
@@ -95,12 +89,6 @@ def test_every_test_file_is_named_after_a_module_of_its_folder() -> None:
     assert _named_after_no_module(names, {*MODULES, *not_shipped}) <= END_TO_END
 
 
-@pytest.mark.parametrize("name", ["llm.test_store", "test_cached", "llm.test_cache", "llm.test_cacheds"])
-def test_a_test_file_named_after_no_module_of_its_folder_is_found(name: str) -> None:
-    modules = ["qa_pipeline.llm.cached", "qa_pipeline.llm.store.store"]
-    assert _named_after_no_module({"llm.test_cached", "llm.test_cached_replies", name}, modules) == {name}
-
-
 def test_the_names_of_tables_are_listed_where_tables_stages_and_gates_are_declared_only() -> None:
     lists = [
         f"{file.relative_to(ROOT).as_posix()} line {line}"
@@ -109,12 +97,6 @@ def test_the_names_of_tables_are_listed_where_tables_stages_and_gates_are_declar
         for line in _lists_of_tables(ast.parse(file.read_text(encoding="utf-8")))
     ]
     assert lists == []
-
-
-@pytest.mark.parametrize("source", ["({}, 0)", "[{}]", "{{{}}}", "dict.fromkeys([{}])"])
-def test_a_second_list_of_table_names_is_found(source: str) -> None:
-    names = ", ".join(repr(name) for name in sorted(stored_tables())[:SOME])
-    assert list(_lists_of_tables(ast.parse(source.format(names)))) == [1]
 
 
 def test_every_stored_table_is_made_by_a_stage_and_every_stage_reads_what_is_made_before_it() -> None:

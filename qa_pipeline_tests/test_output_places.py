@@ -78,7 +78,7 @@ def test_a_store_without_a_local_folder_for_caches_is_refused(
 ) -> None:
     monkeypatch.delenv("QA_PIPELINE_CACHE")
     ran = far(tmp_path).run()
-    assert (ran.code, "set QA_PIPELINE_CACHE" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "QA_PIPELINE_CACHE" in ran.stderr) == (BAD_INPUT, True)
 
 
 @pytest.mark.parametrize(

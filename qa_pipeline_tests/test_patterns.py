@@ -252,6 +252,7 @@ def slow_on(pattern: re.Pattern[str], method: str) -> str | None:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_pattern_of_the_package_takes_long_on_a_hostile_line(share: int) -> None:
     found = sorted(patterns().items(), key=lambda entry: entry[1][0])
+    assert len(found) > SHARES
     slow = [
         f"{place} by {method} on {line}"
         for (source, flags), (place, methods) in found[share::SHARES]
@@ -260,10 +261,3 @@ def test_no_pattern_of_the_package_takes_long_on_a_hostile_line(share: int) -> N
     ]
 
     assert slow == []
-
-
-def test_the_search_for_patterns_finds_those_in_names_containers_and_functions() -> None:
-    found = {place for place, _ in patterns().values()}
-
-    assert len(found) > 300
-    assert "qa_pipeline.verification.units._KEY_VALUE" in found

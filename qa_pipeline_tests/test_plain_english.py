@@ -4,8 +4,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 QUESTION_WORDS = {"what", "who", "which", "whether", "why", "how", "where"}
 PRIVATE_WORDS = {
@@ -32,12 +30,6 @@ def test_no_docstring_of_a_function_or_class_begins_with_a_question_word() -> No
     assert not questions, f"{len(questions)} docstrings begin with a question word:\n" + _listed(questions)
 
 
-@pytest.mark.parametrize("word", sorted(QUESTION_WORDS))
-def test_a_docstring_that_begins_with_a_question_word_is_found(word: str) -> None:
-    source = f'class A:\n    """A row."""\n\n    async def b(self):\n        """{word.title()}, it does."""\n'
-    assert list(_questions(ast.parse(source))) == [(4, "b", f"{word.title()}, it does.")]
-
-
 def test_few_names_are_private_words() -> None:
     bindings = [(file, line, name) for file, tree in TREES.items() for line, name in _bindings(tree)]
     private = [f"{file}:{line} {name}" for file, line, name in bindings if _is_private(name)]
@@ -46,34 +38,6 @@ def test_few_names_are_private_words() -> None:
         f"{len(private)} of {len(bindings)} bindings ({share:.2%}) are words of the list PRIVATE_WORDS; "
         f"at most {HIGHEST_SHARE:.1%} may be. Name what the value is:\n{_listed(private)}"
     )
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("def found(): ...", ["found"]),
-        ("async def _given(): ...", ["_given"]),
-        ("class Told: ...", ["Told"]),
-        ("def f(a, /, one, *shown, own, **left): ...", ["f", "a", "one", "own", "shown", "left"]),
-        ("x = lambda one: one", ["x", "one"]),
-        ("known = self.held = 1", ["known", "held"]),
-        ("asked: int = 1", ["asked"]),
-        ("(kept, *gone), rows[0] = 1, 2", ["kept", "gone"]),
-        ("for each in rows: pass", ["each"]),
-        ("[row for row in one if (said := row)]", ["row", "said"]),
-        ("with a as whole, b as (left, right): pass", ["whole", "left", "right"]),
-        ("from a import found; print(one.told, known=1)", []),
-    ],
-)
-def test_functions_classes_parameters_and_targets_are_bindings(source: str, names: list[str]) -> None:
-    assert sorted(name for _, name in _bindings(ast.parse(source))) == sorted(names)
-
-
-@pytest.mark.parametrize(
-    ("name", "is_private"), [("_found", True), ("Told", True), ("one_", True), ("found_rows", False)]
-)
-def test_a_name_is_private_where_all_of_it_is_one_of_the_words(name: str, *, is_private: bool) -> None:
-    assert _is_private(name) is is_private
 
 
 def _questions(tree: ast.AST) -> Iterator[tuple[int, str, str]]:

@@ -130,6 +130,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
             assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"
 
 
+@pytest.mark.slow
 def test_the_example_row_of_the_readme_is_one_that_a_run_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,5 +162,6 @@ def test_make_says_which_python_is_needed_before_anything_is_installed(tmp_path:
         ["make", "install", f"PYTHON={old}"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert made.returncode != 0
-    assert f"{old} is Python 3.9.2. qa_pipeline needs Python 3.11 or newer" in made.stderr
+    assert "3.9.2" in made.stderr
+    assert "3.11" in made.stderr
     assert not (tmp_path / ".venv").exists()

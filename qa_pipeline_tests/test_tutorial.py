@@ -54,13 +54,3 @@ def test_no_other_page_quotes_an_output_that_no_test_compares() -> None:
         if any(language == "text" for _, language, _ in blocks(page.read_text(encoding="utf-8")))
     ]
     assert quoting == ["tutorial.md"]
-
-
-@pytest.mark.parametrize(("quoted", "missing"), [("a b\nc", []), ("c\na b", ["a b"]), ("d", ["d"])])
-def test_a_quoted_line_that_was_not_printed_is_found(quoted: str, missing: list[str]) -> None:
-    assert missing_lines(quoted, "x a   b x\nc") == missing
-
-
-def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="false"):
-        run_block("bash", "false\ntrue", tmp_path, Path(sys.executable), ROOT)

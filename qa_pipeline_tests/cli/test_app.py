@@ -84,12 +84,12 @@ def test_unusable_arguments_exit_with_two_and_say_what_to_do(
     assert told in stderr
 
 
-def test_a_name_that_no_document_has_is_answered_with_those_there_are(workspace: Workspace) -> None:
-    none = invoke_all("show", "guide.md", "--out", workspace.out)
+def test_a_name_that_no_document_has_is_answered_with_those_there_are(
+    finished_workspace: Workspace,
+) -> None:
+    none = invoke_all("show", "guide.md", "--out", finished_workspace.corpus)
     assert (none.code, "qa-pipeline run" in none.stderr) == (BAD_INPUT, True)
-    invoke_all("run", workspace.corpus, "--out", workspace.out)
-    far = invoke_all("show", "x", "--out", workspace.out).stderr
-    assert "boilers/guide.md, boilers/pumps.md" in far
+    assert "b/guide.md" in invoke_all("show", "x", "--out", finished_workspace.out).stderr
 
 
 def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace: Workspace) -> None:
@@ -115,14 +115,10 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     assert "Canaries" in invoke_all("run", workspace.corpus, "--out", out, "--verbose").stdout
 
 
-def test_a_run_that_found_no_question_says_why_and_where_to_look(tmp_path: Path) -> None:
-    corpus = tmp_path / "flat"
-    corpus.mkdir()
-    text = "# Boats\n\nBoats float upon the water by day and by night.\n"
-    (corpus / "boats.md").write_text(text, encoding="utf-8")
-    ran = invoke_all("run", corpus, "--out", tmp_path / "out", "--provider", "extractive")
-    assert ran.code == OK
-    assert "status --coverage" in ran.stdout
+def test_a_run_that_found_no_question_says_where_to_look(workspace: Workspace) -> None:
+    workspace.write({"flat/boats.md": "# Boats\n\nBoats float upon the water by day and by night.\n"})
+    ran = invoke_all("run", workspace.corpus / "flat", "--out", workspace.out)
+    assert (ran.code, "status --coverage" in ran.stdout) == (OK, True)
 
 
 def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
@@ -175,23 +171,20 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     return workspace
 
 
-def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(workspace: Workspace) -> None:
-    ran = invoke_all("run", workspace.corpus, "--out", workspace.out)
-    assert ran.code == OK, ran.stdout
-    assert set(workspace.table("verdicts", "boilers")["reason"]) == {"unjudged"}
-    pairs = workspace.table("training_examples", "boilers").height
-    assert pairs > 0
-    assert "llm.judge.provider" in ran.stdout
-    document = json.loads(invoke_all("status", "--out", workspace.out, "--json").stdout)
-    assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
-
-
-def test_a_folder_of_documents_without_sub_folders_is_one_batch(workspace: Workspace) -> None:
+def test_a_folder_without_sub_folders_is_one_batch_whose_rows_are_said_to_be_judged_by_nobody(
+    workspace: Workspace,
+) -> None:
     flat = workspace.corpus / "boilers"
     ran = invoke_all("run", flat, "--out", workspace.out)
     assert ran.code == OK, ran.stdout
     assert "boilers succeeded" in ran.stdout
+    assert "llm.judge.provider" in ran.stdout
     assert workspace.table("documents", "boilers")["path"].to_list() == ["guide.md", "pumps.md"]
+    assert set(workspace.table("verdicts", "boilers")["reason"]) == {"unjudged"}
+    document = json.loads(invoke_all("status", "--out", workspace.out, "--json").stdout)
+    pairs = workspace.table("training_examples", "boilers").height
+    assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
+    assert pairs > 0
     assert invoke_all("run", flat, "--out", workspace.out, "--batch", "boilers").code == OK
     assert "boilers" in invoke_all("run", flat, "--out", workspace.out, "--batch", "pumps").stderr
     estimated = invoke_all("estimate", flat, "--out", workspace.out, "--provider", "gemini", "--json")

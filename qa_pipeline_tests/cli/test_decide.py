@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,20 @@ from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
 from qa_pipeline.review.decision_files import _as_written, _safe
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import (
+    LOOSE,
+    MANUAL,
+    PAIRS,
+    VERBATIM,
+    WRONG,
+    Ran,
+    Workspace,
+    invoke,
+    json_lines,
+    new_workspace,
+)
 from qa_pipeline_tests.support.work import lines_run
 
-GUIDE = """# Guide
-
-## Filling
-
-To drain the boiler, open the lower valve and wait 10 minutes.
-
-## Safety
-
-The safety valve opens at 3 bar. Do not use softened water.
-"""
-VERBATIM = "The safety valve opens at 3 bar."
-WRONG = "The safety valve opens at 5 bar."
-LOOSE = "Opening the lower valve for 10 minutes drains everything."
 Row = dict[str, Any]
 
 
@@ -36,37 +35,13 @@ def line(answer: str, question: str = "What happens?", cites: str = "guide.md", 
     return {"question": question, "answer": answer, "citations": [cites], **more}
 
 
-PAIRS = [
-    line(VERBATIM, "When does the safety valve open?"),
-    line(WRONG, "How does the safety valve open?"),
-    line(LOOSE, "How is the boiler drained?"),
-    line("Wait 10 minutes.", "How long is the boiler drained?", "nowhere.md"),
-    line("", "Empty?"),
-    line(VERBATIM, "Known?", expected_verdict="accepted"),
-]
-
-
-@pytest.fixture(scope="module")
-def run_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    with pytest.MonkeyPatch.context() as patch:
-        made = new_workspace(tmp_path_factory.mktemp("decide"), patch)
-        made.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
-        assert run(made).code == OK
-    return made
-
-
 @pytest.fixture
-def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A batch that was run, to be changed at will."""
-    return new_workspace(tmp_path, monkeypatch).fill_from(run_once)
+def workspace(verified_workspace: Workspace) -> Workspace:
+    return verified_workspace
 
 
 def run(workspace: Workspace) -> Ran:
-    return workspace.run("--provider", "none")
-
-
-def jsonl(rows: list[Row]) -> str:
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
+    return workspace.verify()
 
 
 def verdicts(workspace: Workspace) -> dict[str, tuple[str, str, str]]:
@@ -95,7 +70,7 @@ def rows_of(workspace: Workspace) -> dict[str, Row]:
 
 def decide(workspace: Workspace, *rows: Row, name: str = "decisions.jsonl") -> Ran:
     file = workspace.out.parent / name
-    file.write_text(jsonl(list(rows)))
+    file.write_text(json_lines(list(rows)))
     return invoke("decide", file, "--out", workspace.out)
 
 
@@ -115,9 +90,9 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     assert verdicts(workspace)[VERBATIM] == ("rejected", "person_rejected", "person")
     details = workspace.table("verdicts", "b")["detail"].to_list()
     assert "by anna: new norm" in details
-    examples = workspace.table("training_examples", "b")
-    assert examples["answer"].to_list() == [WRONG]
-    assert examples["evidence"][0][0]["quote"] == VERBATIM
+    examples = dict(workspace.table("training_examples", "b").select("answer", "evidence").iter_rows())
+    assert VERBATIM not in examples
+    assert examples[WRONG][0]["quote"] == VERBATIM
     assert "2 applied" in invoke("status", "--out", workspace.out).stdout
     before = workspace.contents()
     ran = decide(workspace, *rows)
@@ -126,20 +101,15 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     assert workspace.contents() == before
 
 
-def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(workspace: Workspace) -> None:
-    import shutil
-
+def test_decisions_turn_stale_with_the_evidence_and_survive_deleted_tables(workspace: Workspace) -> None:
     decide(workspace, rows_of(workspace)["How does the safety valve open?"] | {"decision": "accepted"})
-    shutil.rmtree(workspace.out / "tables")
-    run(workspace)
-    assert verdicts(workspace)[WRONG][1] == "person_accepted"
-
-    workspace.write({"b/guide.md": GUIDE.replace("3 bar", "4 bar")})
+    workspace.write({"b/guide.md": MANUAL.replace("3 bar", "4 bar")})
     run(workspace)
 
     assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
     assert "1 stale" in invoke("status", "--out", workspace.out).stdout
-    workspace.write({"b/guide.md": GUIDE})
+    shutil.rmtree(workspace.out / "tables")
+    workspace.write({"b/guide.md": MANUAL})
     run(workspace)
     assert verdicts(workspace)[WRONG][1] == "person_accepted"
 
@@ -259,7 +229,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     workspace: Workspace, tmp_path: Path
 ) -> None:
     workspace.write(
-        {"b/pairs.jsonl": jsonl([*PAIRS, line("=1+1; the lower valve drains it.", '=HYPERLINK("x")')])}
+        {"b/pairs.jsonl": json_lines([*PAIRS, line("=1+1; the lower valve drains it.", '=HYPERLINK("x")')])}
     )
     run(workspace)
     template = tmp_path / "review.csv"
@@ -273,7 +243,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     assert len(rows) == len(waiting)
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
     assert invoke("decide", "--template", template, "--out", workspace.out).code == BAD_INPUT
-    assert f"{len(rows)} without a decision" in invoke("decide", template, "--out", workspace.out).stdout
+    assert invoke("decide", template, "--out", workspace.out).code == OK
 
     for row in rows:
         row |= {"decision": " Accepted ", "who": "Åsa", "why": "läst"}
@@ -284,8 +254,9 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     template.write_bytes(b"\xef\xbb\xbf" + buffer.getvalue().encode())
     ran = invoke("decide", template, "--out", workspace.out)
     assert (ran.code, ran.stderr) == (OK, "")
-    run(workspace)
-    assert verdicts(workspace)[LOOSE] == ("accepted", "person_accepted", "person")
+    recorded = read_decisions(Layout(workspace.out).decisions("b"))
+    assert recorded.select("decision", "who").unique().rows() == [("accepted", "Åsa")]
+    assert recorded.height == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -357,7 +328,7 @@ def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Works
 @pytest.mark.slow
 def test_the_work_of_taking_decisions_grows_no_faster_than_their_number(workspace: Workspace) -> None:
     many = [line(f"The safety valve opens at {n} bar.", f"Question {n}?") for n in range(10, 310)]
-    workspace.write({"b/pairs.jsonl": jsonl(many)})
+    workspace.write({"b/pairs.jsonl": json_lines(many)})
     assert run(workspace).code == OK
     rows = [row | {"decision": "rejected"} for row in rows_of(workspace).values()]
 
@@ -393,18 +364,12 @@ def test_decisions_are_labelled_rows_to_calibrate_by(workspace: Workspace) -> No
 
 
 def test_what_is_masked_in_documents_is_masked_in_edited_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = new_workspace(tmp_path, monkeypatch, [("DOCUMENTS__MASKING__ACTION", "drop")])
-    workspace.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
+    edit = {"decision": "edited", "edited_answer": "Ask kim@example.org."}
+    assert decide(workspace, rows_of(workspace)["How is the boiler drained?"] | edit).code == OK
+    monkeypatch.setenv("QA_PIPELINE_DOCUMENTS__MASKING__ACTION", "drop")
     assert run(workspace).code == OK
-    row = rows_of(workspace)["How is the boiler drained?"] | {
-        "decision": "edited",
-        "edited_answer": "Ask kim@example.org.",
-    }
-    assert decide(workspace, row).code == OK
-
-    run(workspace)
 
     assert "Ask [removed]." in workspace.table("pairs", "b")["answer"].to_list()
     tables = b"".join(file.read_bytes() for file in (workspace.out / "exports").rglob("*.jsonl"))
@@ -561,16 +526,8 @@ To replace the filter, close both taps and lift the cover.
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "edited"),
-    [
-        ("lower valve", "upper valve", 1),
-        ("5 years", "6 years", 1),
-        ("40 decibels", "50 decibels", 0),
-    ],
-)
 def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, edited: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = new_workspace(tmp_path, monkeypatch)
     workspace.write({"b/boiler.md": BOILER, "b/pump.md": PUMP})
@@ -585,7 +542,8 @@ def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
     decisions.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert invoke("decide", decisions, "--out", workspace.out).code == OK
 
-    workspace.write({"b/boiler.md": BOILER.replace(old, new), "b/pump.md": PUMP.replace(old, new)})
+    changed = {"b/boiler.md": BOILER.replace("lower valve", "upper valve")}
+    workspace.write({**changed, "b/pump.md": PUMP.replace("40 decibels", "50 decibels")})
     assert workspace.run().code == OK
 
     chunk_ids = set(workspace.table("chunks", "b")["chunk_id"])
@@ -596,7 +554,7 @@ def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
     }
     after = workspace.table("pairs", "b")
     retired = set(before["pair_id"]) - set(after["pair_id"])
-    assert (len(retired), len(untouched)) == (edited, before.height - edited)
+    assert (len(retired), len(untouched)) == (1, before.height - 1)
     assert untouched <= set(after["pair_id"])
     states = decision_states(
         read_decisions(Layout(workspace.out).decisions("b")), after, workspace.table("claims", "b")

@@ -94,9 +94,9 @@ def test_days_are_held_against_scores_of_a_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check"], "name a folder of logs"),
-        (["check", "gone"], "gone is no folder"),
-        (["check", "."], "has no logs of any day"),
+        (["check"], "folder"),
+        (["check", "gone"], "gone"),
+        (["check", "."], "logs"),
     ],
 )
 def test_what_is_missing_is_named(

@@ -40,9 +40,7 @@ def test_another_key_makes_the_documents_outdated(tmp_path: Path) -> None:
     assert project.launch("b1")["b1"].outcome == "succeeded"
     before = project.table("documents", "b1")["text"][0]
     other = project.with_settings(documents={"masking": {"action": "mask", "key": KEY + "!"}})
-    assert (project.reason("b1"), other.reason("b1")) == (
-        None,
-        "documents was made with other settings, prompts or code",
-    )
+    assert project.reason("b1") is None
+    assert "documents" in str(other.reason("b1"))
     assert other.build("b1", "documents").success
     assert other.table("documents", "b1")["text"][0] != before

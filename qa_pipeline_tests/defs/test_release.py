@@ -116,19 +116,19 @@ def test_a_release_whose_files_were_changed_fails_its_blocking_check(finished: P
     assert "README.md" in problem
 
 
-def asks(project: Project) -> str:
-    """How many runs a tick requests, or why none."""
+def asks(project: Project) -> int:
+    """How many runs a tick requests."""
     found = project.tick("nightly_release", datetime(2026, 11, 22, 5, tzinfo=UTC))
-    return str(found.skip_message or len(found.run_requests))
+    return len(found.run_requests or [])
 
 
 def test_the_night_publishes_what_changed_and_requests_nothing_otherwise(finished: Project) -> None:
-    assert asks(finished) == "1"
+    assert asks(finished) == 1
     publish(finished)
-    assert asks(finished) == "no batch has changed since the last release"
+    assert asks(finished) == 0
     finished.write("b2")
     finished.launch("b2")
-    assert asks(finished) == "1"
+    assert asks(finished) == 1
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_the_night_publishes_nothing_while_runs_go_on(
     finished.instance.create_run_for_job(
         finished.definitions.resolve_job_def(job), tags=tags, status=dg.DagsterRunStatus.STARTED
     )
-    assert asks(finished).startswith("1 runs have not ended")
+    assert asks(finished) == 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,29 +12,13 @@ from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.models import encoder
 from qa_pipeline.pipeline.applying import apply_decisions, recorded_resources, verify_edit
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import PAIRS, VERBATIM, Workspace, invoke
 from qa_pipeline_tests.fakes import HashEmbedder
 
-GUIDE = """# Guide
-
-## Filling
-
-To drain the boiler, open the lower valve and wait 10 minutes.
-
-## Safety
-
-The safety valve opens at 3 bar. Do not use softened water.
-"""
-QUESTIONS = {
-    "When does the safety valve open?": "The safety valve opens at 3 bar.",
-    "How does the safety valve open?": "The safety valve opens at 5 bar.",
-    "How is the boiler drained?": "Opening the lower valve drains everything.",
-    "May softened water be used?": "Do not use softened water.",
-}
-GOOD, WRONG, LOOSE, _ = QUESTIONS
+GOOD, WRONG, LOOSE = (str(pair["question"]) for pair in PAIRS[:3])
 EDITS = [
     {"question": GOOD, "decision": "rejected", "why": "low_relevance: nobody asks so"},
-    {"question": WRONG, "decision": "edited", "edited_answer": "The safety valve opens at 3 bar."},
+    {"question": WRONG, "decision": "edited", "edited_answer": VERBATIM},
     {
         "question": LOOSE,
         "decision": "edited",
@@ -46,23 +29,9 @@ EDITS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def run_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    with pytest.MonkeyPatch.context() as patch:
-        made = new_workspace(tmp_path_factory.mktemp("apply"), patch)
-        rows = [
-            {"question": question, "answer": answer, "citations": ["guide.md"]}
-            for question, answer in QUESTIONS.items()
-        ]
-        made.write({"b/guide.md": GUIDE, "b/pairs.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
-        assert made.run("--provider", "none").code == 0
-    return made
-
-
 @pytest.fixture
-def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A batch that was run, to be changed at will."""
-    return new_workspace(tmp_path, monkeypatch).fill_from(run_once)
+def workspace(verified_workspace: Workspace) -> Workspace:
+    return verified_workspace
 
 
 def decide(workspace: Workspace, *rows: dict[str, Any]) -> None:
@@ -93,15 +62,17 @@ def verdicts(workspace: Workspace) -> dict[tuple[str, str], str]:
     }
 
 
-@pytest.mark.parametrize("count", range(1, len(EDITS) + 1))
-def test_applying_gives_the_bytes_that_a_run_gives(workspace: Workspace, count: int) -> None:
-    decide(workspace, *EDITS[:count])
+def test_applying_gives_the_bytes_that_a_run_gives(workspace: Workspace) -> None:
+    decide(workspace, *EDITS)
 
     apply(workspace)
 
     applied = workspace.contents("b")
-    assert workspace.table("decisions", "b").height == count
-    assert workspace.run("--provider", "none").code == 0
+    assert workspace.table("decisions", "b").height == len(EDITS)
+    pairs = workspace.table("pairs", "b").filter(pl.col("question") == EDITS[2]["edited_question"])
+    assert pairs["citations"][0].to_list()[-1]["quote"] == EDITS[2]["evidence_quote"]
+    assert verdicts(workspace)[pairs["question"][0], pairs["answer"][0]] == "person_edited"
+    assert workspace.verify().code == 0
     assert workspace.contents("b") == applied
 
 
@@ -109,7 +80,7 @@ def test_decisions_that_are_taken_back_leave_the_bytes_from_before(workspace: Wo
     before = {path: content for path, content in workspace.contents("b").items() if "decisions" not in path}
     decide(workspace, *EDITS)
     apply(workspace)
-    assert verdicts(workspace)[WRONG, "The safety valve opens at 3 bar."] == "person_edited"
+    assert verdicts(workspace)[WRONG, VERBATIM] == "person_edited"
 
     decide(workspace, *({"question": row["question"], "decision": "reopened"} for row in EDITS))
     apply(workspace)
@@ -118,24 +89,14 @@ def test_decisions_that_are_taken_back_leave_the_bytes_from_before(workspace: Wo
     assert after == before
 
 
-def test_a_new_question_and_words_named_as_evidence_are_verified_together(workspace: Workspace) -> None:
-    decide(workspace, EDITS[2])
-    apply(workspace)
-
-    pairs = workspace.table("pairs", "b").filter(pl.col("origin") == "edited")
-    assert pairs["question"].to_list() == [EDITS[2]["edited_question"]]
-    assert pairs["citations"][0].to_list()[-1]["quote"] == EDITS[2]["evidence_quote"]
-    assert verdicts(workspace)[pairs["question"][0], pairs["answer"][0]] == "person_edited"
-
-
 @pytest.mark.parametrize(
     ("changes", "verdict", "reason"),
     [
-        ({"answer": "The safety valve opens at 3 bar.", "question": GOOD}, "accepted", "person_edited"),
+        ({"answer": VERBATIM, "question": GOOD}, "accepted", "person_edited"),
         ({"answer": "The safety valve opens at 4 bar."}, "rejected", "number_mismatch"),
         (
             {
-                "answer": "The safety valve opens at 3 bar.",
+                "answer": VERBATIM,
                 "evidence_quote": "a sentence that stands nowhere",
             },
             "rejected",

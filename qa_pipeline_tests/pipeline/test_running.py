@@ -1,4 +1,5 @@
 import hashlib
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError, PermanentModelError
 from qa_pipeline.generation.offline.provider import ExtractiveModel
@@ -27,6 +29,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
+from qa_pipeline_tests.curation.withdrawal_corpus import Folder
 from qa_pipeline_tests.fakes import HashEmbedder
 
 GUIDE = """# Kestrel 4 guide
@@ -111,6 +114,24 @@ def settings_for(tmp_path: Path, **more: Any) -> Settings:
     return load_settings(**{**defaults, **more})
 
 
+@pytest.fixture(scope="module")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("finished")
+    corpus_at(place / "corpus", boilers=GUIDE)
+    outcomes, _ = run(settings_for(place), ["boilers"])
+    assert outcomes == [BatchOutcome("boilers", "succeeded")]
+    return place
+
+
+@pytest.fixture
+def finished(finished_once: Path, tmp_path: Path) -> Settings:
+    """Settings of a batch, boilers, that was run: a copy, to be changed at will."""
+    shutil.copytree(finished_once, tmp_path, dirs_exist_ok=True)
+    settings = settings_for(tmp_path)
+    note_origin(Layout(settings.out), "boilers", settings.corpus)
+    return settings
+
+
 def run(
     settings: Settings, batches: list[str], model: CountingRules | None = None
 ) -> tuple[list[BatchOutcome], CountingRules]:
@@ -130,25 +151,18 @@ def contents(settings: Settings) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_a_folder_of_documents_becomes_training_examples_that_quote_it(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    settings = settings_for(tmp_path)
-    outcomes, _ = run(settings, ["boilers"])
-    assert outcomes == [BatchOutcome("boilers", "succeeded")]
-    text = table(settings, "documents", "boilers")["text"].item()
-    evidence = table(settings, "training_examples", "boilers")["evidence"].explode().to_list()
+def test_a_folder_of_documents_becomes_training_examples_that_quote_it(finished: Settings) -> None:
+    text = table(finished, "documents", "boilers")["text"].item()
+    evidence = table(finished, "training_examples", "boilers")["evidence"].explode().to_list()
     assert len(evidence) >= 3
     assert all(text[proof["start"] : proof["end"]] == proof["quote"] for proof in evidence)
 
 
-def test_an_unchanged_batch_asks_nothing_and_changes_no_byte(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    settings = settings_for(tmp_path)
-    run(settings, ["boilers"])
-    before = contents(settings)
-    _, rules = run(settings, ["boilers"])
+def test_an_unchanged_batch_asks_nothing_and_changes_no_byte(finished: Settings) -> None:
+    before = contents(finished)
+    _, rules = run(finished, ["boilers"])
     assert rules.asked == []
-    assert contents(settings) == before
+    assert contents(finished) == before
 
 
 def test_an_edited_paragraph_asks_again_only_for_its_own_chunk(tmp_path: Path) -> None:
@@ -168,84 +182,57 @@ def test_an_edited_paragraph_asks_again_only_for_its_own_chunk(tmp_path: Path) -
 
 
 def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_asked_again(
-    tmp_path: Path,
+    finished: Settings, tmp_path: Path
 ) -> None:
-    corpus = corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    (corpus / "boilers" / "pumps.md").write_text("# Pumps\n\nA pump is a machine that moves water.\n")
-    settings = settings_for(tmp_path)
-    run(settings, ["boilers"])
     names = ("chunks", "embeddings", "questions", "pairs", "verdicts", "training_examples")
-    before = {name: table(settings, name, "boilers") for name in names}
-    (corpus / "boilers" / "manuals").mkdir()
-    (corpus / "boilers" / "guide.md").rename(corpus / "boilers" / "manuals" / "kestrel.md")
+    before = {name: table(finished, name, "boilers") for name in names}
+    folder = tmp_path / "corpus" / "boilers"
+    (folder / "manuals").mkdir()
+    (folder / "guide.md").rename(folder / "manuals" / "kestrel.md")
     rules, embedder, parser = CountingRules(), HashEmbedder(), RememberingParser()
-    stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
-    resources = OnlyGenerates(settings, embedder=embedder, model=stored, parse=parser.parse)
+    stored = CachedModel(rules, open_replies(finished.out / "cache" / "replies.sqlite"))
+    resources = OnlyGenerates(finished, embedder=embedder, model=stored, parse=parser.parse)
     assert run_batches(resources, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
     assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])
     for name, table_before in before.items():
         key = list(STORED[name].key)
-        assert (
-            table(settings, name, "boilers").select(key).sort(key).equals(table_before.select(key).sort(key))
-        ), name
+        after = table(finished, name, "boilers")
+        assert after.select(key).sort(key).equals(table_before.select(key).sort(key)), name
 
 
-def test_a_new_batch_changes_nothing_of_the_others(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    settings = settings_for(tmp_path)
-    run(settings, ["boilers"])
-    before = contents(settings)
+def test_a_new_batch_changes_nothing_of_the_others(finished: Settings, tmp_path: Path) -> None:
+    before = contents(finished)
     corpus_at(tmp_path / "corpus", pumps=GUIDE.replace("boiler", "pump"))
-    run(settings, ["boilers", "pumps"])
-    assert before.items() <= contents(settings).items()
+    run(finished, ["pumps"])
+    assert before.items() < contents(finished).items()
 
 
-def test_a_run_that_was_stopped_pays_only_for_what_is_missing_and_ends_the_same(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    whole = settings_for(tmp_path, out=tmp_path / "undisturbed")
-    _, all_calls = run(whole, ["boilers"])
-    settings = settings_for(tmp_path)
+def test_a_run_that_was_stopped_pays_only_for_what_is_missing_and_ends_the_same(
+    finished: Settings, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, out=tmp_path / "stopped")
+    first = CountingRules(limit=2)
     with pytest.raises(BudgetExhaustedError):
-        run(settings, ["boilers"], CountingRules(limit=len(all_calls.asked) - 1))
-    run(settings, ["boilers"])
-    assert sorted(contents(settings).values()) == sorted(contents(whole).values())
+        run(settings, ["boilers"], first)
+    _, second = run(settings, ["boilers"])
+    assert not {one.key for one in first.asked[:2]} & {one.key for one in second.asked}
+    assert sorted(contents(settings).values()) == sorted(contents(finished).values())
 
 
-def test_a_batch_that_fails_takes_no_other_down(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", bad=GUIDE, good=GUIDE)
-    (tmp_path / "corpus" / "bad" / "batch.yaml").write_text("licence: [unclosed", encoding="utf-8")
-    outcomes, _ = run(settings_for(tmp_path), ["bad", "good"])
-    assert [outcome.outcome for outcome in outcomes] == ["failed", "succeeded"]
-    assert "batch.yaml" in (outcomes[0].error or "")
+def test_a_batch_behind_a_failed_gate_gets_no_training_examples(blocked_folder: Folder) -> None:
+    layout = blocked_folder.layout
+    assert read_table(layout.table("verdicts", "b1"), STORED["verdicts"]).height > 0
+    assert not layout.table("training_examples", "b1").exists()
 
 
-def test_a_batch_behind_a_failed_gate_gets_no_training_examples(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    settings = settings_for(tmp_path, quality={"min_pass_rate": 1.01})
-    outcomes, _ = run(settings, ["boilers"])
-    assert outcomes[0].outcome == "failed"
-    assert any(gate.startswith("pass_rate") for gate in outcomes[0].failed_gates)
-    assert table(settings, "verdicts", "boilers").height > 0
-    assert not (settings.out / "tables" / "training_examples" / "boilers.parquet").exists()
-
-
-def test_pairs_without_a_judge_wait_for_review(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    settings = settings_for(tmp_path, judging={"accept_unjudged": False}, quality={"min_pass_rate": 0.0})
-    run(settings, ["boilers"])
-    verdicts = table(settings, "verdicts", "boilers")
-    assert set(verdicts["verdict"]) == {"needs_review"}
-    assert "not_judged" in verdicts["reason"].to_list()
-
-
-def test_the_damaged_table_of_another_batch_takes_this_one_not_down(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
-    settings = settings_for(tmp_path)
-    run(settings, ["boilers"])
-    assert len(earlier_yields(Layout(settings.out), "pumps")) == 1
-    (settings.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
-    (settings.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
-    outcomes, _ = run(settings, ["pumps"])
+def test_the_damaged_table_of_another_batch_takes_this_one_not_down(
+    finished: Settings, tmp_path: Path
+) -> None:
+    corpus_at(tmp_path / "corpus", pumps=GUIDE)
+    assert len(earlier_yields(Layout(finished.out), "pumps")) == 1
+    (finished.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
+    (finished.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
+    outcomes, _ = run(finished, ["pumps"])
     assert outcomes[0].outcome == "succeeded"
 
 
@@ -268,52 +255,40 @@ def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:
     assert table(settings, "verdicts", "boilers")["verdict"].to_list() == ["accepted", "rejected"]
 
 
-def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
-    run(settings, ["boilers"])
-    assert table(settings, "llm_calls", "boilers").height == 0
-    note(
-        Database(settings.out / "cache" / "replies.sqlite"), call(1, batch="boilers"), call(2, batch="other")
-    )
-    run(settings, ["boilers"])
-    before = contents(settings)
-    assert table(settings, "llm_calls", "boilers").height == 1
-    run(settings, ["boilers"])
-    assert contents(settings) == before
+def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(finished: Settings) -> None:
+    assert table(finished, "llm_calls", "boilers").height == 0
+    database = Database(finished.out / "cache" / "replies.sqlite")
+    note(database, call(1, batch="boilers"), call(2, batch="other"))
+    run(finished, ["boilers"])
+    before = contents(finished)
+    assert table(finished, "llm_calls", "boilers").height == 1
+    run(finished, ["boilers"])
+    assert contents(finished) == before
 
 
 def test_a_run_that_is_stopped_tells_what_it_has_spent(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
-    with pytest.raises(BudgetExhaustedError):
-        run(settings, ["boilers"], CountingRules(limit=1))
     note(Database(settings.out / "cache" / "replies.sqlite"), call(1, batch="boilers"))
     with pytest.raises(BudgetExhaustedError):
         run(settings, ["boilers"], CountingRules(limit=1))
     assert table(settings, "llm_calls", "boilers").height == 1
 
 
-def test_canaries_are_kept_apart_from_pairs(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
-    run(settings, ["boilers"])
-    canaries = table(settings, "canaries", "boilers")
+def test_canaries_are_kept_apart_from_pairs(finished: Settings) -> None:
+    canaries = table(finished, "canaries", "boilers")
     assert canaries.height > 0
     for name in ("pairs", "claims", "claim_verdicts", "verdicts", "training_examples"):
-        frame = table(settings, name, "boilers")
+        frame = table(finished, name, "boilers")
         assert frame.height > 0
         assert frame.join(canaries, left_on="pair_id", right_on="canary_id", how="semi").height == 0, name
 
 
-def test_canaries_change_nothing_else_and_can_be_left_out(tmp_path: Path) -> None:
-    corpus_at(tmp_path / "corpus", boilers=GUIDE)
-    seeded, bare = (
-        settings_for(tmp_path),
-        settings_for(tmp_path, out=tmp_path / "bare", canaries={"enabled": False}),
-    )
-    run(seeded, ["boilers"])
+def test_canaries_change_nothing_else_and_can_be_left_out(finished: Settings, tmp_path: Path) -> None:
+    bare = settings_for(tmp_path, out=tmp_path / "bare", canaries={"enabled": False})
     run(bare, ["boilers"])
     assert table(bare, "canaries", "boilers").height == 0
     for name in ("pairs", "claims", "claim_verdicts", "verdicts", "training_examples"):
-        assert table(seeded, name, "boilers").equals(table(bare, name, "boilers")), name
+        assert table(finished, name, "boilers").equals(table(bare, name, "boilers")), name
 
 
 def test_a_model_that_verifies_is_asked_about_canaries_too_unless_there_are_none(tmp_path: Path) -> None:

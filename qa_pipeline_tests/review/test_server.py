@@ -99,7 +99,6 @@ def test_with_https_the_cookie_is_sent_over_tls_only(workspace: Workspace) -> No
 def test_a_request_to_another_name_is_refused(client: TestClient, host: str) -> None:
     reply = client.get("/", headers={"host": host})
     assert reply.status_code == 400
-    assert "does not answer to the name" in reply.text
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:8787", "[::1]", "[::1]:8787", "localhost"])

@@ -115,4 +115,4 @@ def test_the_end_of_a_worker_says_what_happened(
 
 def test_a_worker_that_never_was_ready_gives_its_last_line_or_its_end_as_cause() -> None:
     assert why_not_started(1, b"Traceback\nImportError: no such thing\n") == "ImportError: no such thing"
-    assert why_not_started(-9, b"") == "it was ended by SIGKILL"
+    assert "SIGKILL" in why_not_started(-9, b"")
