@@ -325,8 +325,8 @@ class _Spoken:
 
     def leaves_out(self, lead_in: str) -> bool:
         """Return whether question and claim do not say what the lead-in of a list says of its items."""
-        wording, context = self.vocabulary.wording, self.vocabulary.context
-        plain = wording.empty | wording.pointing | context.announcing
+        context = self.vocabulary.context
+        plain = self.vocabulary.layout.empty | self.vocabulary.wording.pointing | context.announcing
         words = read(lead_in, self.vocabulary.code).words
         if len(words) == 1 and not lead_in.rstrip().endswith(":"):
             return False  # a heading without a mark
