@@ -24,6 +24,7 @@ GUIDE = """# Kestrel 4 guide
 
 ## Filling
 
+The Kestrel 4 is a boiler that holds 36 litres of water.
 To drain the boiler, open the lower valve and wait 10 minutes.
 
 ## Safety

@@ -18,7 +18,7 @@ def test_a_run_accepts_the_pairs_that_the_server_made_and_says_that_they_are_fak
     with GeminiServer() as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         workspace = new_workspace(tmp_path, monkeypatch, [("LLM__BASE_URL", server.url)])
-        workspace.write({"boilers/guide.md": GUIDE})
+        workspace.write({"boilers/guide.md": GUIDE.replace(HOLDS, "")})  # the judge wants whole passages
         ran = workspace.run("--provider", "gemini", "--max-calls", "50")
         before = workspace.contents("boilers")
         assert workspace.run("--provider", "gemini", "--max-calls", "0").code == OK
@@ -33,6 +33,7 @@ def test_a_run_accepts_the_pairs_that_the_server_made_and_says_that_they_are_fak
     assert all(name is not None and name.startswith("fake-gemini/") for name in named)
 
 
+HOLDS = "The Kestrel 4 is a boiler that holds 36 litres of water.\n"
 PAIRS = {
     "question": "What is known of the boiler?",
     "answer": "The lower valve drains the boiler; the switch cuts the power.",

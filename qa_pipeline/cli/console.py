@@ -234,10 +234,11 @@ def _show_totals(summary: Report, ran: Collection[str]) -> None:
         print_line("")
     for line in summary.cost.message() if summary.cost.calls else ():
         print_line(line)
-    if summary.types.height and not counts.get("pairs") and not summary.cost.calls:
+    if summary.silent.height and not summary.cost.calls:
+        reasons = "; ".join(f"{in_words(reason)} ({count})" for reason, count in summary.silent.iter_rows())
         print_line(
-            "No question was found: the offline rules know few kinds of sentences. A model asks about the "
-            "others; name one with --provider",
+            f"The offline rules asked nothing about {plural(int(summary.silent['chunks'].sum()), 'chunk')}: "
+            f"{reasons}. They ask only what is plainly stated; a model asks more: name one with --provider",
             "yellow",
         )
     _show_not_judged(summary.batches)
@@ -532,6 +533,7 @@ def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
         "left_out": summary.left_out,
         "masked": summary.masked,
         "unread": summary.unread,
+        "silent": summary.silent,
         "question_types": summary.types,
         "shortfalls": summary.shortfalls,
         "incomplete": summary.incomplete,

@@ -510,6 +510,8 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
 
 
 def _without_title(question: str, title: str) -> str:
+    label, colon, asked = question.partition(": ")
+    question = asked if colon and label in title else question
     return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
 
 

@@ -46,6 +46,7 @@ from qa_pipeline.verification.canaries import canary_rates
 UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "status", "reason", "detail")})
 UNASKED = pl.Schema({name: pl.String() for name in ("batch", "path", "language")})
 NO_CANARIES = pl.Schema({name: pl.String() for name in ("asks", "expected", "kind", "verdict")})
+SILENT = pl.Schema({"reason": pl.String(), "chunks": pl.Int64()})
 KNOWN_KEY = ["expected_verdict", "expected_kind"]
 
 
@@ -57,9 +58,10 @@ class Report:
     pairs, `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
     failed or were skipped and why, `unasked` the documents without a question whose language has no prompts
-    and rules or is not known, `types` the questions planned and delivered by type, `shortfalls` why some
-    were not delivered; `incomplete` says of batches that could not be counted what is wrong with their
-    tables. `cost` is what models took. `withdrawn` says why and since when batches are not published.
+    and rules or is not known, `silent` the chunks without a question by reason, `types` the questions planned
+    and delivered by type, `shortfalls` why some were not delivered; `incomplete` says of batches that could
+    not be counted what is wrong with their tables. `cost` is what models took. `withdrawn` says why and since
+    when batches are not published.
     `decisions` counts people's decisions by state.
     """
 
@@ -72,6 +74,7 @@ class Report:
     masked: pl.DataFrame
     unread: pl.DataFrame
     unasked: pl.DataFrame
+    silent: pl.DataFrame
     types: pl.DataFrame
     shortfalls: pl.DataFrame
     incomplete: dict[str, str]
@@ -127,6 +130,9 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         ),
         unread=pl.concat([UNREAD.to_frame(), *parts["unread"]]),
         unasked=pl.concat([UNASKED.to_frame(), *parts["unasked"]]),
+        silent=_added([SILENT.to_frame(), *parts["silent"]], ["reason"]).sort(
+            "chunks", descending=True, maintain_order=True
+        ),
         types=_added([TYPE_COUNTS.to_frame(), *parts["types"]], ["question_type"]),
         shortfalls=_added([SHORTFALLS.to_frame(), *parts["shortfalls"]], ["question_type", "reason"]),
         incomplete=incomplete,
@@ -212,10 +218,20 @@ def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         "masked": masked_counts(documents),
         "unread": documents.filter(pl.col("status").is_in(["failed", "skipped"])).select(UNREAD.names()),
         "unasked": _unasked(documents, frames["chunks"], frames["questions"]),
+        "silent": _silent(frames["questions"]),
         "calls": frames[LLM_CALLS.name],
         "canaries": frames[CANARIES.name].select(NO_CANARIES.names()),
         "verdicts": frames["verdicts"],
     }
+
+
+def _silent(questions: pl.DataFrame) -> pl.DataFrame:
+    """Return how many chunks have no question, by the reason of the first that was planned: SILENT."""
+    by_chunk = questions.group_by(chunk=pl.col("target_chunk_ids").list.first(), maintain_order=True).agg(
+        pl.col("reason").first(), is_silent=pl.col("question").is_null().all()
+    )
+    counts = by_chunk.filter("is_silent").group_by("reason", maintain_order=True).agg(chunks=pl.len())
+    return counts.cast(SILENT)
 
 
 def _unasked(documents: pl.DataFrame, chunks: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.offline.passages import Sentence, split_into_sentences
+from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES, StageRun, passage_selection, relevance_guard
 from qa_pipeline.records import Passage, passages_by_id
@@ -377,7 +377,9 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
     candidates = [
         (name, line)
         for name, passage in passages.items()
-        for line in split_into_sentences(passage)
+        for unit in units_of(passage.text)
+        if unit.kind in ("prose", "item")
+        for line in sentences_of(unit, passage)
         if line.text[0].isupper() or line.text[0].isdigit()  # the rest of a sentence says nothing by itself
     ]
     vectors = near.resources.embedder.encode([row["question"] or "", *(line.text for _, line in candidates)])
@@ -416,7 +418,7 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
 
 
 def _quoting(
-    row: PairRow, sentences: list[tuple[str, Sentence]], passages: dict[str, Passage], owners: dict[str, str]
+    row: PairRow, sentences: list[tuple[str, Unit]], passages: dict[str, Passage], owners: dict[str, str]
 ) -> PairRow:
     """Return a pair with sentences of passages as its answer."""
     numbers = {name: number for number, name in enumerate(passages, start=1)}

@@ -105,7 +105,7 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     for row in read_table(out / "tables" / "verdicts" / "boilers.parquet", VERDICTS).iter_rows(named=True):
         assert (row["verdict"] == "accepted") == (row["reason"] == "unjudged")
     assert "boilers/guide.md › Kestrel 4 guide › Filling" in accepted
-    assert "open the lower valve and wait 10 minutes" in accepted
+    assert "is a boiler that holds 36 litres of water" in accepted
     assert "Is [bold]it\ufffd[31m red\ufffd?" in refused
     assert refused.count("very") < 500
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
@@ -115,10 +115,14 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     assert "Canaries" in invoke_all("run", workspace.corpus, "--out", out, "--verbose").stdout
 
 
-def test_a_run_that_found_no_question_says_where_to_look(workspace: Workspace) -> None:
+def test_a_run_that_found_no_question_says_why_and_where_to_look(workspace: Workspace) -> None:
     workspace.write({"flat/boats.md": "# Boats\n\nBoats float upon the water by day and by night.\n"})
-    ran = invoke_all("run", workspace.corpus / "flat", "--out", workspace.out)
-    assert (ran.code, "status --coverage" in ran.stdout) == (OK, True)
+    ran = invoke_all("run", workspace.corpus / "flat", "--out", workspace.out, "--provider", "extractive")
+    shown = " ".join(ran.stdout.split())
+    assert ran.code == OK
+    assert "The offline rules asked nothing about 1 chunk" in shown
+    assert "status --coverage" in shown
+    assert "# why 1 section gave no accepted pair" in shown
 
 
 def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:

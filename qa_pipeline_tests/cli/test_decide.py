@@ -500,7 +500,7 @@ BOILER = """# Manual of the Fjell 8 boiler
 
 ## Filling
 
-To drain the boiler, open the lower valve and wait 10 minutes.
+The Fjell 8 is a boiler whose water leaves through the lower valve.
 
 ## Safety
 
@@ -508,7 +508,7 @@ The safety valve of the boiler opens at 3 bar.
 
 ## Warranty
 
-The warranty of the boiler lasts 5 years after delivery.
+The warranty of the Fjell 8 is 5 years after delivery.
 """
 PUMP = """# Manual of the Fjell 9 pump
 

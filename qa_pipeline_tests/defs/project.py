@@ -37,6 +37,7 @@ GUIDE = """# {name} guide
 
 ## Filling
 
+The {name} is a boiler that holds 36 litres of water.
 To drain the boiler, open the lower valve and wait 10 minutes.
 
 ## Safety
@@ -45,7 +46,8 @@ A residual-current device is a switch that cuts the power when current leaks to 
 
 ## Night
 
-The night setback is switched off by default because a cold night costs power in the morning.
+A night setback is a mode that lowers the temperature by 3 degrees. It is switched off by default
+because a cold night costs power in the morning.
 """
 
 

@@ -22,6 +22,7 @@ from qa_pipeline.storage.tables import CHUNKS, LINKS, QUESTIONS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
+FEES = "Group: Adults | Fee: 5 euros\nGroup: Children | Fee: 2 euros"
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
 
 
@@ -196,12 +197,12 @@ def test_a_chunk_that_gave_no_question_is_not_asked_again() -> None:
     [("Frequently Asked Questions", "unnamed_source"), ("Fjell 8", "round_trip_failed")],
 )
 def test_what_the_rules_would_ask_of_a_named_document_is_counted(title: str, reason: str) -> None:
-    frame = chunks("If the safety valve leaks, the pump stops.").with_columns(title=pl.lit(title))
+    frame = chunks(FEES).with_columns(title=pl.lit(title))
     assert write(frame, ExtractiveModel())["reason"].to_list()[0] == reason
 
 
 def test_the_title_of_its_document_is_no_part_of_what_is_searched_for_a_question() -> None:
-    frame = chunks("If the safety valve leaks, the pump stops.").with_columns(title=pl.lit("Fjell 8"))
+    frame = chunks(FEES).with_columns(title=pl.lit("Fjell 8"))
     queries: list[str] = []
 
     def search(asked: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
@@ -209,7 +210,7 @@ def test_the_title_of_its_document_is_no_part_of_what_is_searched_for_a_question
         return [[] for _ in languages]
 
     write(frame, ExtractiveModel(), retrieve=search)
-    assert queries == ["According to , what happens if the safety valve leaks?"]
+    assert queries == ["What is the fee for Adults?"]
 
 
 def test_a_question_that_leans_on_its_passage_is_rewritten_once_and_keeps_its_first_wording() -> None:

@@ -36,6 +36,7 @@ GUIDE = """# Kestrel 4 guide
 
 ## Filling
 
+The Kestrel 4 is a boiler that holds 36 litres of water.
 To drain the boiler, open the lower valve and wait 10 minutes.
 
 ## Safety
@@ -44,7 +45,8 @@ A residual-current device is a switch that cuts the power when current leaks to 
 
 ## Night
 
-The night setback is switched off by default because a cold night costs power in the morning.
+A night setback is a mode that lowers the temperature by 3 degrees. It is switched off by default
+because a cold night costs power in the morning.
 """
 
 
@@ -170,15 +172,15 @@ def test_an_edited_paragraph_asks_again_only_for_its_own_chunk(tmp_path: Path) -
     settings = settings_for(tmp_path, retrieval={"top_k": 1})
     run(settings, ["boilers"])
     before = table(settings, "pairs", "boilers")
-    corpus_at(tmp_path / "corpus", boilers=GUIDE.replace("10 minutes", "20 minutes"))
+    corpus_at(tmp_path / "corpus", boilers=GUIDE.replace("36 litres", "40 litres"))
     _, rules = run(settings, ["boilers"])
-    assert all("20 minutes" in request.passages[0].text for request in rules.asked)
+    assert all("40 litres" in request.passages[0].text for request in rules.asked)
     assert len(rules.asked) > 0
     after = table(settings, "pairs", "boilers")
-    untouched = before.filter(~pl.col("answer").str.contains("drain"))
+    untouched = before.filter(~pl.col("answer").str.contains("Kestrel"))
     assert untouched.height > 0
     assert untouched.join(after, on="pair_id", how="anti").height == 0
-    assert not after["answer"].str.contains("10 minutes").any()
+    assert not after["answer"].str.contains("36 litres").any()
 
 
 def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_asked_again(

@@ -1,10 +1,9 @@
 """What the checks must know of a language, as one record, and which record a language code names."""
 
+import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-
-from qa_pipeline.text.lexicon.phrases import Phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +83,16 @@ class Layout:
     `suspending` words follow a part of a compound ("pre- and post-"). `fields` are other names of the fields
     title, heading, licence, language and content, `columns` words that tables use as names of columns.
     `compound_heads` and `compound_tails` are parts of compounds that keep their hyphen at the end of a line,
-    `word_prefixes` begin words without one.
+    `word_prefixes` begin words without one. `empty` are words of headings that name nothing by themselves,
+    `manuals` kinds of documents that are of something, `clauses` words before the number of a part of a law,
+    `references` headings that only list other places.
     """
 
     contents: tuple[str, ...]
+    empty: Set[str]
+    manuals: Set[str]
+    clauses: tuple[str, ...]
+    references: tuple[str, ...]
     pages: tuple[str, ...]
     of: tuple[str, ...]
     captions: tuple[str, ...]
@@ -177,6 +182,28 @@ class Contexts:
     excepting: tuple[str, ...]
     replies: Set[str]
     scales: Set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The words by which verification reads questions: for keys, laws and what leans on a text.
+
+    `laws` are patterns of titles of laws and what stands in their place in a question; `leaning` words stand
+    for something said before, `pointing` ones send the reader elsewhere.
+    """
+
+    key_value: str
+    laws: tuple[tuple[re.Pattern[str], str], ...]
+    leaning: Set[str]
+    pointing: Set[str]
+
+    def law_named(self, title: str) -> str:
+        """Say under which law something holds: "under the Housing Act"; empty where a title is not a law's."""
+        for law, wording in self.laws:
+            if match := law.fullmatch(title):
+                preposition, _, name = match.expand(wording).rpartition("_")
+                return f"{preposition} {name[:1].lower()}{name[1:]}" if preposition else name
+        return ""
 
 
 @dataclass(frozen=True)
@@ -333,7 +360,7 @@ class Lexicon:
     speakers: Set[str]
     pronouns: Pronouns
     context: Contexts
-    wording: Phrases
+    wording: Wording
 
     @cached_property
     def denying(self) -> frozenset[str]:

@@ -7,7 +7,6 @@ import pytest
 
 import qa_pipeline
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, any_of_all, fields_of_all, lexicon, of_all
-from qa_pipeline.text.words import tokenize
 
 PROMPTS = Path(qa_pipeline.__file__).parent / "prompts"
 
@@ -54,18 +53,3 @@ def test_words_of_all_languages_are_in_the_order_of_the_table_and_each_once() ->
 
 def test_an_unknown_language_is_read_as_english() -> None:
     assert lexicon("xx") is lexicon("en")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_words_that_frame_a_question_of_the_offline_asker_need_no_answer(language: str) -> None:
-    known = lexicon(language)
-    asked = known.wording
-    frames = [(statement.template, statement.expression.pattern) for statement in asked.statements]
-    frames += [(frame, "") for frame in (asked.key_value, asked.term, asked.action, asked.source)]
-    added = set()
-    for frame, sentence in frames:
-        words = tokenize(re.sub(r"\{\w+\}", " ", frame), language)
-        for before, word in zip(("", *(word.folded for word in words)), words, strict=False):
-            if word.content and before not in known.degree_words and word.folded[:4] not in sentence:
-                added.add(word.folded)
-    assert added <= known.question_words
