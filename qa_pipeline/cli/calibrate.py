@@ -183,7 +183,7 @@ def _notes(thresholds: "Thresholds") -> list[str]:
         notes.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
     shares = {step: estimate for step, estimate in measured.accepted_by.items() if estimate.value is not None}
     if below := [step for step, estimate in shares.items() if estimate.high < target]:
-        notes.append(f"below the target on these rows: {', '.join(below)}; `alignment` is not fitted")
+        notes.append(f"below the target on these rows: {', '.join(below)}; `quotation` is not fitted")
     return notes
 
 

@@ -156,7 +156,8 @@ CLAIMS = Table(
 
 CLAIM_VERDICTS = Table(
     "claim_verdicts",
-    "One row per claim, decided.",
+    "One row per claim, decided: proved when it is a sentence, list item or table row of its source, word for word, and that "
+    "unit speaks of what is asked; else decided by the verifying model, or left to a person.",
     ("claim_id",),
     (
         column("claim_id", S, "The claim."),
