@@ -50,9 +50,9 @@ def cell_in(
     about = question.stem_set | headings.stem_set
     named = about | claim.stem_set
     key_stems = read(key, language).stem_set
-    if not key_stems or not key_stems <= named or claim.negations or question.negations:
-        return False
     said = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
+    if not key_stems or not _is_named(key, named, said, language) or claim.negations or question.negations:
+        return False
     keys = [_key_of(other) for other in neighbours if other is not unit]
     if key in keys or _names_longer(key, keys, said, language):
         return False
@@ -68,12 +68,21 @@ def cell_in(
             alone
             and len(_runs(tokens, claim.tokens)) == 1
             and not value_stems <= question.stem_set
-            and column_stems <= named
+            and _is_named(column, named, said, language)
             and not _names_longer(column, [name for name, _ in cells[1:]], said, language)
             and all(stem in allowed | value_stems for stem in rest)
         ):
             return True
     return False
+
+
+def _is_named(name: str, stems: Set[str], said: Set[str], language: str) -> bool:
+    """Return True if each word of a name is said: in any form, or as it is where it has no stem (P 2 S)."""
+    grammar = proof_words(language).articles | proof_words(language).prepositions
+    return all(
+        word.stem in stems if word.content else word.folded in said | grammar
+        for word in read(name, language).words
+    )
 
 
 def _names_longer(name: str, others: Sequence[str | None], said: Set[str], language: str) -> bool:

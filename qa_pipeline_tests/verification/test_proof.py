@@ -160,6 +160,8 @@ def test_a_row_proves_one_whole_cell_with_its_key_and_column_named(
 def test_a_row_or_column_whose_name_is_part_of_another_is_not_taken_for_it(table: str, asked: str) -> None:
     assert not proved("16 A", table, asked, fragment=True).is_proved
     assert proved("20 A", table, asked, fragment=True).is_proved
+    assert not proved("20 A", table, asked.replace("4 S", "4"), fragment=True).is_proved
+    assert proved("16 A", table, asked.replace("4 S", "4"), fragment=True).is_proved
 
 
 @pytest.mark.parametrize("rows", ["16 A\n20 A", "Fjell 4 | 16 A | 80 kg", "Fjell 4: 16 A\nFjell 4: 20 A"])
