@@ -36,7 +36,7 @@ _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
 """The reason of a row without text: a person had the document forgotten."""
 _MANUAL = re.compile(
-    rf"(?i)(?=[^#|.]{{5,60}}$)[^\W_].*\b(?:{'|'.join(of_all('wording.manuals'))}|asked questions)\b.*"
+    rf"(?i)(?=[^#|.]{{5,60}}$)[^\W_].*\b(?:{'|'.join(of_all('layout.manuals'))}|asked questions)\b.*"
 )
 """A line that names a manual."""
 _MANUAL_PAGE = re.compile(r"\s*([\w.+:‐-]{2,60})(\(\d\w{0,3}\))\s")

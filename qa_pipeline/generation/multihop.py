@@ -14,7 +14,6 @@ import polars as pl
 
 from qa_pipeline.generation.names import Name, find_names
 from qa_pipeline.storage.tables import LINKS
-from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 
 MOST_CHUNKS = 6
@@ -32,6 +31,13 @@ _LONGEST_HEADING = 4  # words; nobody writes out a longer heading in another sec
 _JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """The letters of a name that is more than a number or an abbreviation."""
+_REFERENCES = re.compile(
+    r"see also|references?|bibliography|links|further reading|related \w+"
+    r"|se även|se också|referenser|källor|litteratur|länkar|relaterade .*"
+    r"|siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*",
+    re.IGNORECASE,
+)
+"""Headings that only list other places."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
@@ -97,7 +103,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     rows: list[tuple[int, str, str, str]] = []
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
-        if path and lexicon(language).wording.references.fullmatch(path[-1]):
+        if path and _REFERENCES.fullmatch(path[-1]):
             continue  # everybody is named there, and nothing is said of them
         rows += ((node, key, "heading", written) for key, written in headings[node].items())
         rows += (

@@ -12,16 +12,16 @@ import yaml
 
 from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.language import declared_language
-from qa_pipeline.text.lexicon.languages import fields_of_all
+from qa_pipeline.text.lexicon.languages import of_all
 
 try:  # the same rules compiled, where PyYAML was built with it
     from yaml import CBaseLoader as BaseLoader
 except ImportError:
     from yaml import BaseLoader  # type: ignore[assignment]
 
-_TITLE = ("title", *fields_of_all("title"))
-_LANGUAGE = ("language", "lang", *fields_of_all("language"))
-_LICENCE = ("licence", "license", *fields_of_all("licence"))
+_TITLE = ("title", *of_all("fields.title"))
+_LANGUAGE = ("language", "lang", *of_all("fields.language"))
+_LICENCE = ("licence", "license", *of_all("fields.licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
 _STATUS = ("status", "state")
 _VERSION = ("version", "revision", "edition")

@@ -12,7 +12,6 @@ from functools import cached_property
 
 from qa_pipeline.text import characters
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.words import Token, tokenize
 
 QUOTATION_MARKS = str.maketrans(
@@ -88,7 +87,7 @@ class Reading:
     @cached_property
     def negations(self) -> int:
         """Count the words that deny."""
-        negations = proof_words(self.language).negations
+        negations = lexicon(self.language).negations
         return sum(word.folded in negations for word in self.words)
 
     @cached_property
@@ -126,7 +125,7 @@ def is_identifier(token: str) -> bool:
 
 def number_value(token: str, language: str) -> str | None:
     """Return the comparable value of a token that is a number, in figures or in words; None for another."""
-    worded = proof_words(language).numbers.get(token.casefold())
+    worded = lexicon(language).proof.numbers.get(token.casefold())
     if worded is not None:
         return str(worded)
     match = _NUMBER.fullmatch(token)
@@ -142,7 +141,7 @@ def number_value(token: str, language: str) -> str | None:
 
 
 def _figures(text: str, language: str) -> Iterator[str]:
-    months, vocabulary = lexicon(language).months, proof_words(language)
+    months, vocabulary = lexicon(language).months, lexicon(language).proof
     apart = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
     words = [_bare(word.lstrip(_COMPARISONS)) for word in apart.split()]
     for place, word in enumerate(words):
@@ -172,7 +171,7 @@ def _characters_folded(text: str) -> str:
 
 def _without_connective(text: str, language: str) -> str:
     """Return the text without one opening connective and the comma behind it."""
-    connectives = proof_words(language).connectives
+    connectives = lexicon(language).proof.connectives
     words = text.split(" ", 4)
     for count in range(min(4, len(words) - 1), 0, -1):
         if " ".join(words[:count]).casefold().rstrip(",") in connectives:

@@ -9,8 +9,7 @@ import functools
 import re
 
 from qa_pipeline.text.blocks import units
-from qa_pipeline.text.lexicon.base import Conventions
-from qa_pipeline.text.lexicon.languages import SMALL, any_of_all, lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, Lexicon, any_of_all, lexicon
 
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+\1(?!`)")
 _STOP = re.compile(r"(?<![.!?…])[.!?…]+")
@@ -64,7 +63,7 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
     """Return the offsets that part a unit's sentences: one ends there, the next begins after blanks."""
-    conventions = lexicon(language).conventions
+    vocabulary = lexicon(language)
     code = [match.span() for match in _CODE_SPAN.finditer(text, start, end)]
     cuts: list[int] = []
     begin, passed = start, 0
@@ -77,7 +76,7 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
         tail = _after_trailers(text, after.end() if after else stop.end(), end)
         if stop.start() < begin or tail >= end or not text[tail].isspace():
             continue
-        if _ends_sentence(text, begin, stop, tail, end, conventions):
+        if _ends_sentence(text, begin, stop, tail, end, vocabulary):
             cuts.append(tail)
             begin = tail
     return cuts
@@ -97,7 +96,7 @@ def _after_trailers(text: str, position: int, end: int) -> int:
 
 
 def _ends_sentence(
-    text: str, begin: int, stop: re.Match[str], tail: int, end: int, conventions: Conventions
+    text: str, begin: int, stop: re.Match[str], tail: int, end: int, vocabulary: Lexicon
 ) -> bool:
     opening = _next_start(text, tail, end)
     if opening >= end:
@@ -107,7 +106,7 @@ def _ends_sentence(
     if following[:1].islower() and not _IDENTIFIER.match(text, opening, end):
         return False
     if stop[0] == ".":
-        return _stop_ends(text, begin, stop.start(), opening, following, conventions)
+        return _stop_ends(text, begin, stop.start(), opening, following, vocabulary)
     omission = len(stop[0]) >= 3 or "…" in stop[0]
     return not (omission and text[stop.start() - 1 : stop.start()] in ("[", "("))
 
@@ -121,56 +120,57 @@ def _next_start(text: str, tail: int, end: int) -> int:
     return tail + 1 if tail < end and text[tail] == " " else tail
 
 
-def _stop_ends(
-    text: str, begin: int, dot: int, opening: int, following: str, conventions: Conventions
-) -> bool:
+def _stop_ends(text: str, begin: int, dot: int, opening: int, following: str, vocabulary: Lexicon) -> bool:
     """Return whether a single full stop ends the sentence, from the token before and the word after it."""
     if dot - begin <= _TOKEN_LIMIT and _ENUMERATOR.fullmatch(text[begin : dot + 1]):
         return False
     token, before = _tokens_before(text, begin, dot)
-    opens = following.lower() in conventions.openers
-    ends = _abbreviation_ends(token, before, text, opening, opens, conventions)
+    opens = following.lower() in vocabulary.conventions.openers
+    ends = _abbreviation_ends(token, before, text, opening, opens, vocabulary)
     if ends is not None:
         return ends
     if token.isdecimal() and len(token) <= 3:
         if before.endswith((":", ";", ",")):
             return False
-        ordinal = before.lower() in conventions.ordinal_leads and not opens
-        return not (ordinal or (following.lower() in conventions.months and len(token) <= 2))
-    if _ORDINAL.fullmatch(token) and _begins_month(following.lower(), conventions):
+        ordinal = before.lower() in vocabulary.conventions.ordinal_leads and not opens
+        return not (ordinal or (following.lower() in vocabulary.months and len(token) <= 2))
+    if _ORDINAL.fullmatch(token) and _begins_month(following.lower(), vocabulary):
         # A day stands behind "on" or "the", which open sentences, too, or before its year.
-        is_day = before.lower() in conventions.openers or _YEAR.match(text, opening + len(following))
+        is_day = before.lower() in vocabulary.conventions.openers or _YEAR.match(
+            text, opening + len(following)
+        )
         return not is_day
     return opens or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
 
 
 def _abbreviation_ends(
-    token: str, before: str, text: str, opening: int, opens: bool, conventions: Conventions
+    token: str, before: str, text: str, opening: int, opens: bool, vocabulary: Lexicon
 ) -> bool | None:
     """Return whether the stop after an abbreviation ends the sentence; None when it is none."""
     names = {token.lower(), token.lower().rpartition(".-")[2]}
     if before.endswith("."):
         names.add(f"{before}{token}".lower())
-    if names & conventions.never_final:
+    if names & vocabulary.conventions.never_final:
         return False
     if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, opening):  # such as Reg. No. 44
         return False
     if (
-        before[:-1].lower() in conventions.never_final and names & conventions.before_number
+        before[:-1].lower() in vocabulary.conventions.never_final
+        and names & vocabulary.conventions.before_number
     ):  # such as Hon. Sec.
         return False
-    if _NUMBER_LIKE.match(text, opening) and names & conventions.before_number:
+    if _NUMBER_LIKE.match(text, opening) and names & vocabulary.conventions.before_number:
         return opens
-    if names & conventions.closing:
-        return opens or conventions.capital_opens
+    if names & vocabulary.conventions.closing:
+        return opens or vocabulary.conventions.capital_opens
     single = len(token) == 1 and token.isalpha()
-    if single or _ACRONYM.fullmatch(token) or names & conventions.often_final:
+    if single or _ACRONYM.fullmatch(token) or names & vocabulary.conventions.often_final:
         return opens
     return None
 
 
-def _begins_month(word: str, conventions: Conventions) -> bool:
-    return len(word) > 2 and any(month.startswith(word) for month in conventions.months)
+def _begins_month(word: str, vocabulary: Lexicon) -> bool:
+    return len(word) > 2 and any(month.startswith(word) for month in vocabulary.months)
 
 
 def _tokens_before(text: str, begin: int, dot: int) -> tuple[str, str]:

@@ -73,7 +73,7 @@ def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
     @functools.lru_cache(maxsize=200_000)
     def word(written: str) -> tuple[str, str, bool, bool]:
         folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
-        negative = folded in vocabulary.denying or folded.endswith("n't")
+        negative = folded in vocabulary.negations or folded.endswith("n't")
         bare = folded.removesuffix("'s")
         content = not negative and bare not in vocabulary.stop_words
         return folded, stem(bare), content, negative

@@ -21,7 +21,6 @@ from qa_pipeline.storage.tables import CANARIES, PAIRS
 from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.injection import hold_injections, is_injection
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, recall, tokenize
@@ -155,7 +154,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[s
 
 def _stands_alone(line: str, language: str) -> bool:
     """Return True for a sentence of prose that does not open with a pronoun."""
-    return _is_prose(line) and not read(line, language).opens_with(proof_words(language).pronouns)
+    return _is_prose(line) and not read(line, language).opens_with(lexicon(language).proof.pronouns)
 
 
 def _is_prose(line: str) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
 from qa_pipeline.verification.binding import only_scope
 from qa_pipeline.verification.units import Unit
@@ -139,7 +138,7 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
         return None
     at = next((n for n, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), -1)
     extra = longer[at]
-    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in proof_words(claim.language).negations:
+    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in lexicon(claim.language).negations:
         claimed, left_out = (extra, "") if longer is mine else ("", extra)
         return Denial("negation_mismatch", claimed, left_out)
     return None
@@ -155,12 +154,12 @@ def _slot(one: str, other: str, language: str) -> str | None:
         return "date_mismatch"
     if any(character.isdigit() for character in one) and any(character.isdigit() for character in other):
         return "number_mismatch"
-    units = proof_words(language).units
+    units = lexicon(language).proof.units
     if one.casefold() in units and other.casefold() in units:
         return "unit_mismatch"
     if is_identifier(one) or is_identifier(other):
         return "name_mismatch"
-    negations = proof_words(language).negations
+    negations = lexicon(language).negations
     if (one.casefold() in negations) != (other.casefold() in negations):
         return "negation_mismatch"
     return None

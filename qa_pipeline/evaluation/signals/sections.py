@@ -24,7 +24,7 @@ that names it is supported by the words of that section alone (null where that i
 CHAPTER = "kap"
 _SECTION = re.compile(
     r"(?<![\w§.,])(?P<before>\d{1,4}(?: ?[a-z])?) ?(?P<sign>§|kap\b)(?! ?\d)"
-    rf"|(?P<mark>§|\b(?:{any_of_all('wording.clauses')}|{any_of_all('layout.sections')}))§? ?"
+    rf"|(?P<mark>§|\b(?:{any_of_all('layout.clauses')}|{any_of_all('layout.sections')}))§? ?"
     r"(?P<behind>\d{1,4}[a-z]?\b)",
     re.IGNORECASE,
 )

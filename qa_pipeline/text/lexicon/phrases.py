@@ -150,6 +150,16 @@ def fill(template: str, names: Mapping[str, str], *, placed: bool) -> str:
     return question.replace(" ?", "?").replace(" ,", ",").replace(",?", "?")
 
 
+def words(text: str) -> frozenset[str]:
+    """Split a word list."""
+    return frozenset(text.split())
+
+
+def phrases(text: str) -> tuple[str, ...]:
+    """Split a list of phrases at its commas."""
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
+
+
 def any_of(text: str) -> str:
     """Write a list of alternatives, parted by commas, as a group of an expression."""
     return "(?:" + "|".join(re.escape(" ".join(phrase.split())) for phrase in text.split(",")) + ")"

@@ -68,7 +68,7 @@ _MAIN = (
 
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
-_EMPTY = frozenset(of_all("wording.empty"))
+_EMPTY = frozenset(of_all("layout.empty"))
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
