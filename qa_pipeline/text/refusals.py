@@ -5,6 +5,7 @@ import re
 from typing import NamedTuple
 
 from qa_pipeline.prompts.loading import refusal
+from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 _LONGEST = 600
@@ -208,7 +209,7 @@ _WORDINGS = {
 
 
 def is_refusal(answer: str, language: str) -> bool:
-    """Return whether an answer only says that the sources do not answer the question.
+    """Return True if an answer only says that the sources do not answer the question.
 
     Every clause must say so, or be a courtesy: what goes on to say something else is an answer. All languages
     are tried, because that of a short text is often mistaken. An empty text refuses nothing.
@@ -222,10 +223,9 @@ def is_refusal(answer: str, language: str) -> bool:
 
 
 def coverage_of(answer: str, language: str, stated: str | None) -> str:
-    """Return the coverage of an answer whose writer states one, or none is known.
+    """Return the coverage of an answer, `stated` by its writer or unknown.
 
-    Only a text that is a refusal keeps the coverage none: an answer that says something is checked as one,
-    whatever its writer calls it, and counts as partial.
+    Only a refusal keeps the coverage none: an answer that says something counts as partial.
     """
     if stated is not None and stated != "none":
         return stated
@@ -250,9 +250,7 @@ def _refuses(text: str, language: str) -> bool:
 
 def _plain(text: str) -> str:
     # lower() and not casefold(), which would write ß as ss
-    return "\n".join(" ".join(line.split()) for line in text.lower().replace("’", "'").splitlines()).strip(
-        " .\n"
-    )
+    return "\n".join(fold(line).lower() for line in text.splitlines()).strip(" .\n")
 
 
 @functools.cache
