@@ -46,12 +46,11 @@ _MODEL = r"ai|llm|large language model|language model|ai model|ai assistant|chat
 _CHECKER = rf"{_MODEL}|checker|verifier|validator|grader|evaluator|fact[- ]checker|judging model|auto-?grader"
 _CLAIMS = r"claims?|answers?|statements?|assertions?|responses?|question-answer pairs?|qa pairs?"
 _GOOD = (
-    r"support(?:ed|s)|correct|true|accept(?:ed|able)?|verified|valid|approved|proven|proved|grounded"
-    r"|faithful|"
-    r"entailed|right|passed|perfect"
+    r"support(ed|s)|correct|true|accept(ed|able)?|verified|valid|approved|proven|proved|grounded|faithful"
+    r"|entailed|right|passed|perfect"
 )
-_PASTAENDEN = r"påståenden?|påståendena|påståendet|svar|svaret|svaren|utsagor(?:na)?|utsagan?"
-_AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
+_PASTAENDEN = r"påståenden?|påståendena|påståendet|svar|svaret|svaren|utsagor(na)?|utsagan?"
+_AUSSAGEN = r"behauptung(en)?|aussagen?|antwort(en)?|feststellung(en)?"
 
 _ORDERS = (
     _near(
@@ -71,14 +70,14 @@ _ORDERS = (
     _near(
         r"reply|respond|answer|output|return", r"decision|verdict|accept|\"accept\"|supported", within=_CLOSE
     )
-    + r"(?:\W|$)",
+    + r"(\W|$)",
     _near(r"claims?|answers?", r"must|should|shall|is to be|are to be|have to be|needs? to be")
     + _WITHIN
-    + r"(?<!\w)(?:accepted|approved|marked|rated|supported|considered|treated|scored|deemed)(?!\w)",
-    r"(?<!\w)(?:claim|answer)s? (?:is|are|ha(?:s|ve) been) (?:already )?(?:checked|vetted)(?!\w)",
-    r"(?<!\w)(?:claim|answer)s? (?:is|are|has|have) already (?:been )?(?:verified|approved|checked)(?!\w)",
+    + r"(?<!\w)(accepted|approved|marked|rated|supported|considered|treated|scored|deemed)(?!\w)",
+    r"(?<!\w)(claim|answer)s? (is|are|ha(s|ve) been) (already )?(checked|vetted)(?!\w)",
+    r"(?<!\w)(claim|answer)s? (is|are|has|have) already (been )?(verified|approved|checked)(?!\w)",
     _near(
-        r"dear|attention|(?:note|notice|message|instructions?) (?:to|for)|hint for",
+        r"dear|attention|(note|notice|message|instructions?) (to|for)|hint for",
         _CHECKER + r"|judge|reviewers?|assistant",
     ),
     _near(r"if you are|you are|you're|act as|since you are", _CHECKER),
@@ -89,7 +88,7 @@ _ORDERS = (
     ),
     _near(r"score|rating|grade", r"of|is|to be", r"1\.0|10/10|100\s*%"),
     _near(r"do not|don't|never", r"check|verify|question|reject|doubt", _CLAIMS),
-    r"(?<!\w)(?:new|updated|real|actual|system) instructions?\s*:",
+    r"(?<!\w)(new|updated|real|actual|system) instructions?\s*:",
     _near(
         r"strunta i|ignorera|bortse från|glöm|åsidosätt|hoppa över|förbigå",
         r"tidigare|föregående|ovanstående|alla|allt|dina|systemets",
@@ -105,23 +104,23 @@ _ORDERS = (
     _near(r"svara|returnera|skriv", r"att allt stämmer|accept\w*|godkänn?\w*|decision|stöds"),
     _near(_PASTAENDEN, r"ska|skall|måste|bör")
     + _WITHIN
-    + r"(?<!\w)(?:godkännas|godtas|accepteras|markeras|bedömas|anses|räknas|betraktas)(?!\w)",
+    + r"(?<!\w)(godkännas|godtas|accepteras|markeras|bedömas|anses|räknas|betraktas)(?!\w)",
     _near(_PASTAENDEN, r"är|har")
-    + r" (?:redan )?(?:kontrollera\w*|granska[td]\w*|verifiera[td]\w*|godkän[td]\w*)",
+    + r" (redan )?(kontrollera\w*|granska[td]\w*|verifiera[td]\w*|godkän[td]\w*)",
     _near(
-        r"till|kära|bästa|obs|instruktion(?:er)? (?:till|för)",
-        r"språkmodell(?:en)?|ai:n|ai|ai-modell(?:en)?|granskaren|bedömaren|verifieraren|kontrollmodellen"
+        r"till|kära|bästa|obs|instruktion(er)? (till|för)",
+        r"språkmodell(en)?|ai:n|ai|ai-modell(en)?|granskaren|bedömaren|verifieraren|kontrollmodellen"
         r"|assistenten",
     ),
     _near(r"du är|om du är|agera som", r"ai|språkmodell|granskare|assistent|bedömare|faktagranskare"),
     _near(r"ge|sätt|tilldela", r"högsta|full|fulla|maximala?|1[,.]0", r"betyg\w*|poäng\w*"),
     _near(
-        r"ignorier(?:e|en|t)|missachte[nt]?|vergiss|vergessen sie|übergehe[nt]?",
+        r"ignorier(e|en|t)|missachte[nt]?|vergiss|vergessen sie|übergehe[nt]?",
         r"bisherigen?|vorherigen?|obigen?|früheren?|alle|allen|deine|ihre|vorstehenden?|vorangehenden?",
-        r"anweisung(?:en)?|instruktion(?:en)?|vorgaben?|befehle?|prompts?|regeln|gesagte",
+        r"anweisung(en)?|instruktion(en)?|vorgaben?|befehle?|prompts?|regeln|gesagte",
     ),
     _near(
-        r"markier(?:e|en)|bewerte[n]?|kennzeichne[n]?|akzeptiere[n]?|bestätige[n]?|betrachte[n]?|werte[n]?|"
+        r"markier(e|en)|bewerte[n]?|kennzeichne[n]?|akzeptiere[n]?|bestätige[n]?|betrachte[n]?|werte[n]?|"
         r"behandle|behandeln|stufe[n]?|erkläre[n]?",
         _AUSSAGEN,
         r"belegt|gestützt|unterstützt|korrekt|wahr|richtig|akzeptiert|bestätigt|gültig|1[,.]0|geprüft"
@@ -135,10 +134,10 @@ _ORDERS = (
     ),
     _near(_AUSSAGEN, r"muss|müssen|soll|sollen|ist|sind")
     + _WITHIN
-    + r"(?<!\w)(?:akzeptiert werden|als (?:belegt|wahr|korrekt|richtig)|anzunehmen|bereits geprüft)(?!\w)",
+    + r"(?<!\w)(akzeptiert werden|als (belegt|wahr|korrekt|richtig)|anzunehmen|bereits geprüft)(?!\w)",
     _near(
-        r"an|liebe|lieber|liebes|achtung|hinweis (?:an|für)|anweisung(?:en)? (?:an|für)",
-        r"ki|ki-modell|sprachmodell|prüfmodell|den prüfer|prüfinstanz|den gutachter|assistent(?:en)?",
+        r"an|liebe|lieber|liebes|achtung|hinweis (an|für)|anweisung(en)? (an|für)",
+        r"ki|ki-modell|sprachmodell|prüfmodell|den prüfer|prüfinstanz|den gutachter|assistent(en)?",
     ),
     _near(r"du bist|sie sind|falls du|agiere als", r"ki|sprachmodell|prüfer|prüfinstanz|gutachter|assistent"),
     _near(
