@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -19,8 +18,10 @@ from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
+from qa_pipeline.text.characters import fold
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import content_stems, numerals, recall
+from qa_pipeline.text.words import recall
 
 NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = (
     "noise_robustness",
@@ -37,14 +38,12 @@ _MOST_ASKED = 0.8
 """Share of a question's words that no sentence of noise has."""
 
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
 def fold_text(text: str) -> str:
-    """Return the text with single spaces and without case."""
-    return " ".join(text.split()).casefold()
-
-
-@lru_cache(maxsize=20_000)
-def _stems(text: str, language: str) -> frozenset[str]:
-    return frozenset(content_stems(text, language))
+    """Return the folded text without case."""
+    return fold(text).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +80,13 @@ class Proved:
 
     def may_be_answered_by(self, text: Text) -> bool:
         """Return if a text has a proof, says the same, or has most of the question in a sentence."""
-        plain, question = fold_text(text.text), _stems(self.question, self.language)
+        plain, question = fold_text(text.text), read(self.question, self.language).stem_set
         for start, end in split_sentences(text.text, self.language):
-            if (recall(question, _stems(text.text[start:end], self.language)) or 0.0) >= _MOST_ASKED:
+            if (recall(question, read(text.text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:
                 return True
         for proof in self.proofs:
-            stated = _stems(proof.claim, self.language)
-            held = recall(stated - question or stated, _stems(text.text, self.language))
+            stated = read(proof.claim, self.language).stem_set
+            held = recall(stated - question or stated, read(text.text, self.language).stem_set)
             said = fold_text(proof.quote) in plain or fold_text(proof.claim) in plain
             if said or held is None or held >= ENOUGH_WORDS:
                 return True
@@ -105,10 +104,12 @@ class Source:
     def noise(self, pairs: Sequence[Proved], count: int, false: str = "") -> list[Text]:
         """Return the nearest `count` passages that answer no question and do not say `false`."""
         language = pairs[0].language
-        asked = frozenset().union(*(_stems(f"{pair.question} {pair.answer}", language) for pair in pairs))
+        asked = frozenset().union(
+            *(read(f"{pair.question} {pair.answer}", language).stem_set for pair in pairs)
+        )
         near = sorted(
             self.texts.get(language, ()),
-            key=lambda text: -(recall(asked, _stems(text.text, language)) or 0.0),
+            key=lambda text: -(recall(asked, read(text.text, language).stem_set) or 0.0),
         )
         distinct = {fold_text(text.text): text for text in reversed(near)}
         return list(
@@ -243,7 +244,7 @@ def _denials(pair: Proved) -> Iterator[Row]:
         for start, end in split_sentences(proof.quote, pair.language):
             line = proof.quote[start:end]
             for match in re.finditer(r"(?<![\d.,])\d{1,4}(?![\d.,]\d)", line):
-                if match[0] in numerals(pair.answer) - numerals(pair.question):
+                if match[0] in {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}:
                     changed = str(int(match[0]) + 3)
                     yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
 

@@ -14,7 +14,7 @@ from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.text.language import QUOTED, in_other_language
-from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
+from qa_pipeline.text.lexicon.languages import any_of, lexicon
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
 from qa_pipeline.verification.outcomes import FLAWED
@@ -34,8 +34,35 @@ _LONGEST_HEADING = 200
 """Characters of an answer that is compared with headings: no heading that is one is longer."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without names of columns; in code a bar is an operator."""
+_BOILERPLATE = re.compile(
+    r"\A(?:sure|certainly|of course|great question)\b[!.]"
+    r"|\Ahere(?:'s| is| are) (?:the|an?|your) (?:answer|summary|list|question)"
+    r"|\b(?:according to|based on|as (?:stated|described|mentioned) in) (?:the|this|these) (?:(?:given"
+    r"|provided|above|retrieved) )?(?:text|passages?|context|excerpts?)\b(?! of\b)"
+    r"|\bthe (?:passages?|(?:provided|given) (?:text|context)) (?:states?|says?|mentions?|do(?:es)? not)\b"
+    r"|\bas an ai (?:language )?(?:model|assistant)\b"
+    r"|\bi hope this helps\b"
+    r"|\A(?:självklart|absolut|javisst)\b[!.]"
+    r"|\Ahär (?:är|följer|kommer) (?:svaret|ett svar|en sammanfattning|sammanfattningen|listan)"
+    r"|\b(?:enligt|baserat på|utifrån) (?:det |den |de )?(?:angivna |givna |ovanstående )?(?:texten"
+    r"|textavsnittet|textavsnitten|passagen|passagerna|utdraget|sammanhanget)\b"
+    r"|\b(?:texten|textavsnittet|passagen|utdraget) (?:säger|anger|nämner|uppger)\b"
+    r"|\bsom (?:en )?(?:ai|språkmodell)\b"
+    r"|\bhoppas (?:att )?detta hjälper\b"
+    r"|\A(?:gerne|natürlich|selbstverständlich)\b[!.]"
+    r"|\Ahier (?:ist|sind|folgt) (?:die|eine|ihre) (?:antwort|zusammenfassung|liste)"
+    r"|\b(?:laut|gemäß|basierend auf) (?:dem |den |der )?(?:gegebenen |obigen |bereitgestellten )?(?:text"
+    r"|textstellen?|passagen?|kontext|auszug)\b"
+    r"|\b(?:der text|die textstellen?|die passagen?|der auszug) (?:besagt|besagen|nennt|nennen|sagt"
+    r"|erwähnt)\b"
+    r"|\bals (?:ki|ki-modell|sprachmodell)\b"
+    r"|\bich hoffe, das hilft\b",
+    re.IGNORECASE,
+)
+"""Words that models write around an answer, in any language."""
 _DELIMITER = re.compile(
-    r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal|types)\}"
+    r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
+    r"|types)\}"
 )
 
 
@@ -132,7 +159,7 @@ def _flaws(question: str, answer: str, language: str) -> Iterator[Flaw]:
             yield "dangling_reference", answer[: noun.end]
     openers = {word.folded for word in question_text.words[:_OPENING_WORDS]} & vocabulary.question_openers
     choice = {word.folded for word in question_text.words} & (vocabulary.joiners - vocabulary.conjunctions)
-    glue = vocabulary.determiners | vocabulary.copulas | vocabulary.auxiliaries
+    glue = vocabulary.determiners | vocabulary.finite_verbs
     added = [
         word for word in answer_text.words if word.folded not in glue and word.stem not in question_stems
     ]
@@ -144,9 +171,9 @@ def _flaws(question: str, answer: str, language: str) -> Iterator[Flaw]:
 def _cross_reference(language: str) -> re.Pattern[str]:
     """Return a pattern of a sentence that only points elsewhere: "See section 4 for details."."""
     layout = lexicon(language).layout
-    see, sections = "|".join(layout.see), "|".join((*layout.sections, *layout.captions))
+    see, sections = any_of(layout.see), any_of((*layout.sections, *layout.captions))
     return re.compile(
-        rf"\W*(?:{see})\b(?=.*(?:\b(?:{sections})\b|§|\d|https?:))[^.!?\n]{{0,120}}(?:\.\d+)*[.!]?",
+        rf"\W*{see}\b(?=.*(?:\b{sections}(?!\w)|§|\d|https?:))[^.!?\n]{{0,120}}(?:\.\d+)*[.!]?",
         re.IGNORECASE,
     )
 
@@ -158,7 +185,7 @@ def _flaws_of_draft(answer: str, language: str, most_characters: int | None) -> 
         yield "leaked_marker", marker[0]
     elif numbers := marked_numbers(answer):
         yield "leaked_marker", f"[{numbers[0]}]"
-    if phrase := _boilerplate().search(answer):
+    if phrase := _BOILERPLATE.search(answer):
         yield "boilerplate", phrase[0]
     if most_characters is not None and len(answer) > most_characters:
         yield "answer_too_long", f"{len(answer)} characters, at most {most_characters}"
@@ -197,8 +224,3 @@ def _with_chunks(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """Return each pair's answer beside the text and the headings of each chunk that it used."""
     used = pairs.select("pair_id", "answer", chunk_id="used_chunk_ids").explode("chunk_id")
     return used.join(chunks.select("chunk_id", "text", "section_path"), on="chunk_id")
-
-
-@functools.cache
-def _boilerplate() -> re.Pattern[str]:
-    return re.compile(any_of_all("boilerplate"), re.IGNORECASE)

@@ -10,7 +10,6 @@ Nothing is decided here: the ledger keeps one of each.
 import functools
 import re
 from collections.abc import Sequence, Set
-from itertools import chain
 
 import polars as pl
 
@@ -77,8 +76,7 @@ def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
     for question, answer, language, question_key, answer_key in texts:
         question_terms.append(sorted(_terms(question, language, _weighty(language))) or [question_key])
         answer_terms.append(
-            _terms(answer, language, _weighty(language) | lexicon(language).quantifiers_and_modals)
-            or [answer_key]
+            _terms(answer, language, _weighty(language) | lexicon(language).qualifying) or [answer_key]
         )
     terms = {
         name: pl.Series(rows, dtype=pl.List(pl.String()))
@@ -105,7 +103,4 @@ def _compounds(text: str) -> list[str]:
 @functools.cache
 def _weighty(language: str) -> Set[str]:
     """Return the function words without which a question is another one."""
-    vocabulary = lexicon(language)
-    return vocabulary.denying | frozenset(
-        chain.from_iterable((*chain(*vocabulary.opposites), *vocabulary.interrogatives))
-    )
+    return lexicon(language).negations | lexicon(language).contrasted

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from qa_pipeline.text import characters
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied
 
@@ -56,7 +57,7 @@ def _name(text: str, start: int, *, identifier: bool) -> Name:
 
 def fold(text: str) -> str:
     """Return the comparable form of a name: case, genitive endings, quotes and call brackets aside."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").strip("`'\"()[] ")
+    folded = characters.fold(unicodedata.normalize("NFKC", text)).casefold().strip("'\"()[] ")
     return folded.removesuffix("'s").removesuffix("'").lstrip("-")
 
 

@@ -33,6 +33,7 @@ from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import Fault, Limits, open_rows, too_long, unit_of
 from qa_pipeline.storage.rows import CitationStruct, PairColumns
 from qa_pipeline.storage.tables import PAIRS
+from qa_pipeline.text.characters import clean, fold
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (
@@ -484,11 +485,8 @@ class Texts:
         return chunk_id, document_id
 
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-
-
 def _folded(text: str) -> str:
-    return " ".join(text.translate(_INVISIBLE).casefold().split())
+    return fold(clean(text)).casefold()
 
 
 def _stored(citation: RawCitation, resolution: Resolution) -> CitationStruct:

@@ -42,6 +42,7 @@ from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
+from qa_pipeline.text.characters import fold
 from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.language import QUOTED, in_other_language
 
@@ -555,7 +556,7 @@ def _decide(rows: list[QuestionRow], *, round_trip: bool) -> list[QuestionRow]:
     for row in rows:
         if row["question"] is None or row["status"] == "failed":
             continue
-        text = " ".join(row["question"].casefold().split())
+        text = fold(row["question"]).casefold()
         reason, detail = _flaw(row["question"], row["language"])
         if reason is None and round_trip and not set(row["target_chunk_ids"]) <= set(row["passage_ids"]):
             reason = "round_trip_failed"

@@ -18,7 +18,6 @@ from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.backslashes import keep_backslashes
 from qa_pipeline.llm.base import ReplyT, Request, json_schema
 from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
-from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.text.rendering import first_names
 
@@ -32,7 +31,13 @@ _THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORE
 """Thoughts before a reply; a server may have cut off the opening tag."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
-_REFUSALS = re.compile(rf"\A\W*{any_of_all('apologies')}", re.IGNORECASE)
+_REFUSALS = re.compile(
+    r"\A\W*(?:i['’]?m (?:sorry|not able|unable)|i am (?:sorry|not able|unable)|sorry\b|i can(?:no|['’])t"
+    r"|as an ai\b"
+    r"|tyvärr|förlåt|jag kan (?:inte|tyvärr)"
+    r"|(?:es )?tut mir leid|leider kann ich|ich kann (?:das |dies |ihnen )?(?:leider )?nicht)",
+    re.IGNORECASE,
+)
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
@@ -141,16 +146,16 @@ def _place(breach: ErrorDetails) -> str:
 LONGEST = 20_000
 """Characters of a reply that is read as plain text: an answer is far shorter, and patterns stay fast."""
 _MARK = re.compile(
-    rf"""[\[(<] \s{{0,9}} {any_of_all("reply_marks")}? [\s-]{{0,9}}
-        (\d{{1,3}} (?:\s{{0,9}},\s{{0,9}}\d{{1,3}}){{0,99}}) (?:-[0-9a-f]{{8}})? \s{{0,9}} [\])>]""",
+    r"""[\[(<] \s{0,9} (?:passages?|source|källa|avsnitt|quelle|abschnitt)? [\s-]{0,9}
+        (\d{1,3} (?:\s{0,9},\s{0,9}\d{1,3}){0,99}) (?:-[0-9a-f]{8})? \s{0,9} [\])>]""",
     re.IGNORECASE | re.VERBOSE,
 )
 _QUOTED_MARK = re.compile(
     rf"""["“„”»«] ([^"“„”»«\n]{{3,}}) ["“”»«] \s* [,;:–-]? \s* {_MARK.pattern}""", re.IGNORECASE | re.VERBOSE
 )
 _SOURCES = re.compile(
-    rf"""\n[^\S\n]{{0,99}} (?:\#{{1,6}}\s{{0,9}})? (?:\*\*)? {any_of_all("reply_headings")}
-        (?:\*\*)? \s{{0,9}}:.*\Z""",
+    r"""\n[^\S\n]{0,99} (?:\#{1,6}\s{0,9})? (?:\*\*)? (?:citations?|sources?|källor|quellen|belege)
+        (?:\*\*)? \s{0,9}:.*\Z""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _JSON_LIKE = re.compile(r"[{}]|\"\s*:")

@@ -96,5 +96,5 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bo
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Return whether a line is a heading or a table row, which has no sentences."""
+    """Return True if a line is a heading or a table row, which has no sentences."""
     return _HEADING.match(text, start, end) is not None or text.find(" | ", start, end) >= 0

@@ -1,4 +1,4 @@
-"""Which characters may stand in canonical text, and how white space is laid out in a block."""
+"""Characters of canonical text, the layout of white space, and the folding by which texts are compared."""
 
 import re
 import unicodedata
@@ -46,50 +46,54 @@ def lay_out(kind: BlockKind, text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-# The letters of Unicode's table of confusables (UTS 39) that a Latin word can be written with unnoticed.
-_CYRILLIC = ("аевгԁіїјкӏмнорԛѕтһуԝхАВЕНІЈКМОРЅТХУСс", "aebrdiijklmhopqstHywxABEHIJKMOPSTXYCc")
-_GREEK = ("αεικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeiknoptuxABEZHIKMNOPTYX")
-_LATIN = str.maketrans(
-    dict(zip(_CYRILLIC[0], _CYRILLIC[1], strict=True)) | dict(zip(_GREEK[0], _GREEK[1], strict=True))
-)
-
-
-def skeleton(text: str) -> str:
-    """Return the text in the Latin letters, widths and digits it looks like; other scripts as they are."""
-    return unicodedata.normalize("NFKC", text).translate(_LATIN)
-
-
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _DOTS = "\uff61\u3002"
-_FULL_WIDTH = range(0xFF01, 0xFF5F)
-_WITH_DIGITS = range(0x80, 0x20000)
-
-
+_QUOTATION_MARKS = str.maketrans(
+    {**dict.fromkeys("“”„«»‟″", '"'), **dict.fromkeys("‘’‚‛′`´", "'"), "…": "...", "\u00ad": None}
+)
 _MAYBE = re.compile("[\u00a0\u0660-\u1fff\u2000-\u2015\u202f\u205f\u2212\u3000-\U0001ffff]")
 """A few ranges that hold all characters with another form; a text without any is not gone through again."""
 
 
 def fold(text: str) -> str:
-    """Return the text with digits, full-width letters, dashes and blanks in their ASCII form."""
-    return text if text.isascii() or not _MAYBE.search(text) else text.translate(_forms())
+    """Return the form in which texts are compared: on one line, with one form of each sign.
+
+    Folded are Unicode form, digits, widths, dashes, blanks and quotation marks; case is not.
+    """
+    return " ".join(fold_marks(fold_signs(unicodedata.normalize("NFC", text))).split())
+
+
+def fold_marks(text: str) -> str:
+    """Return the text with straight quotation marks, dots for an ellipsis and no soft hyphens."""
+    return text.translate(_QUOTATION_MARKS)
+
+
+def fold_signs(text: str) -> str:
+    """Return the text with ASCII digits, widths, dashes and blanks; every offset stays."""
+    return text if text.isascii() or not _MAYBE.search(text) else text.translate(_signs())
 
 
 @cache
-def _forms() -> dict[int, str]:
+def _signs() -> dict[int, str]:
     digits = {
         code: str(unicodedata.decimal(chr(code)))
-        for code in _WITH_DIGITS
+        for code in range(0x80, 0x20000)
         if unicodedata.category(chr(code)) == "Nd"
     }
-    wide = {code: chr(code - 0xFEE0) for code in _FULL_WIDTH}
+    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     others = {_DASHES: "-", _SPACES: " ", _DOTS: ".", "\ufe6b": "@"}
-    return digits | wide | {ord(character): form for written, form in others.items() for character in written}
+    return digits | wide | {ord(sign): form for written, form in others.items() for sign in written}
+
+
+def blank(text: str, start: int, end: int) -> str:
+    """Return the text with blanks in place of a span; its line ends and every offset stay."""
+    return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
 
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def reads_otherwise(text: str) -> bool:
-    """Return whether a text is not read as it is shown: reading order turned, or signs nobody sees."""
+    """Return True if a text is not read as it is shown: its order is turned, or signs are unseen."""
     return _UNSEEN.search(text) is not None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from qa_pipeline.storage.rows import DoubtStruct
+from qa_pipeline.text.characters import blank
 from qa_pipeline.text.sentences import sentence_spans
 
 Doubt = Literal["order", "table", "formula"]
@@ -40,6 +41,5 @@ def blank_doubts(text: str, language: str, doubts: Sequence[DoubtStruct] | None,
     """
     for first, second in sentence_spans(text, language) if doubts else ():
         if doubts_within(doubts, start + first, start + second):
-            blank = "".join("\n" if letter == "\n" else " " for letter in text[first:second])
-            text = text[:first] + blank + text[second:]
+            text = blank(text, first, second)
     return text

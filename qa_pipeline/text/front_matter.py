@@ -1,7 +1,4 @@
-"""What the front matter of a file says about it.
-
-Front matter is never part of the text: it describes it.
-"""
+"""Front matter: what a file says about itself, which is no part of its text."""
 
 import re
 import tomllib
@@ -12,16 +9,16 @@ import yaml
 
 from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.language import declared_language
-from qa_pipeline.text.lexicon.languages import fields_of_all
+from qa_pipeline.text.lexicon.languages import of_all
 
 try:  # the same rules compiled, where PyYAML was built with it
     from yaml import CBaseLoader as BaseLoader
 except ImportError:
     from yaml import BaseLoader  # type: ignore[assignment]
 
-_TITLE = ("title", *fields_of_all("title"))
-_LANGUAGE = ("language", "lang", *fields_of_all("language"))
-_LICENCE = ("licence", "license", *fields_of_all("licence"))
+_TITLE = ("title", *of_all("fields.title"))
+_LANGUAGE = ("language", "lang", *of_all("fields.language"))
+_LICENCE = ("licence", "license", *of_all("fields.licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
 _STATUS = ("status", "state")
 _VERSION = ("version", "revision", "edition")
@@ -50,11 +47,9 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
-    """Return a file's front matter, in YAML between `---` or in TOML between `+++`, and the rest.
+    """Return a file's front matter as written, what it says, and the rest of the file.
 
-    Returns:
-        The front matter as written, what it says, and the rest of the file. Front matter that cannot be
-        read says nothing; text between two lines across the page is no front matter.
+    It is YAML between `---` or TOML between `+++`; if it cannot be read, it says nothing.
     """
     for pattern, read in ((_YAML, _yaml_fields), (_TOML, _toml_fields)):
         match = pattern.match(text)
@@ -102,9 +97,8 @@ def _yaml_fields(text: str) -> Mapping[str, object]:
         loaded = read_yaml(text, BaseLoader)
     except yaml.YAMLError:
         return {}
-    if not isinstance(loaded, dict):
-        return {}
-    return {str(name).strip().lower(): value for name, value in loaded.items()}
+    fields = loaded if isinstance(loaded, dict) else {}
+    return {str(name).strip().lower(): value for name, value in fields.items()}
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:

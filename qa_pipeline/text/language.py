@@ -1,7 +1,6 @@
 """The languages of a document and of its parts.
 
-Identified from what a file declares and from its text (prompts exist for the languages of the
-lexicons; others are identified all the same, so that nobody takes French for English).
+Languages without a lexicon are identified too, so that nobody takes French for English.
 """
 
 import re
@@ -27,20 +26,15 @@ _LANGUAGES = tuple(dict.fromkeys((
 """Languages a document may turn out to be in: the more there are, the oftener a short text is mistaken."""
 _NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
 _SEGMENT = 1200
-READ_OF_A_STRETCH = 600
-"""Characters at its beginning by which the language of a stretch of text is identified."""
-_SURE = 0.95
-"""A segment counts as of another language than its document's main one only when it is this certain."""
+_READ = 600  # characters by which the language of a stretch is identified
+_SURE = 0.95  # a segment is in another language than its document
 _LIKELY = 0.6
-_NEARBY = 0.9
-"""A short text in which no language is likely is in a handled one, if that is so certain among these."""
-_LIKELIER = 0.5  # a language is more likely than the other handled ones together
+_NEARBY = 0.9  # among the handled languages, where none of all is likely
+_LIKELIER = 0.5  # than all other handled ones together
 _MOST_WORDS = 100
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_SHORTEST = 80
-"""Letters below which a piece of a document is taken to be in the document's language."""
-_SHORTEST_QUESTION = 20
-"""Letters below which a question or an answer is taken to be in the language it should be in."""
+_SHORTEST = 80  # letters below which a piece is taken to be in its document's language
+_SHORTEST_QUESTION = 20  # letters below which a question is taken to be in the language it should be in
 QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
 """A name or term in quotation marks, or code."""
 _ENOUGH_TO_OVERRULE = 2
@@ -67,13 +61,12 @@ def declared_language(value: str | None) -> str | None:
 def languages_of(text: str, declared: str | None = None, title: str | None = None) -> list[LanguageShare]:
     """Return the languages of a document with their share of its text, the main one first.
 
-    A declared language is the main one, unless the text holds none of it and enough of others: templates
-    of web sites declare what the page is not in. A document of a table alone, whose names of columns return
-    in each row, is told by its words and its title.
+    A declared language is the main one, unless the text holds none of it: templates of web sites declare
+    what the page is not in. A table, whose names of columns return in each row, is told by its words.
     """
     lengths: Counter[str] = Counter()
-    segments = list(stretches(text))
-    identified = [_identify(segment[:READ_OF_A_STRETCH]) for segment in segments]
+    segments = list(_stretches(text))
+    identified = [_identify(segment[:_READ]) for segment in segments]
     main = _main(segments, identified, declared)
     if main == UNDETERMINED:
         main = _by_words(f"{title or ''}\n{text}")
@@ -81,22 +74,18 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
         other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
         lengths[language if other else main] += len(segment)
     total = lengths.total()
-    others = sorted((name for name in lengths if name != main), key=lambda name: (-lengths[name], name))
-    shares = (
-        [LanguageShare(name, round(lengths[name] / total, 4)) for name in (main, *others)] if total else []
-    )
-    return shares or [LanguageShare(main, 1.0)]
+    if not total:
+        return [LanguageShare(main, 1.0)]
+    names = sorted({main, *lengths}, key=lambda name: (name != main, -lengths[name], name))
+    return [LanguageShare(name, round(lengths[name] / total, 4)) for name in names]
 
 
 def piece_language(text: str, main: str) -> str:
-    """Return the language of a piece of a document: its own where it is certain, else the main one.
-
-    A piece may be in a language that is too rare in the document to count among its languages.
-    """
+    """Return the language of a piece of a document: its own where it is certain, else the main one."""
     prose = _CODE.sub("", text)
     if _letters(prose) < _SHORTEST:
         return main
-    language, certainty = _identify(prose[:READ_OF_A_STRETCH])
+    language, certainty = _identify(prose[:_READ])
     return language if certainty >= _SURE else main
 
 
@@ -112,7 +101,7 @@ def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], decl
     return main if overruled else declared
 
 
-def stretches(text: str) -> Iterator[str]:
+def _stretches(text: str) -> Iterator[str]:
     """Yield neighbouring blocks without code, gathered until their language can be identified."""
     gathered: list[str] = []
     length = 0
@@ -127,15 +116,17 @@ def stretches(text: str) -> Iterator[str]:
 
 
 def _letters(text: str) -> int:
-    return sum(character.isalpha() for character in text[:READ_OF_A_STRETCH])
+    return sum(character.isalpha() for character in text[:_READ])
 
 
 def _identify(text: str) -> tuple[str, float]:
     """Return the likeliest language and its probability; if none is likely, a handled one."""
-    if not any(character.isalpha() for character in text):
+    letters = [character for character in text if character.isalpha()]
+    if not letters:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
-    if certainty < _LIKELY and _plausible(text):
+    is_latin = sum(character < "\u0250" for character in letters) > len(letters) / 2
+    if certainty < _LIKELY and is_latin:
         nearby, likely = _identifier(LANGUAGES).classify(text)
         if likely >= _NEARBY:
             return str(nearby), _LIKELY
@@ -150,17 +141,10 @@ def _by_words(text: str) -> str:
     return str(language) if words and language == likeliest and certainty >= _LIKELIER else UNDETERMINED
 
 
-def _plausible(text: str) -> bool:
-    """Return whether a text is written in the alphabet of the handled languages."""
-    letters = [character for character in text if character.isalpha()]
-    return sum(character < "\u0250" for character in letters) > len(letters) / 2
-
-
 def in_other_language(text: str, language: str) -> str | None:
-    """Return the language a short text is in, where it is certainly another one; None otherwise.
+    """Return the language of a short text if it is certainly another one; None otherwise.
 
-    Names and terms in quotation marks may be in any language and do not count. Besides the identifier the
-    stop words must say so: a question full of product names is in no language by its letters.
+    Quoted names may be in any language. Stop words must agree: product names are in no language.
     """
     unquoted = QUOTED.sub(" ", text)
     if language not in LEXICONS or _letters(unquoted) < _SHORTEST_QUESTION:
@@ -169,7 +153,7 @@ def in_other_language(text: str, language: str) -> str | None:
     counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
     if counts[language] and counts[language] == max(counts.values()):
         return None
-    identified, certainty = _identify(unquoted[:READ_OF_A_STRETCH])
+    identified, certainty = _identify(unquoted[:_READ])
     return identified if identified != language and certainty >= _SURE else None
 
 

@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qa_pipeline.text import characters
-from qa_pipeline.text.reading import QUOTATION_MARKS
+from qa_pipeline.text.characters import fold_marks, fold_signs
 
 _DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\s{0,9}\)|\.{3}|…")
@@ -67,7 +66,7 @@ def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
         elif not deep or character not in _DROPPED:
             letters = character
             if deep:
-                letters = characters.fold(character.translate(QUOTATION_MARKS)).casefold()
+                letters = fold_signs(fold_marks(character)).casefold()
             form += letters
             places += [at] * len(letters)
     return "".join(form), places

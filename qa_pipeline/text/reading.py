@@ -5,19 +5,14 @@ The folding here is the only one by which a claim may differ from its source.
 
 import functools
 import re
-import unicodedata
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from qa_pipeline.text import characters
+from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.words import Token, tokenize
 
-QUOTATION_MARKS = str.maketrans(
-    {**dict.fromkeys("“”„«»‟″", '"'), **dict.fromkeys("‘’‚‛′`´", "'"), "…": "...", "\u00ad": None}
-)
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 _NOTE = re.compile(r"(?<=[.,;:!?\"')])\[\^?\d{1,3}\]|\[\^\d{1,3}\]")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\1(?![\w*])")
@@ -55,7 +50,7 @@ class Reading:
         Folded are Unicode form, kinds of quotation marks, dashes and spaces, emphasis, links and note marks,
         the label of a list item, one opening connective, the capital of the first word and the final stop.
         """
-        text = _characters_folded(self.written)
+        text = _without_markup(self.written)
         text = text[_LABEL.match(text).end() :]  # type: ignore[union-attr]  # matches the empty string
         text = _small_beginning(_without_connective(text, self.language), self.language)
         return re.sub(r" ([.,;:!?])", r"\1", text).rstrip(" .")
@@ -88,7 +83,7 @@ class Reading:
     @cached_property
     def negations(self) -> int:
         """Count the words that deny."""
-        negations = proof_words(self.language).negations
+        negations = lexicon(self.language).negations
         return sum(word.folded in negations for word in self.words)
 
     @cached_property
@@ -97,7 +92,7 @@ class Reading:
 
         Number words count as numbers, but for one, which is an article in all three languages.
         """
-        return frozenset(_figures(_characters_folded(self.written), self.language))
+        return frozenset(_figures(_without_markup(self.written), self.language))
 
     def opens_with(self, phrases: Set[str], longest: int = 4) -> bool:
         """Return True if the text begins with one of the phrases, of at most `longest` words."""
@@ -127,7 +122,7 @@ def is_identifier(token: str) -> bool:
 
 def number_value(token: str, language: str) -> str | None:
     """Return the comparable value of a token that is a number, in figures or in words; None for another."""
-    worded = proof_words(language).numbers.get(token.casefold())
+    worded = lexicon(language).proof.numbers.get(token.casefold())
     if worded is not None:
         return str(worded)
     match = _NUMBER.fullmatch(token)
@@ -143,7 +138,7 @@ def number_value(token: str, language: str) -> str | None:
 
 
 def _figures(text: str, language: str) -> Iterator[str]:
-    months, vocabulary = lexicon(language).months, proof_words(language)
+    months, vocabulary = lexicon(language).months, lexicon(language).proof
     apart = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
     words = [_bare(word.lstrip(_COMPARISONS)) for word in apart.split()]
     for place, word in enumerate(words):
@@ -162,18 +157,15 @@ def _figures(text: str, language: str) -> Iterator[str]:
             yield word
 
 
-def _characters_folded(text: str) -> str:
-    """Return the text on one line with its kinds of marks, dashes and spaces made one, without markup."""
-    text = characters.fold(unicodedata.normalize("NFC", text)).translate(QUOTATION_MARKS)
-    text = _NOTE.sub("", _LINK.sub(r"\1", text))
-    if "*" in text:
-        text = _EMPHASIS.sub(r"\2", text)
-    return " ".join(text.split())
+def _without_markup(text: str) -> str:
+    """Return the folded text without emphasis, links and note marks."""
+    text = _NOTE.sub("", _LINK.sub(r"\1", fold(text)))
+    return " ".join(_EMPHASIS.sub(r"\2", text).split()) if "*" in text else text
 
 
 def _without_connective(text: str, language: str) -> str:
     """Return the text without one opening connective and the comma behind it."""
-    connectives = proof_words(language).connectives
+    connectives = lexicon(language).proof.connectives
     words = text.split(" ", 4)
     for count in range(min(4, len(words) - 1), 0, -1):
         if " ".join(words[:count]).casefold().rstrip(",") in connectives:

@@ -1,11 +1,11 @@
-"""References to sources: reading them, and finding the document, section or chunks they name.
+"""References to sources, and the document, section or chunks that they name.
 
-A
-reference is only ever compared with known paths; it never reaches the file system.
+A reference is only ever compared with known paths; it never reaches the file system.
 """
 
 import functools
 import re
+import string
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ class Resolution:
 
     @property
     def resolved(self) -> bool:
-        """Return whether the target is exactly one chunk, section or document that has text."""
+        """Return True if the target is exactly one chunk, section or document that has text."""
         return self.kind in RESOLVED
 
 
@@ -59,6 +59,7 @@ class Resolution:
 class _Document:
     document_id: str
     path: str
+    stem: str
     sections: tuple[tuple[tuple[str, ...], int, int], ...]
     chunks: tuple[tuple[str, int, int], ...]
 
@@ -101,7 +102,7 @@ def normalise_path(path: str) -> str:
     return "/".join(part for part in folded.split("/") if part not in ("", "."))
 
 
-def normalise_address(address: str) -> str:
+def _normalise_address(address: str) -> str:
     """Fold what does not tell addresses apart: http or https, case of the host, usual port, last slash."""
     try:
         parts = urlsplit(unquote(address.strip()))
@@ -110,18 +111,11 @@ def normalise_address(address: str) -> str:
     except ValueError:  # no address, such as one with half an IPv6 host
         return address
     query = f"?{parts.query.strip()}" if parts.query.strip() else ""
-    path = _without_end(unicodedata.normalize("NFC", parts.path))
+    path = unicodedata.normalize("NFC", parts.path).rstrip("/" + string.whitespace)
     return f"{scheme}://{(parts.hostname or '').strip().lower()}{port}{path}{query}"
 
 
-def _without_end(path: str) -> str:
-    """Return a path without slashes and blanks at its end, however they alternate."""
-    while (shorter := path.rstrip().rstrip("/")) != path:
-        path = shorter
-    return path
-
-
-def heading_slug(heading: str) -> str:
+def _slug(heading: str) -> str:
     """Return the anchor of a heading as code hosts build it: lower case, hyphens for blanks."""
     letters = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
     return letters.replace(" ", "-")
@@ -132,46 +126,40 @@ class Sources:
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
-        placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-        for chunk_id, document_id, start, end in chunks.select(
-            "chunk_id", "document_id", "char_start", "char_end"
-        ).iter_rows():
-            placed[document_id].append((chunk_id, start, end))
-        originals = dict(
-            documents.filter(pl.col("status") == "parsed").select("content_sha256", "document_id").iter_rows()
-        )
         self._documents: dict[str, _Document] = {}
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
+        placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        in_order = chunks.sort("char_start", maintain_order=True)
+        for document_id, *place in in_order.select(
+            "document_id", "chunk_id", "char_start", "char_end"
+        ).rows():
+            placed[document_id].append(tuple(place))
+        parsed = documents.filter(pl.col("status") == "parsed")
+        originals = dict(parsed.select("content_sha256", "document_id").iter_rows())
         for row in typed_rows(documents, DocumentRow):
-            self._add(row, placed, originals)
-
-    def _add(
-        self, row: DocumentRow, placed: dict[str, list[tuple[str, int, int]]], originals: dict[str, str]
-    ) -> None:
-        """Register a document under every tail of its path; a duplicate stands for its original."""
-        document_id = row["document_id"]
-        if row["status"] == "duplicate":
-            document_id = originals.get(row["content_sha256"] or "", document_id)
-        path = normalise_path(row["path"])
-        if row["status"] != "duplicate":
-            sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
-            ordered = tuple(sorted(placed.get(document_id, ()), key=lambda place: place[1]))
-            self._documents[document_id] = _Document(document_id, path, sections, ordered)
-        if row["source_uri"]:
-            self._by_address[normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
-        for tail in _tails(path):
-            self._by_path[tail].append(document_id)
-            self._by_stem[_without_suffix(tail)].append(document_id)
+            document_id, path = row["document_id"], normalise_path(row["path"])
+            if row["status"] == "duplicate":
+                document_id = originals.get(row["content_sha256"] or "", document_id)
+            else:
+                sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
+                ordered = tuple(placed[document_id])
+                self._documents[document_id] = _Document(
+                    document_id, path, _without_suffix(path), sections, ordered
+                )
+            if row["source_uri"]:
+                self._by_address[_normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
+            for tail in _tails(path):
+                self._by_path[tail].append(document_id)
+                self._by_stem[_without_suffix(tail)].append(document_id)
 
     def resolve(self, reference: str) -> Resolution:
         """Find what a reference names.
 
-        Tried in order, each only while the one before finds nothing: a chunk id, a document id, the path
-        (whole before tail, so leading folders may be missing), the path without file suffix, the path
-        without its own extra leading folders. Folders that contradict the document's never match. An address
-        (`https://…`) names the document whose source_uri it is, and no other.
+        Tried in order: a chunk id, a document id, the path (leading folders may be missing), the path
+        without file suffix, the path without its own extra leading folders. Folders that contradict the
+        document's never match. An address names the document whose source_uri it is, and no other.
         """
         path, section = split_reference(reference)
         if path in self._owner:
@@ -196,27 +184,21 @@ class Sources:
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
     def _at(self, address: str) -> list[str]:
-        targets = dict.fromkeys(self._by_address.get(normalise_address(address), ()))
+        targets = dict.fromkeys(self._by_address.get(_normalise_address(address), ()))
         return [document_id for document_id in targets if document_id in self._documents]
 
     def _find(self, path: str) -> list[str]:
-        if not path:
-            return []
-        for index in (self._by_path, self._by_stem):
-            document_ids = [i for i in dict.fromkeys(index.get(path, ())) if i in self._documents]
-            exact = [i for i in document_ids if self._written(i, index is self._by_stem) == path]
-            if exact or document_ids:
-                return exact or document_ids
+        for index in (self._by_path, self._by_stem) if path else ():
+            found = [i for i in dict.fromkeys(index.get(path, ())) if i in self._documents]
+            if found:
+                return self._written(path, found) or found
         inner = _tails(path)[1:]
-        return next((matches for tail in inner if (matches := self._documents_at(tail))), [])
+        return next((found for tail in inner if (found := self._written(tail, self._documents))), [])
 
-    def _documents_at(self, path: str) -> list[str]:
+    def _written(self, path: str, document_ids: Iterable[str]) -> list[str]:
         """Return the documents whose whole path is `path`, with or without its suffix."""
-        return [i for i in self._documents if path in (self._written(i), self._written(i, stem=True))]
-
-    def _written(self, document_id: str, stem: bool = False) -> str:
-        path = self._documents[document_id].path
-        return _without_suffix(path) if stem else path
+        documents = (self._documents[document_id] for document_id in document_ids)
+        return [known.document_id for known in documents if path in (known.path, known.stem)]
 
     def _within(self, document: _Document, section: str | None) -> Resolution:
         """Narrow a document to a section and everything below its heading, where it has that section."""
@@ -254,14 +236,14 @@ def _without_suffix(path: str) -> str:
 def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[tuple[str, ...]]:
     """Return the heading paths that a section reference names.
 
-    The anchor as a code host numbers it comes first (`usage-1` is the second "Usage"); then the last
-    heading or the whole path compared by letters and digits only, where equal headings all count.
+    The anchor as a code host numbers it comes first: `usage-1` is the second "Usage". Then the last
+    heading or the whole path is compared by letters and digits only; equal headings all count.
     """
     headed = [path for path in paths if path]
-    wanted_slug = heading_slug(section)
+    wanted_slug = _slug(section)
     seen: dict[str, int] = defaultdict(int)
     for path in headed:
-        slug = heading_slug(path[-1])
+        slug = _slug(path[-1])
         numbered = f"{slug}-{seen[slug]}" if seen[slug] else slug
         seen[slug] += 1
         if numbered == wanted_slug and numbered != slug:

@@ -15,7 +15,7 @@ from jinja2 import PackageLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-LONGEST_CELL, LONGEST_SPAN = 100, 160
+LONGEST_CELL = 100
 STYLE = "text/page.css"
 """Style of all pages: colours, light, dark and on paper, tables and pictures."""
 _MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")
@@ -33,33 +33,23 @@ def render_html(template: str, **values: Any) -> str:
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Return an HTML page that needs nothing else: a browser runs no script and fetches nothing.
-
-    Args:
-        template: file of the package that extends `text/page.html.j2`.
-        values: what the template shows.
-    """
+    """Return an HTML page, from a template that extends `text/page.html.j2`; it runs and fetches nothing."""
     style = resources.files("qa_pipeline").joinpath(STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return HTML.get_template(template).render(values, policy=policy, style=Markup(style))  # noqa: S704
+    return render_html(template, policy=policy, style=Markup(style), **values)  # noqa: S704
 
 
 def escape_markdown(value: object, longest: int | None = None) -> Markup:
-    """Return a value as one line of Markdown in which nothing is markup, a link or the mention of a person.
-
-    Args:
-        value: a text, number or None, which is a dash; `Markup` stays as it is.
-        longest: characters from which on it is cut.
-    """
+    """Return a value as one line of Markdown without markup, links and mentions; `Markup` stays."""
     if isinstance(value, Markup):
         return value
-    if value is None:
-        text = "–"
-    elif isinstance(value, float):
+    if isinstance(value, float):
         text = f"{value:.4f}"
+    elif isinstance(value, int):
+        text = f"{value:,}"
     else:
-        text = f"{value:,}" if isinstance(value, int) else shorten(str(value), longest)
+        text = "–" if value is None else shorten(str(value), longest)
     return Markup(_MARKUP.sub(r"\\\1", text))  # noqa: S704
 
 
@@ -76,11 +66,10 @@ def shorten(text: str, longest: int | None = LONGEST_CELL) -> str:
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def code_span(value: object, longest: int = LONGEST_SPAN) -> Markup:
-    """Return a value as a code span that also fits a cell of a table.
+def code_span(value: object, longest: int = 160) -> Markup:
+    """Return a value as a code span that fits a cell of a table.
 
-    Inside a code span Markdown reads no links, images, HTML, entities or bare addresses. The two characters
-    that could end the span or the cell are replaced by look-alikes.
+    Markdown reads nothing inside it. The two characters that end span and cell become look-alikes.
     """
     if value is None:
         return Markup("–")
@@ -94,29 +83,24 @@ def markdown_table(
     columns: Sequence[str] | Mapping[str, str],
     longest: int = LONGEST_CELL,
 ) -> Markup:
-    """Return a Markdown table without its last line end; columns of numbers are on the right.
+    """Return a Markdown table with escaped cells; columns of numbers are on the right.
 
     Args:
-        rows: cells in the order of the columns, or by their names; each is escaped.
-        columns: names of the package, which are not escaped, or titles by name.
+        rows: cells in the order of the columns, or by their names.
+        columns: titles, or titles by name; they are not escaped.
         longest: characters from which on a cell is cut.
     """
-    lines: list[list[str]] = [
-        [
-            escape_markdown(cell, longest)
-            for cell in ([row[name] for name in columns] if isinstance(row, Mapping) else row)
-        ]
-        for row in rows
-    ]
+    lines: list[list[str]] = []
+    for row in rows:
+        cells = [row[name] for name in columns] if isinstance(row, Mapping) else row
+        lines.append([escape_markdown(cell, longest) for cell in cells])
     titles = list(columns.values() if isinstance(columns, Mapping) else columns)
-    rules = [
-        "---:" if _are_numbers([line[place] for line in lines]) else "---" for place in range(len(titles))
-    ]
+    rules = []
+    for place in range(len(titles)):
+        column = {line[place] for line in lines}
+        is_number = all(map(_NUMBER.fullmatch, column)) and column - {"–"}
+        rules.append("---:" if is_number else "---")
     return Markup("\n".join(f"| {' | '.join(line)} |" for line in [titles, rules, *lines]))  # noqa: S704
-
-
-def _are_numbers(cells: Sequence[str]) -> bool:
-    return all(_NUMBER.fullmatch(cell) for cell in cells) and any(cell != "–" for cell in cells)
 
 
 def plural(count: int, noun: str) -> str:

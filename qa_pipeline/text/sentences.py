@@ -9,8 +9,7 @@ import functools
 import re
 
 from qa_pipeline.text.blocks import units
-from qa_pipeline.text.lexicon.base import Conventions
-from qa_pipeline.text.lexicon.languages import SMALL, any_of_all, lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, Conventions, Lexicon, any_of_all, lexicon
 
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+\1(?!`)")
 _STOP = re.compile(r"(?<![.!?…])[.!?…]+")
@@ -37,15 +36,18 @@ _LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
 def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     """Return the spans of the sentences in `text`: in order, disjoint, trimmed, covering all but spaces.
 
-    A blank line, heading, list item, table row or code block always ends a sentence; a single newline inside
-    a paragraph does not. Headings, rows with " | " and code blocks are never cut. An unknown language is read
-    by English conventions. Time is linear in the length of the text.
+    A blank line, heading, list item, table row or code block ends a sentence; a newline in a paragraph
+    does not. Headings, rows with " | " and code blocks are never cut. Time is linear in the length.
     """
     spans: list[tuple[int, int]] = []
     for start, end, is_whole in units(text):
         cuts = [] if is_whole else sentence_cuts(text, start, end, language)
         for first, second in zip([start, *cuts], [*cuts, end], strict=True):
-            spans.extend(_trimmed(text, first, second))
+            piece = text[first:second]
+            left = second - len(piece.lstrip())
+            right = first + len(piece.rstrip())
+            if left < right:
+                spans.append((left, right))
     return spans
 
 
@@ -55,16 +57,9 @@ def sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
     return tuple(split_sentences(text, language))
 
 
-def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    piece = text[start:end]
-    first = start + len(piece) - len(piece.lstrip())
-    second = end - len(piece) + len(piece.rstrip())
-    return [(first, second)] if first < second else []
-
-
 def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
     """Return the offsets that part a unit's sentences: one ends there, the next begins after blanks."""
-    conventions = lexicon(language).conventions
+    known = lexicon(language)
     code = [match.span() for match in _CODE_SPAN.finditer(text, start, end)]
     cuts: list[int] = []
     begin, passed = start, 0
@@ -77,14 +72,14 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
         tail = _after_trailers(text, after.end() if after else stop.end(), end)
         if stop.start() < begin or tail >= end or not text[tail].isspace():
             continue
-        if _ends_sentence(text, begin, stop, tail, end, conventions):
+        if _ends_sentence(text, begin, stop, tail, end, known):
             cuts.append(tail)
             begin = tail
     return cuts
 
 
 def _after_trailers(text: str, position: int, end: int) -> int:
-    """Return the place after citations and emoji that follow a stop and belong to its sentence."""
+    """Return the offset behind citations and emoji that follow a stop and belong to its sentence."""
     for _ in range(_TRAILER_LIMIT):
         trailer = _TRAILER.match(text, position, end)
         if not trailer:
@@ -96,9 +91,7 @@ def _after_trailers(text: str, position: int, end: int) -> int:
     return position
 
 
-def _ends_sentence(
-    text: str, begin: int, stop: re.Match[str], tail: int, end: int, conventions: Conventions
-) -> bool:
+def _ends_sentence(text: str, begin: int, stop: re.Match[str], tail: int, end: int, known: Lexicon) -> bool:
     opening = _next_start(text, tail, end)
     if opening >= end:
         return False
@@ -107,7 +100,7 @@ def _ends_sentence(
     if following[:1].islower() and not _IDENTIFIER.match(text, opening, end):
         return False
     if stop[0] == ".":
-        return _stop_ends(text, begin, stop.start(), opening, following, conventions)
+        return _stop_ends(text, begin, stop.start(), opening, following, known)
     omission = len(stop[0]) >= 3 or "…" in stop[0]
     return not (omission and text[stop.start() - 1 : stop.start()] in ("[", "("))
 
@@ -121,56 +114,45 @@ def _next_start(text: str, tail: int, end: int) -> int:
     return tail + 1 if tail < end and text[tail] == " " else tail
 
 
-def _stop_ends(
-    text: str, begin: int, dot: int, opening: int, following: str, conventions: Conventions
-) -> bool:
-    """Return whether a single full stop ends the sentence, from the token before and the word after it."""
+def _stop_ends(text: str, begin: int, dot: int, opening: int, following: str, known: Lexicon) -> bool:
+    """Return True if a full stop ends the sentence, by the token before and the word after it."""
     if dot - begin <= _TOKEN_LIMIT and _ENUMERATOR.fullmatch(text[begin : dot + 1]):
         return False
+    words, next_word = known.conventions, following.lower()
     token, before = _tokens_before(text, begin, dot)
-    opens = following.lower() in conventions.openers
-    ends = _abbreviation_ends(token, before, text, opening, opens, conventions)
+    opens = next_word in words.openers
+    ends = _abbreviation_ends(token, before, text, opening, opens, words)
     if ends is not None:
         return ends
     if token.isdecimal() and len(token) <= 3:
-        if before.endswith((":", ";", ",")):
-            return False
-        ordinal = before.lower() in conventions.ordinal_leads and not opens
-        return not (ordinal or (following.lower() in conventions.months and len(token) <= 2))
-    if _ORDINAL.fullmatch(token) and _begins_month(following.lower(), conventions):
-        # A day stands behind "on" or "the", which open sentences, too, or before its year.
-        is_day = before.lower() in conventions.openers or _YEAR.match(text, opening + len(following))
-        return not is_day
+        is_ordinal = before.lower() in words.ordinal_leads and not opens
+        is_day = next_word in known.months and len(token) <= 2
+        return not (before.endswith((":", ";", ",")) or is_ordinal or is_day)
+    begins_month = len(next_word) > 2 and any(month.startswith(next_word) for month in known.months)
+    if _ORDINAL.fullmatch(token) and begins_month:
+        # a day stands behind "on" or "the", which open sentences, too, or before its year
+        return not (before.lower() in words.openers or _YEAR.match(text, opening + len(following)))
     return opens or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
 
 
 def _abbreviation_ends(
-    token: str, before: str, text: str, opening: int, opens: bool, conventions: Conventions
+    token: str, before: str, text: str, opening: int, opens: bool, words: Conventions
 ) -> bool | None:
-    """Return whether the stop after an abbreviation ends the sentence; None when it is none."""
+    """Return True if the stop after an abbreviation ends the sentence; None after another token."""
     names = {token.lower(), token.lower().rpartition(".-")[2]}
     if before.endswith("."):
         names.add(f"{before}{token}".lower())
-    if names & conventions.never_final:
+    numbers = not names.isdisjoint(words.before_number)
+    if names & words.never_final or (numbers and before[:-1].lower() in words.never_final):  # "Hon. Sec."
         return False
-    if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, opening):  # such as Reg. No. 44
+    if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, opening):  # "Reg. No. 44"
         return False
-    if (
-        before[:-1].lower() in conventions.never_final and names & conventions.before_number
-    ):  # such as Hon. Sec.
-        return False
-    if _NUMBER_LIKE.match(text, opening) and names & conventions.before_number:
+    if numbers and _NUMBER_LIKE.match(text, opening):
         return opens
-    if names & conventions.closing:
-        return opens or conventions.capital_opens
+    if names & words.closing:
+        return opens or words.capital_opens
     single = len(token) == 1 and token.isalpha()
-    if single or _ACRONYM.fullmatch(token) or names & conventions.often_final:
-        return opens
-    return None
-
-
-def _begins_month(word: str, conventions: Conventions) -> bool:
-    return len(word) > 2 and any(month.startswith(word) for month in conventions.months)
+    return opens if single or _ACRONYM.fullmatch(token) or names & words.often_final else None
 
 
 def _tokens_before(text: str, begin: int, dot: int) -> tuple[str, str]:

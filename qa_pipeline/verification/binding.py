@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from qa_pipeline.text.language import QUOTED
-from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.words import Token
 
@@ -27,12 +27,12 @@ class Asked:
 
 def is_polar(question: Reading) -> bool:
     """Return True if a question is answered by yes or no."""
-    return question.opens_with(proof_words(question.language).polar, 1)
+    return question.opens_with(lexicon(question.language).finite_verbs, 1)
 
 
 def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
     """Return a claim without its opening yes or no, and True for yes, False for no, None for neither."""
-    words = proof_words(language)
+    words = lexicon(language).proof
     first, _, rest = claim.partition(" ")
     opening = first.rstrip(",.!;:–—-").casefold()
     is_alone = len(opening) < len(first) or not rest
@@ -43,7 +43,7 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 
 def asked_words(question: Reading) -> list[Token]:
     """Return the content words of a question that name what it is about."""
-    words = proof_words(question.language)
+    words = lexicon(question.language).proof
     asked = []
     before = ""
     for word in question.words:
@@ -94,7 +94,7 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     shared = [word for word in words if word.stem in unit.stem_set]
     places = [stated.index(word.stem) for word in shared]
     moved = len(places) - _longest_rise(places)
-    asks_who = question.opens_with(proof_words(question.language).who, 1)
+    asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
     if moved > (0 if asks_who else 1):
         yield "the words of the question are in another order here"
     for word in shared:
@@ -113,12 +113,12 @@ def _longest_rise(places: Sequence[int]) -> int:
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
     """Return the prepositions before a word wherever it is, empty for none; articles between are skipped."""
-    vocabulary = proof_words(text.language)
+    vocabulary = lexicon(text.language)
     found = set()
     for place, word in enumerate(text.words):
         if word.stem == stem:
             at = place
-            while at and text.words[at - 1].folded in vocabulary.articles:
+            while at and text.words[at - 1].folded in vocabulary.proof.articles:
                 at -= 1
             before = text.words[at - 1].folded if at else ""
             found.add(before if before in vocabulary.prepositions else "")
@@ -127,7 +127,7 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
 
 def only_scope(unit: Reading, spoken: Set[str]) -> str | None:
     """Return a word of scope that a unit has and the spoken tokens lack; None without one."""
-    scope = proof_words(unit.language).scope
+    scope = lexicon(unit.language).proof.scope
     line = f" {' '.join(unit.lower_tokens)} "
     lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in spoken)
     return next(lacking, None)

@@ -21,10 +21,9 @@ from qa_pipeline.storage.tables import CANARIES, PAIRS
 from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.injection import hold_injections, is_injection
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import content_stems, recall, tokenize
+from qa_pipeline.text.words import recall, tokenize
 from qa_pipeline.verification.falsehoods import KINDS, falsehoods
 from qa_pipeline.verification.judging import ProvedPairRow
 
@@ -155,7 +154,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[s
 
 def _stands_alone(line: str, language: str) -> bool:
     """Return True for a sentence of prose that does not open with a pronoun."""
-    return _is_prose(line) and not read(line, language).opens_with(proof_words(language).pronouns)
+    return _is_prose(line) and not read(line, language).opens_with(lexicon(language).proof.pronouns)
 
 
 def _is_prose(line: str) -> bool:
@@ -173,9 +172,9 @@ def _foreign(sentences: Sequence[_Sentence], passage: Passage, seed: int) -> Ite
         for sentence in sentences
         if sentence.passage.document_id != passage.document_id and sentence.passage.language == language
     ]
-    have = frozenset(content_stems(_shown(passage), language))
+    have = read(_shown(passage), language).stem_set
     for other in nsmallest(_TRIES, others, key=lambda sentence: sentence.order ^ turn):
-        share = recall(content_stems(other.text, language), have)
+        share = recall(read(other.text, language).stem_set, have)
         if share is not None and share <= _MOST_SHARED:
             yield Canary(FOREIGN, ALONE, language, passage.chunk_id, other.text, other.text)
 
@@ -306,9 +305,9 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
     """Yield pairs with an answer that surely is none: of other passages, with few words of the question."""
     for place, pair in enumerate(pairs):
-        asked = set(content_stems(pair["question"], pair["language"]))
+        asked = read(pair["question"], pair["language"]).stem_set
         for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES]:
-            shared = asked.intersection(content_stems(other["answer"], pair["language"]))
+            shared = asked & read(other["answer"], pair["language"]).stem_set
             if (
                 other["language"] == pair["language"]
                 and not set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
@@ -322,9 +321,9 @@ def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
 def _sentence_answers(pairs: Sequence[ProvedPairRow], sentences: Sequence[_Sentence]) -> Iterator[Canary]:
     """Yield pairs answered by sentences of other chunks that have few words of the question."""
     for pair in pairs:
-        asked = set(content_stems(pair["question"], pair["language"]))
+        asked = read(pair["question"], pair["language"]).stem_set
         for sentence in sentences:
-            shared = asked.intersection(content_stems(sentence.text, pair["language"]))
+            shared = asked & read(sentence.text, pair["language"]).stem_set
             passage = sentence.passage
             if (
                 passage.language == pair["language"]

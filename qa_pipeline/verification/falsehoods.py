@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
+from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import recall, tokenize
@@ -72,7 +73,7 @@ def holds(passage: str, value: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _forms(text: str) -> tuple[str, str]:
-    plain = " ".join(text.split()).casefold()
+    plain = fold(text).casefold()
     return plain, re.sub(r"(?<=\d)[., ](?=\d)", "", plain)
 
 

@@ -19,7 +19,7 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
-from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
@@ -208,7 +208,7 @@ def _checked(wording: str, quoted: Reading, sentence: Reading, known: Reading) -
         raise _RefusedError("new_words")
     if not worded.stem_set <= known.stem_set | sentence.stem_set:
         raise _RefusedError("new_words")
-    conditions = proof_words(known.language).conditions
+    conditions = lexicon(known.language).proof.conditions
     limits = {*_limits(quoted), *(word for word in _limits(sentence) if word in conditions)}
     if quoted.negations != worded.negations or not quoted.figures <= worded.figures:
         raise _RefusedError("meaning_changed")
@@ -219,7 +219,7 @@ def _checked(wording: str, quoted: Reading, sentence: Reading, known: Reading) -
 
 def _limits(text: Reading) -> Iterator[str]:
     """Yield the words of a text that restrict, condition or weaken it."""
-    scope = proof_words(text.language).scope
+    scope = lexicon(text.language).proof.scope
     return (token for token in text.lower_tokens if token in scope)
 
 
@@ -240,11 +240,11 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
         for text in cited
         for start, end in sentence_spans(text, language)
     }
-    connectives = proof_words(language).joiners
+    connectives = lexicon(language).proof.clause_joiners
     for claim in claims:
         reading = read(claim.text, language)
         joined = _JOINT.search(claim.text) or not connectives.isdisjoint(reading.lower_tokens[2:-2])
-        leans = reading.opens_with(proof_words(language).pronouns)
+        leans = reading.opens_with(lexicon(language).proof.pronouns)
         long = len(reading.words) >= _SHORTEST_JOINED
         if (leans or (long and joined)) and reading.folded not in stated:
             return True

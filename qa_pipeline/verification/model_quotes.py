@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.quotes import locate_quote
 from qa_pipeline.text.reading import Reading, read
 
@@ -61,7 +61,7 @@ def unfounded(
     missing = missing_figures(claim, [*texts, *headings, question])
     if missing:
         return "quote_lacks_figure", f"not in the quotes: {', '.join(missing)}"
-    denying = proof_words(language).denying
+    denying = lexicon(language).proof.denying
     if claim.negations and not any(text.negations or text.holds_any(denying) for text in texts):
         return "quote_lacks_negation", "the claim denies something and its quotes deny nothing"
     return None

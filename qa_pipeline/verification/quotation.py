@@ -4,7 +4,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
 from qa_pipeline.verification.binding import only_scope
 from qa_pipeline.verification.units import Unit
@@ -50,11 +49,16 @@ def cell_in(
     about = question.stem_set | headings.stem_set
     named = about | claim.stem_set
     key_stems = read(key, language).stem_set
-    said = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
-    if not key_stems or not _is_named(key, named, said, language) or claim.negations or question.negations:
+    mentioned = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
+    if (
+        not key_stems
+        or not _is_named(key, named, mentioned, language)
+        or claim.negations
+        or question.negations
+    ):
         return False
     keys = [_key_of(other) for other in neighbours if other is not unit]
-    if key in keys or _names_longer(key, keys, said, language):
+    if key in keys or _names_longer(key, keys, mentioned, language):
         return False
     if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
         return False
@@ -68,27 +72,27 @@ def cell_in(
             alone
             and len(_runs(tokens, claim.tokens)) == 1
             and not value_stems <= question.stem_set
-            and _is_named(column, named, said, language)
-            and not _names_longer(column, [name for name, _ in cells[1:]], said, language)
+            and _is_named(column, named, mentioned, language)
+            and not _names_longer(column, [name for name, _ in cells[1:]], mentioned, language)
             and all(stem in allowed | value_stems for stem in rest)
         ):
             return True
     return False
 
 
-def _is_named(name: str, stems: Set[str], said: Set[str], language: str) -> bool:
+def _is_named(name: str, stems: Set[str], mentioned: Set[str], language: str) -> bool:
     """Return True if each word of a name is said: in any form, or as it is where it has no stem (P 2 S)."""
-    grammar = proof_words(language).articles | proof_words(language).prepositions
+    grammar = lexicon(language).proof.articles | lexicon(language).prepositions
     return all(
-        word.stem in stems if word.content else word.folded in said | grammar
+        word.stem in stems if word.content else word.folded in mentioned | grammar
         for word in read(name, language).words
     )
 
 
-def _names_longer(name: str, others: Sequence[str | None], said: Set[str], language: str) -> bool:
+def _names_longer(name: str, others: Sequence[str | None], mentioned: Set[str], language: str) -> bool:
     """Return True if another name that holds all tokens of this one and more is said too: P 2, P 2 S."""
     tokens = {*read(name, language).lower_tokens}
-    return any(tokens < {*read(other, language).lower_tokens} <= said for other in others if other)
+    return any(tokens < {*read(other, language).lower_tokens} <= mentioned for other in others if other)
 
 
 def _cells(row: str) -> list[tuple[str, str]] | None:
@@ -158,7 +162,7 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
         return None
     at = next((n for n, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), -1)
     extra = longer[at]
-    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in proof_words(claim.language).negations:
+    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in lexicon(claim.language).negations:
         claimed, left_out = (extra, "") if longer is mine else ("", extra)
         return Denial("negation_mismatch", claimed, left_out)
     return None
@@ -174,12 +178,12 @@ def _slot(one: str, other: str, language: str) -> str | None:
         return "date_mismatch"
     if any(character.isdigit() for character in one) and any(character.isdigit() for character in other):
         return "number_mismatch"
-    units = proof_words(language).units
+    units = lexicon(language).proof.units
     if one.casefold() in units and other.casefold() in units:
         return "unit_mismatch"
     if is_identifier(one) or is_identifier(other):
         return "name_mismatch"
-    negations = proof_words(language).negations
+    negations = lexicon(language).negations
     if (one.casefold() in negations) != (other.casefold() in negations):
         return "negation_mismatch"
     return None

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qa_pipeline.text.lexicon.proof_words import proof_words
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.binding import Asked, only_scope
@@ -84,7 +84,7 @@ def _pronoun(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
 
     "This option" is clear where a heading or the lead-in names an option.
     """
-    words = proof_words(unit.language)
+    words = lexicon(unit.language).proof
     if not unit.opens_with(words.pronouns) or unit.opens_with(words.impersonal):
         return
     points = unit.lower_tokens[0] in words.articles and len(unit.words) > 1
@@ -97,7 +97,7 @@ def _pronoun(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
 
 def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
     """Yield that the sentence before reports, supposes or announces the unit."""
-    words = proof_words(unit.language)
+    words = lexicon(unit.language).proof
     before = read(around.before, unit.language)
     if around.before.endswith(":") and not around.opens_paragraph:
         yield "stands behind a colon"
@@ -109,7 +109,7 @@ def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
 
 def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
     """Yield that the sentence behind narrows or denies the unit."""
-    words = proof_words(unit.language)
+    words = lexicon(unit.language).proof
     after = read(around.after, unit.language)
     first = around.after.partition(" ")[0]
     said_no = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
@@ -121,7 +121,7 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
 
 def _void(unit: Reading, headings: Sequence[str], asked: Asked, status: str | None) -> Iterator[str]:
     """Yield that a heading, the title or the declared status says that nothing here holds."""
-    words = proof_words(unit.language)
+    words = lexicon(unit.language).proof
     said = {*asked.question.lower_tokens, *unit.lower_tokens}
     for text in (*headings, status or ""):
         void = {*read(text, unit.language).lower_tokens} & words.voiding - said
@@ -136,8 +136,10 @@ def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
     """
     if not around.is_item or not around.lead_ins:
         return
-    words = proof_words(unit.language)
-    telling = words.negations | words.reporting | words.supposing | words.voiding | words.scope
+    words = lexicon(unit.language).proof
+    telling = (
+        lexicon(unit.language).negations | words.reporting | words.supposing | words.voiding | words.scope
+    )
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
     said = asked.question.stem_set | asked.answer.stem_set | asked.headings.stem_set
     tokens = {*asked.question.lower_tokens, *asked.answer.lower_tokens, *asked.headings.lower_tokens}

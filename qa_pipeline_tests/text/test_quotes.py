@@ -17,12 +17,8 @@ def test_a_slice_of_the_text_is_found_as_itself(data: st.DataObject) -> None:
     quote = TEXT[start:end].strip()
 
     found = locate_quote(quote, TEXT)
-
-    assert (
-        (found is None)
-        if not quote
-        else (found and TEXT[found.start : found.end] == quote and found.kind == "exact")
-    )
+    place = found and (TEXT[found.start : found.end], found.kind)
+    assert place == ((quote, "exact") if quote else None)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +35,6 @@ def test_a_slice_of_the_text_is_found_as_itself(data: st.DataObject) -> None:
 )
 def test_the_same_words_written_otherwise_are_found(quote: str, span: str) -> None:
     found = locate_quote(quote, TEXT)
-
     assert found
     assert TEXT[found.start : found.end] == span
 
@@ -60,15 +55,7 @@ def test_a_quoted_number_is_not_found_inside_a_longer_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "quote",
-    [
-        "The safety valve opens at 4 bar",
-        "The boiler explodes on Tuesdays and Fridays",
-        "3 bar … The safety valve",
-        "closed valve",
-        "",
-        "…",
-    ],
+    "quote", ["The safety valve opens at 4 bar", "3 bar … The safety valve", "closed valve", "", "…"]
 )
 def test_a_quote_that_does_not_stand_there_is_not_found(quote: str) -> None:
     assert locate_quote(quote, TEXT) is None
@@ -77,5 +64,4 @@ def test_a_quote_that_does_not_stand_there_is_not_found(quote: str) -> None:
 @given(st.text(max_size=80), st.text(max_size=120))
 def test_spans_lie_in_the_text_whatever_is_asked(quote: str, text: str) -> None:
     found = locate_quote(quote, text)
-
     assert found is None or 0 <= found.start < found.end <= len(text)

@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.text.lexicon.languages import LANGUAGES
-from qa_pipeline.text.lexicon.proof_words import proof_words
 from qa_pipeline.text.reading import is_identifier, number_value, read
 
 SAME = [
@@ -83,10 +82,3 @@ def test_a_number_has_one_value_in_figures_and_in_words(token: str, language: st
 
 def test_words_are_no_identifiers() -> None:
     assert not any(is_identifier(word) for word in ("valve", "Valve", "12", "well-known", "client's"))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_word_list_is_casefolded_and_none_is_empty(language: str) -> None:
-    for name, words in proof_words(language):
-        assert words, name
-        assert all(word == word.casefold().strip() for word in words), name

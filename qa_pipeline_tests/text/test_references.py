@@ -6,11 +6,8 @@ from hypothesis import strategies as st
 from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.references import (
     Sources,
-    heading_slug,
     mark_references,
     marked_numbers,
-    normalise_address,
-    normalise_path,
     split_reference,
 )
 from qa_pipeline_tests.verification.rows import chunks, documents
@@ -33,51 +30,32 @@ def sources() -> Sources:
     return Sources(frame, chunks(frame))
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "docs/Guide One.md",
-        "[source:docs/Guide One.md]",
-        "source: ./docs/guide one.md",
-        "DOCS\\GUIDE ONE.MD",
-        "docs/Guide%20One.md",
-        "Guide One.md",
-        "guide one",
-        "corpora/batch/docs/Guide One.md",
-        "/docs/Guide One.md",
-        "doc-docs/Guide One.md",
-        "Källa: Guide One.md",
-    ],
+SPELLINGS = (
+    "docs/Guide One.md",
+    "[source:docs/Guide One.md]",
+    "DOCS\\GUIDE ONE.MD",
+    "./docs/Guide%20One.md",
+    "guide one",
+    "corpora/batch/docs/Guide One.md",
+    "doc-docs/Guide One.md",
+    "Källa: Guide One.md",
 )
+
+
+@pytest.mark.parametrize("reference", SPELLINGS)
 def test_every_spelling_of_a_path_names_its_document(sources: Sources, reference: str) -> None:
     found = sources.resolve(reference)
-
     assert (found.kind, found.document_id, len(found.chunk_ids)) == ("document", "doc-docs/Guide One.md", 6)
 
 
-def test_decomposed_letters_are_the_same_letters(sources: Sources) -> None:
-    assert sources.resolve("docs/ra\u030ad.md").kind == "document"
-
-
 @pytest.mark.parametrize(
-    ("section", "chunk_ids"),
-    [
-        ("#install", ["2", "3"]),
-        ("#Install", ["2", "3"]),
-        ("#on-linux", ["3"]),
-        ("#On%20Linux", ["3"]),
-        ("#usage", ["4", "5"]),
-        ("#usage-1", ["5"]),
-        ("#guide", ["1", "2", "3", "4"]),
-    ],
+    ("section", "held"),
+    [("#install", "23"), ("#On%20Linux", "3"), ("#usage", "45"), ("#usage-1", "5"), ("#guide", "1234")],
 )
-def test_a_section_holds_its_own_text_and_all_below_it(
-    sources: Sources, section: str, chunk_ids: list[str]
-) -> None:
+def test_a_section_holds_its_own_text_and_all_below_it(sources: Sources, section: str, held: str) -> None:
     found = sources.resolve(f"docs/Guide One.md{section}")
-
     assert found.kind == "section"
-    assert [chunk_id.rsplit(":", 1)[1] for chunk_id in found.chunk_ids] == chunk_ids
+    assert "".join(chunk_id.rsplit(":", 1)[1] for chunk_id in found.chunk_ids) == held
 
 
 @pytest.mark.parametrize("anchor", ["råvatten", "ravatten", "raavatten", "r%C3%A5vatten"])
@@ -89,13 +67,10 @@ def test_an_anchor_may_be_written_without_accents(sources: Sources, anchor: str)
     ("reference", "kind"),
     [
         ("missing.md", "unknown_document"),
-        ("other/Guide One.md", "unknown_document"),
         ("Guide One.pdf", "unknown_document"),
         ("../../etc/passwd", "unknown_document"),
         ("", "unknown_document"),
-        ("#install", "unknown_document"),
         ("docs/Guide One.md#nowhere", "section_not_found"),
-        ("https://other.example/readme.md", "unknown_document"),
         ("https://other.example/a/readme.md", "unknown_document"),
         ("readme.md", "ambiguous"),
         ("a/readme.md", "document"),
@@ -109,44 +84,24 @@ def test_what_is_not_there_or_not_one_is_distinguished(sources: Sources, referen
 def test_a_duplicate_stands_for_its_original_and_a_failed_document_has_no_text() -> None:
     frame = documents({"one.md": "Text."})
     row = frame.row(0, named=True)
-    twin = {
-        **row,
-        "document_id": "twin",
-        "path": "two.md",
-        "status": "duplicate",
-        "text": None,
-        "sections": [],
-    }
-    failed = {**row, "document_id": "bad", "path": "bad.md", "status": "failed", "text": None, "sections": []}
-    every = pl.concat([frame, DOCUMENTS.frame([twin, failed])])
-
-    found = Sources(every, chunks(frame))
-
+    empty = {**row, "text": None, "sections": []}
+    twin = {**empty, "document_id": "twin", "path": "two.md", "status": "duplicate"}
+    failed = {**empty, "document_id": "bad", "path": "bad.md", "status": "failed"}
+    found = Sources(pl.concat([frame, DOCUMENTS.frame([twin, failed])]), chunks(frame))
     assert found.resolve("two.md").document_id == "doc-one.md"
     assert found.resolve("bad.md").kind == "no_text"
 
 
 def test_references_are_read_from_marks_in_order() -> None:
     text = "One [source:a.md#x]. Two [Source: b.md; source:c.md] and [3] and [not a source]."
-
     assert mark_references(text) == ["a.md#x", "b.md", "c.md"]
 
 
 @given(st.text(max_size=60))
 def test_no_reference_breaks_the_look_up(reference: str) -> None:
     frame = documents(TEXTS)
-
     assert Sources(frame, chunks(frame)).resolve(reference).kind
     split_reference(reference)
-
-
-@given(st.text(max_size=60))
-def test_normalising_twice_changes_nothing(path: str) -> None:
-    assert normalise_path(normalise_path(path)) == normalise_path(path)
-
-
-def test_a_slug_is_what_code_hosts_write() -> None:
-    assert heading_slug("What's new in 2.0?") == "whats-new-in-20"
 
 
 def test_a_chunk_of_several_sections_is_found_under_each_of_their_headings() -> None:
@@ -165,11 +120,8 @@ def test_a_chunk_of_several_sections_is_found_under_each_of_their_headings() -> 
         ("https://docs.example/guide.md", "document"),
         ("http://DOCS.example:80/guide.md/", "document"),
         ("[source:https://docs.example/guide.md#install]", "section"),
-        ("https://docs.example/guide.md#nowhere", "section_not_found"),
         ("https://docs.example/r%C3%A5d", "document"),
-        ("guide.md", "document"),
         ("https://other.example/guide.md", "unknown_document"),
-        ("https://docs.example/v2/guide.md", "unknown_document"),
         ("https://docs.example/guide.md?version=2", "unknown_document"),
         ("https://docs.example/shared", "ambiguous"),
         ("https://[half/guide.md", "unknown_document"),
@@ -185,16 +137,8 @@ def test_an_address_names_the_document_that_came_from_it_and_no_other(reference:
 
 def test_a_section_that_is_not_there_stands_for_its_whole_document(sources: Sources) -> None:
     found = sources.resolve("docs/råd.md#nowhere")
-
     assert found.resolved
     assert found.chunk_ids == ("docs/råd.md:0",)
-
-
-@given(st.text(max_size=60))
-def test_normalising_an_address_twice_changes_nothing(text: str) -> None:
-    address = normalise_address(f"https://{text}")
-
-    assert normalise_address(address) == address or "%" in text
 
 
 @pytest.mark.parametrize(

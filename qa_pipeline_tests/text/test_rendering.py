@@ -1,7 +1,6 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -86,26 +85,3 @@ def test_every_file_of_the_package_that_is_no_module_is_in_the_wheel() -> None:
     shipped = {file for pattern in patterns for file in PACKAGE.glob(pattern)}
     files = {file for file in PACKAGE.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
     assert files - shipped == set()
-
-
-def test_numbers_have_thousands_and_unknown_ones_are_dashes() -> None:
-    output = filled(MARKDOWN, "{{ count }} {{ share }} {{ missing }}", count=1200, share=0.25, missing=None)
-    assert output == "1,200 0.2500 –"
-
-
-def test_columns_of_numbers_stand_on_the_right_and_rows_may_go_by_name() -> None:
-    rows: list[dict[str, Any]] = [
-        {"name": "a_b", "size": 1200, "beside": "@x"},
-        {"name": "c", "size": None, "beside": ""},
-    ]
-    assert markdown_table(rows, {"name": "", "size": "how many"}).splitlines() == [
-        "|  | how many |",
-        "| --- | ---: |",
-        "| a\\_b | 1,200 |",
-        "| c | – |",
-    ]
-
-
-def test_a_long_text_is_cut() -> None:
-    assert code_span("x" * 500) == f"`{'x' * 159}…`"
-    assert markdown_table([["x" * 500]], ["a"], 40).endswith(f"| {'x' * 39}… |")

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import LANGUAGES
-from qa_pipeline.text.words import numerals
 from qa_pipeline.verification.falsehoods import KINDS, NUMBER_ADDED, falsehoods, holds, probe_of
 from qa_pipeline_tests.verification.canary_texts import ROWS, TEXTS
 
@@ -102,7 +101,7 @@ def test_every_passage_gives_a_probe_with_a_number_that_it_does_not_hold(
 ) -> None:
     for number in range(20):
         probe = probe_of(passages(text, language=language), [f"{CLAIM[language]} {number * 1000}"], language)
-        assert numerals(probe.text) - numerals(text)
+        assert {*re.findall(r"\d+", probe.text)} - {*re.findall(r"\d+", text)}
         assert probe.kind == ("number" if shape in {"sentence", "table", "list"} else NUMBER_ADDED)
 
 

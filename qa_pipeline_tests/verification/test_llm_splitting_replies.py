@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import SplitClaim, SplitReply
-from qa_pipeline.text.words import content_stems
+from qa_pipeline.text.reading import read
 from qa_pipeline.verification.llm_splitting import Answer, taken_claims
 from qa_pipeline.verification.splitting import Claim, split_claims
 
@@ -141,7 +141,7 @@ def test_whatever_the_reply_every_word_of_the_answer_stays_in_some_claim(
 ) -> None:
     answer = "\n".join(sentences)
     cuts = cut_by(answer, *proposed)
-    said = {stem for one in cuts for stem in content_stems(one.self_contained or one.text, "en")}
-    assert said >= set(content_stems(answer, "en"))
+    said = {stem for one in cuts for stem in read(one.self_contained or one.text, "en").stems}
+    assert said >= set(read(answer, "en").stems)
     assert all(" ".join(answer[one.start : one.end].split()) == one.text for one in cuts)
-    assert said <= set(content_stems(f"What is known of the pump? {answer}", "en"))
+    assert said <= set(read(f"What is known of the pump? {answer}", "en").stems)

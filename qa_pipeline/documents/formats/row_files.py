@@ -21,19 +21,19 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
-from qa_pipeline.text.lexicon.languages import fields_of_all
+from qa_pipeline.text.lexicon.languages import of_all
 from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-_TITLE = ("title", "headline", "heading", "subject", *fields_of_all("title"), *fields_of_all("heading"))
+_TITLE = ("title", "headline", "heading", "subject", *of_all("fields.title"), *of_all("fields.heading"))
 _SOURCE = ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source")
-_LICENCE = ("licence", "license", *fields_of_all("licence"))
-_LANGUAGE = ("language", "lang", *fields_of_all("language"))
+_LICENCE = ("licence", "license", *of_all("fields.licence"))
+_LANGUAGE = ("language", "lang", *of_all("fields.language"))
 _BODY = (
     "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
-    "context", "raw_content", *fields_of_all("content"),
+    "context", "raw_content", *of_all("fields.content"),
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
 _LONG = 300  # characters of a value that is a text of its own rather than a line about the row

@@ -29,11 +29,17 @@ from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 _WINDOW = re.compile(
     r"(?<![^\W_])(?<!\d[.,:])(?:\+ ?|\((?=[0+2-9])\+?)?\d(?:[ ()./\n-]{0,3}\d){6,18}(?![^\W_])(?![.,:]\d)"
 )
-_LABEL = any_of_all("labels.phones") + r"\w{0,8}"
+_LABEL = (
+    r"(?:tele(?:phone|fax)?|\btel|phone|mobile?|cell|fax|call|hotline|\bsms|whatsapp|contact|dial|telefon"
+    r"|fon|mobil|"
+    r"\bring|växel|kontakt|\bnås|nummer|handy|rufnummer|durchwahl)\w{0,8}"
+)
 _IS = any_of_all("labels.copulas")
 _PHONE_LABEL = re.compile(_LABEL + r"[^\w\n]{0,3}(?:\w{1,6}[^\w\n]{1,3}){0,3}$", re.IGNORECASE)
 _LABELLED = re.compile(
-    rf"{any_of_all('labels.phone_names')}{any_of_all('labels.numbers')}?(?: {_IS})?[^\w\n+(]{{0,3}}$",
+    r"(?:\btel(?:ephone|efax)?|phone|mobile?|\bfax|(?:tele)?phone number|\btelefon|mobil|telefonnummer"
+    r"|handy|rufnummer)"
+    rf"{any_of_all('labels.numbers')}?(?: {_IS})?[^\w\n+(]{{0,3}}$",
     re.IGNORECASE,
 )
 _OTHER_NAMED = re.compile(
@@ -175,7 +181,8 @@ _HIDDEN = re.compile(
 )
 _WORD = r"\w[\w+-]{0,63}"
 _SPOKEN = re.compile(
-    rf"(?<!\w)({_WORD}(?:\sdot\s{_WORD}){{0,3}})\sat\s({_MAIL_LABEL}(?:\sdot\s{_MAIL_LABEL}){{0,4}}\sdot\s{_TOP})|"
+    rf"(?<!\w)({_WORD}(?:\sdot\s{_WORD}){{0,3}})\sat\s({_MAIL_LABEL}(?:\sdot\s{_MAIL_LABEL})"
+    rf"{{0,4}}\sdot\s{_TOP})|"
     rf"(?<=<){_LOCAL}\sat\s({_MAIL_LABEL}(?:\.{_MAIL_LABEL}){{0,5}}\.{_TOP})(?=>)",
     re.IGNORECASE,
 )
@@ -271,7 +278,8 @@ _IPV6 = re.compile(
 )
 _MAC = re.compile(
     r"(?<![\w:-])(?=[0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.)"
-    r"(?:[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})(?![\w:-])"
+    r"(?:[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})"
+    r"(?![\w:-])"
 )
 _GROUP = re.compile(r"[0-9A-Fa-f]{4}")
 _NOBODYS = tuple(

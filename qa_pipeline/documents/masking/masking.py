@@ -20,7 +20,7 @@ from qa_pipeline.documents.masking.items import Family, Item
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
-from qa_pipeline.text.characters import clean, fold
+from qa_pipeline.text.characters import clean, fold_signs
 
 PLACE_HOLDER = "\ufffc"
 """The character for an object in a text; no family takes it for a part of an item."""
@@ -50,7 +50,7 @@ def families_of(settings: MaskingSettings) -> tuple[Family, ...]:
 
 def find_items(text: str, families: Sequence[Family]) -> list[Item]:
     """Return the items of a text in order; none overlaps another."""
-    folded = fold(text)
+    folded = fold_signs(text)
     digits = sum(map(folded.count, _DIGITS))
     items: list[Item] = []
     for family in families:

@@ -17,7 +17,9 @@ from qa_pipeline.documents.masking.items import (
 from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
 _LABELLED = re.compile(
-    rf"{any_of_all('labels.id_documents')}s?"
+    r"(?:pass(?:es|port)?|identity card|id[ -](?:card|document)|driv(?:ing|er'?s) licen[cs]e"
+    r"|id[ -]?kort(?:et)?|"
+    r"identitets?kort(?:et)?|(?:kö|ko)rkort(?:et)?|ausweis(?:es|karte)?|(?:fü|fue)hrerschein)s?"
     rf"[ -]?(?:{any_of_all('labels.numbers')}(?:n|et|s)?|id|#)?\.?"
     rf"(?: {any_of_all('labels.copulas')}| :|:| =|=| \|)?[ \n\"'(]{{0,3}}"
     r"([A-Z]{0,2}[ -]?\d{6,9}|[A-Z0-9]{8,16})(?![^\W_])",
@@ -44,7 +46,8 @@ LABELLED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
 _MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[1-8]\d|9[01])"  # the day of a coordination number is 60 more
 _SIGN = r"(?:[ \n]?[-+][ \n]?|([ \n])|)"
 _NUMBER = re.compile(
-    rf"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?:(18|19|20)?(\d\d){_MONTH}{_DAY}|(18|19|20)(\d\d)-{_MONTH}-{_DAY}){_SIGN}"
+    rf"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?:(18|19|20)?(\d\d){_MONTH}{_DAY}|(18|19|20)(\d\d)-{_MONTH}-{_DAY})"
+    rf"{_SIGN}"
     r"\d{4}(?![^\W_])(?!\.\d)"
 )
 _CONTEXT = re.compile(

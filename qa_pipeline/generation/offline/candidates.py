@@ -120,7 +120,7 @@ def _stands_alone(question: str, read: Reading) -> bool:
         and has(question, known.question_openers | known.finite_verbs | read.words.asking)
         and (len(telling) > 1 or bool(read.names_in(question)))
         and not read.leans(question)
-        and asked[0] not in known.openings | known.contrasts
+        and asked[0] not in known.openings | known.proof.contrasts
         and asked[-1] not in known.deictic | known.definite
         and len({*asked} & known.speakers) < 2
     )

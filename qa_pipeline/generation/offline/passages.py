@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from qa_pipeline.records import Passage
 from qa_pipeline.text.blocks import units
 from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, lexicon
+from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import content_stems
 
 MAX_LABEL = 90
 """Characters of a title that still reads well before a question."""
@@ -204,15 +204,15 @@ class Reading:
 
     def is_headed(self, words: str) -> bool:
         """Return True if the innermost heading or the title speaks of little else."""
-        needed = {*content_stems(words, self.passage.language)}
+        needed = read(words, self.passage.language).stem_set
         lines = {self.headings[0], self.headings[-1]}
-        headings = ({*content_stems(line, self.passage.language)} for line in lines)
+        headings = (read(line, self.passage.language).stem_set for line in lines)
         return bool(needed) and any(needed <= line and 2 * len(needed) > len(line) for line in headings)
 
     def share_words(self, text: str, other: str) -> bool:
         """Return True if two texts have a content word in common."""
-        stems = (content_stems(each, self.passage.language) for each in (text, other))
-        return not set(next(stems)).isdisjoint(next(stems))
+        language = self.passage.language
+        return not read(text, language).stem_set.isdisjoint(read(other, language).stem_set)
 
     def small(self, text: str) -> str:
         """Return a text without the capital that its first word has only as an opening."""

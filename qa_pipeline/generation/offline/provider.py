@@ -94,6 +94,7 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 def _rules_hash() -> str:
     """Hash the source of the rules, and of the text package that they rest on."""
     folder = Path(__file__).parent
-    files = (*folder.glob("*.py"), *folder.glob("*.toml"), *(folder.parents[1] / "text").rglob("*.py"))
-    sources = (file.read_bytes().replace(b"\r\n", b"\n") for file in sorted(files))
+    folders = (folder, folder.parents[1] / "text")
+    files = sorted(file for root in folders for kind in ("*.py", "*.toml") for file in root.rglob(kind))
+    sources = (file.read_bytes().replace(b"\r\n", b"\n") for file in files)
     return hashlib.sha256(b"\0".join(sources)).hexdigest()[:12]

@@ -1,39 +1,193 @@
-"""The languages there are words for, and their stems."""
+"""The word lists of the languages, from `<language>.toml`, and their stems."""
 
 import functools
-from collections.abc import Callable, Mapping
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
 from operator import attrgetter
+from typing import Annotated, Any
 
-from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.english import ENGLISH
-from qa_pipeline.text.lexicon.german import GERMAN
-from qa_pipeline.text.lexicon.swedish import SWEDISH
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-LEXICONS: Mapping[str, Lexicon] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
-"""Words by language code: another language takes its lexicon, a row here and a folder of prompts."""
+
+def _casefolded(value: Any) -> Any:
+    """Fold the case: "außer" is compared as "ausser"."""
+    if isinstance(value, dict):
+        return {word.casefold(): number for word, number in value.items()}
+    return [word.casefold() for word in value]
+
+
+Words = Annotated[frozenset[str], BeforeValidator(_casefolded)]
+Numbers = Annotated[Mapping[str, int], BeforeValidator(_casefolded)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Pronouns(_Table):
+    """Words that stand for something said elsewhere."""
+
+    leaning: Words
+    demonstratives: Words
+    impersonal: Words
+
+
+class Proof(_Table):
+    """The words by which a sentence of a source proves a claim."""
+
+    connectives: Words
+    scope: Words
+    asking: Words
+    degree: Words
+    pronouns: Words
+    impersonal: Words
+    reporting: Words
+    supposing: Words
+    contrasts: Words
+    demonstratives: Words
+    voiding: Words
+    revoking: Words
+    articles: Words
+    who: Words
+    yes: Words
+    no: Words
+    units: Words
+    clause_joiners: Words
+    conditions: Words
+    numbers: Numbers
+    denying: Words
+
+
+class Conventions(_Table):
+    """Words and abbreviations by which sentences are told apart."""
+
+    never_final: frozenset[str]
+    often_final: frozenset[str]
+    closing: frozenset[str]
+    before_number: frozenset[str]
+    openers: frozenset[str]
+    ordinal_leads: frozenset[str]
+    capital_opens: bool
+
+
+class Layout(_Table):
+    """Names that documents give their own parts."""
+
+    contents: tuple[str, ...]
+    pages: tuple[str, ...]
+    of: tuple[str, ...]
+    captions: tuple[str, ...]
+    sections: tuple[str, ...]
+    clauses: tuple[str, ...]
+    see: tuple[str, ...]
+    suspending: tuple[str, ...]
+    compound_heads: tuple[str, ...]
+    compound_tails: tuple[str, ...]
+    word_prefixes: tuple[str, ...]
+    columns: tuple[str, ...]
+    empty: frozenset[str]
+    manuals: frozenset[str]
+
+
+class Fields(_Table):
+    """Names of the fields of a document, beside the English ones."""
+
+    title: tuple[str, ...]
+    heading: tuple[str, ...]
+    licence: tuple[str, ...]
+    language: tuple[str, ...]
+    content: tuple[str, ...]
+
+
+class Labels(_Table):
+    """Words around personal data and secrets."""
+
+    copulas: tuple[str, ...]
+    passwords: tuple[str, ...]
+    users: tuple[str, ...]
+    numbers: tuple[str, ...]
+    at: tuple[str, ...]
+    dot: tuple[str, ...]
+    machines: tuple[str, ...]
+    timestamps: tuple[str, ...]
+    id_hints: tuple[str, ...]
+
+
+class Lexicon(_Table):
+    """The closed word classes of one language; its file says what each is for."""
+
+    code: str
+    names: tuple[str, ...]
+    stemmer: str
+    letters: str
+    letter_tokens: float
+    decimal_comma: bool
+    nouns_capitalised: bool
+    open_compounds: bool
+    not_word: str
+    months: Numbers
+    sources: tuple[str, ...]
+    stop_words: Words
+    negations: Words
+    prepositions: Words
+    infinitive_marks: Words
+    finite_verbs: Words
+    copulas: Words
+    determiners: Words
+    definite: Words
+    indefinite: Words
+    conjunctions: Words
+    joiners: Words
+    question_openers: Words
+    question_words: Words
+    clause_openers_only: Words
+    contrasted: Words
+    qualifying: Words
+    conditional_words: Words
+    speakers: Words
+    openings: Words
+    deictic: Words
+    year_leads: Words
+    value_columns: Words
+    pronouns: Pronouns
+    proof: Proof
+    conventions: Conventions
+    layout: Layout
+    fields: Fields
+    labels: Labels
+
+
+def _load(language: str) -> Lexicon:
+    content = files(__package__).joinpath(f"{language}.toml").read_text("utf-8")
+    return Lexicon.model_validate(tomllib.loads(content))
+
+
+LEXICONS: Mapping[str, Lexicon] = {language: _load(language) for language in ("en", "sv", "de")}
+"""Words by language code: another language takes its file, its code here and a folder of prompts."""
 LANGUAGES = tuple(LEXICONS)
 
 
-@functools.cache
 def lexicon(language: str) -> Lexicon:
     """Return the words of a language; English for one that has none of its own."""
-    return LEXICONS.get(language, ENGLISH)
+    return LEXICONS.get(language, LEXICONS["en"])
 
 
 def of_all(field: str) -> tuple[str, ...]:
-    """Return what the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
+    """Return what the lexicons have in a field such as `sources` or `layout.of`, each once, in order."""
     values = map(attrgetter(field), LEXICONS.values())
     return tuple(dict.fromkeys(word for words in values for word in words))
 
 
-def fields_of_all(name: str) -> tuple[str, ...]:
-    """Return the names that documents in any language give a field."""
-    return tuple(word for vocabulary in LEXICONS.values() for word in vocabulary.layout.fields.get(name, ()))
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern that matches any of the words, the longest first."""
+    return f"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
 
 
 def any_of_all(field: str) -> str:
-    """Return a pattern that matches what any language has in a field of patterns."""
-    return f"(?:{'|'.join(of_all(field))})"
+    """Return a pattern that matches what any language has in a field."""
+    return any_of(of_all(field))
 
 
 SMALL = "a-z" + "".join(of_all("letters"))
