@@ -59,7 +59,7 @@ def sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
     """Return the offsets that part a unit's sentences: one ends there, the next begins after blanks."""
-    known = lexicon(language)
+    language_words = lexicon(language)
     code = [match.span() for match in _CODE_SPAN.finditer(text, start, end)]
     cuts: list[int] = []
     begin, passed = start, 0
@@ -72,7 +72,7 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
         tail = _after_trailers(text, after.end() if after else stop.end(), end)
         if stop.start() < begin or tail >= end or not text[tail].isspace():
             continue
-        if _ends_sentence(text, begin, stop, tail, end, known):
+        if _ends_sentence(text, begin, stop, tail, end, language_words):
             cuts.append(tail)
             begin = tail
     return cuts
@@ -91,7 +91,9 @@ def _after_trailers(text: str, position: int, end: int) -> int:
     return position
 
 
-def _ends_sentence(text: str, begin: int, stop: re.Match[str], tail: int, end: int, known: Lexicon) -> bool:
+def _ends_sentence(
+    text: str, begin: int, stop: re.Match[str], tail: int, end: int, language_words: Lexicon
+) -> bool:
     opening = _next_start(text, tail, end)
     if opening >= end:
         return False
@@ -100,7 +102,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], tail: int, end: i
     if following[:1].islower() and not _IDENTIFIER.match(text, opening, end):
         return False
     if stop[0] == ".":
-        return _stop_ends(text, begin, stop.start(), opening, following, known)
+        return _stop_ends(text, begin, stop.start(), opening, following, language_words)
     omission = len(stop[0]) >= 3 or "…" in stop[0]
     return not (omission and text[stop.start() - 1 : stop.start()] in ("[", "("))
 
@@ -114,11 +116,13 @@ def _next_start(text: str, tail: int, end: int) -> int:
     return tail + 1 if tail < end and text[tail] == " " else tail
 
 
-def _stop_ends(text: str, begin: int, dot: int, opening: int, following: str, known: Lexicon) -> bool:
+def _stop_ends(
+    text: str, begin: int, dot: int, opening: int, following: str, language_words: Lexicon
+) -> bool:
     """Return True if a full stop ends the sentence, by the token before and the word after it."""
     if dot - begin <= _TOKEN_LIMIT and _ENUMERATOR.fullmatch(text[begin : dot + 1]):
         return False
-    words, next_word = known.conventions, following.lower()
+    words, next_word = language_words.conventions, following.lower()
     token, before = _tokens_before(text, begin, dot)
     opens = next_word in words.openers
     ends = _abbreviation_ends(token, before, text, opening, opens, words)
@@ -126,9 +130,9 @@ def _stop_ends(text: str, begin: int, dot: int, opening: int, following: str, kn
         return ends
     if token.isdecimal() and len(token) <= 3:
         is_ordinal = before.lower() in words.ordinal_leads and not opens
-        is_day = next_word in known.months and len(token) <= 2
+        is_day = next_word in language_words.months and len(token) <= 2
         return not (before.endswith((":", ";", ",")) or is_ordinal or is_day)
-    begins_month = len(next_word) > 2 and any(month.startswith(next_word) for month in known.months)
+    begins_month = len(next_word) > 2 and any(month.startswith(next_word) for month in language_words.months)
     if _ORDINAL.fullmatch(token) and begins_month:
         # a day stands behind "on" or "the", which open sentences, too, or before its year
         return not (before.lower() in words.openers or _YEAR.match(text, opening + len(following)))

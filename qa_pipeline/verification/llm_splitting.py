@@ -150,9 +150,9 @@ def taken_claims(answer: Answer, claims: Sequence[Claim], reply: SplitReply) -> 
     finer: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
         proposed = [statement for statement in reply.claims if statement.sentence == number]
-        known = read(f"{answer.question}\n{written[: claim.end]}", answer.language)
+        written_before = read(f"{answer.question}\n{written[: claim.end]}", answer.language)
         try:
-            finer += _statements(claim, written[claim.start : claim.end], proposed, known)
+            finer += _statements(claim, written[claim.start : claim.end], proposed, written_before)
         except _RefusedError as refused:
             finer.append(replace(claim, split_reason=str(refused)))
     return with_references(finer, answer.text)
@@ -162,7 +162,9 @@ class _RefusedError(Exception):
     """A statement that is not taken, with the reason code."""
 
 
-def _statements(claim: Claim, sentence: str, proposed: Sequence[SplitClaim], known: Reading) -> list[Claim]:
+def _statements(
+    claim: Claim, sentence: str, proposed: Sequence[SplitClaim], written_before: Reading
+) -> list[Claim]:
     """Return the statements proposed for a sentence as claims in order, which together hold all its words.
 
     Raises:
@@ -172,8 +174,8 @@ def _statements(claim: Claim, sentence: str, proposed: Sequence[SplitClaim], kno
         raise _RefusedError("not_split")
     if len(proposed) > _MOST_STATEMENTS:
         raise _RefusedError("too_many_statements")
-    whole = read(sentence, known.language)
-    missing = {word.start for word in whole.words if word.content or word.negative}
+    sentence_reading = read(sentence, written_before.language)
+    missing = {word.start for word in sentence_reading.words if word.content or word.negative}
     claims: dict[Claim, None] = {}
     for statement in proposed:
         start = sentence.find(statement.quote.strip())
@@ -183,10 +185,16 @@ def _statements(claim: Claim, sentence: str, proposed: Sequence[SplitClaim], kno
         if not sentence[end:].strip(" .!?"):
             end = len(sentence.rstrip())
         wording = " ".join(statement.claim.split())
-        worded = _checked(wording, read(sentence[start:end], known.language), whole, known)
+        worded = _checked(
+            wording, read(sentence[start:end], written_before.language), sentence_reading, written_before
+        )
         kept = worded.stem_set
-        missing -= {word.start for word in whole.words if start <= word.start < end and word.stem in kept}
-        missing -= {word.start for word in whole.words if start <= word.start < end and word.negative}
+        missing -= {
+            word.start for word in sentence_reading.words if start <= word.start < end and word.stem in kept
+        }
+        missing -= {
+            word.start for word in sentence_reading.words if start <= word.start < end and word.negative
+        }
         text = plain(sentence[start:end])
         alone = None if wording.rstrip(".") == text.rstrip(".") else wording
         first, last = claim.start + start, claim.start + end
@@ -197,18 +205,18 @@ def _statements(claim: Claim, sentence: str, proposed: Sequence[SplitClaim], kno
     return sorted(claims, key=lambda made: (made.start, made.end))
 
 
-def _checked(wording: str, quoted: Reading, sentence: Reading, known: Reading) -> Reading:
+def _checked(wording: str, quoted: Reading, sentence: Reading, written_before: Reading) -> Reading:
     """Return the reading of a statement's wording.
 
     Raises:
         _RefusedError: it adds a word, or drops a figure, a negation or what limits the sentence.
     """
-    worded = read(wording, known.language)
+    worded = read(wording, written_before.language)
     if len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8 or not wording.isprintable():
         raise _RefusedError("new_words")
-    if not worded.stem_set <= known.stem_set | sentence.stem_set:
+    if not worded.stem_set <= written_before.stem_set | sentence.stem_set:
         raise _RefusedError("new_words")
-    conditions = lexicon(known.language).proof.conditions
+    conditions = lexicon(written_before.language).proof.conditions
     limits = {*_limits(quoted), *(word for word in _limits(sentence) if word in conditions)}
     if quoted.negations != worded.negations or not quoted.figures <= worded.figures:
         raise _RefusedError("meaning_changed")

@@ -131,9 +131,9 @@ def ask_verifier(
         on="pair_id",
         maintain_order="left",
     )
-    shown = _Shown(passages, sources)
-    groups = _groups(typed_rows(with_pairs, PairClaimRow), shown)
-    requests = [claims_request(group, shown, settings, llm) for group in groups]
+    readable = _Readable(passages, sources)
+    groups = _groups(typed_rows(with_pairs, PairClaimRow), readable)
+    requests = [claims_request(group, readable, settings, llm) for group in groups]
     distinct = {request.key: request for request in requests}
     replies: dict[Any, Reply[VerifyReply] | ModelError] = {}
     for keys in (list(distinct)[:_TRIAL], list(distinct)[_TRIAL:]):
@@ -152,7 +152,7 @@ def ask_verifier(
         {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in by_request
         for row, reply in zip(
-            group, _verdicts(group, request, replies[request.key], shown, settings), strict=True
+            group, _verdicts(group, request, replies[request.key], readable, settings), strict=True
         )
     ]
     asked_ids = {verdict["claim_id"] for verdict in verdicts}
@@ -162,7 +162,7 @@ def ask_verifier(
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Readable:
     """The passages that a model may be shown, and where they stand in their documents."""
 
     passages: Mapping[str, Passage]
@@ -222,12 +222,12 @@ class _Shown:
 
 
 def claims_request(
-    rows: Sequence[PairClaimRow], shown: _Shown, settings: VerificationSettings, llm: LLMSettings
+    rows: Sequence[PairClaimRow], readable: _Readable, settings: VerificationSettings, llm: LLMSettings
 ) -> Request[VerifyReply]:
     """Return the request to verify claims, rows of the claims table with the columns of their pairs."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
-    visible = tuple(redact_injections(passage) for passage in shown.of(rows))
+    visible = tuple(redact_injections(passage) for passage in readable.of(rows))
     asked_rows = _with_probe(rows, visible) if settings.probe_passages else rows
     return Request(
         role="verify",
@@ -245,7 +245,7 @@ def claims_request(
     )
 
 
-def _groups(rows: Iterable[PairClaimRow], shown: _Shown) -> list[list[PairClaimRow]]:
+def _groups(rows: Iterable[PairClaimRow], readable: _Readable) -> list[list[PairClaimRow]]:
     """Return the rows for each request, in the order of the first row of each.
 
     Claims of one pair stay together, and join those of earlier pairs that are read with the very same
@@ -253,11 +253,11 @@ def _groups(rows: Iterable[PairClaimRow], shown: _Shown) -> list[list[PairClaimR
     """
     groups: list[list[PairClaimRow]] = []
     latest: dict[tuple[str, str, frozenset[str]], list[PairClaimRow]] = {}
-    for of_pair in _of_pairs(rows, shown):
-        texts = frozenset(passage.text for passage in shown.of(of_pair))
+    for of_pair in _of_pairs(rows, readable):
+        texts = frozenset(passage.text for passage in readable.of(of_pair))
         key = (of_pair[0]["language"], of_pair[0]["batch"], texts)
         group = latest.get(key, [])
-        if _injected(of_pair, shown):
+        if _injected(of_pair, readable):
             groups.append(of_pair)
         elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
             group += of_pair
@@ -267,7 +267,7 @@ def _groups(rows: Iterable[PairClaimRow], shown: _Shown) -> list[list[PairClaimR
     return groups
 
 
-def _of_pairs(rows: Iterable[PairClaimRow], shown: _Shown) -> Iterator[list[PairClaimRow]]:
+def _of_pairs(rows: Iterable[PairClaimRow], readable: _Readable) -> Iterator[list[PairClaimRow]]:
     """Yield rows of one pair, with no more evidence than one request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
@@ -275,7 +275,7 @@ def _of_pairs(rows: Iterable[PairClaimRow], shown: _Shown) -> Iterator[list[Pair
         if group and (
             row["pair_id"] != group[0]["pair_id"]
             or len(together) > _MOST_CLAIMS
-            or len(shown.evidence(together)) > _MOST_PASSAGES
+            or len(readable.evidence(together)) > _MOST_PASSAGES
         ):
             yield group
             together = [row]
@@ -291,7 +291,7 @@ def _with_questions(rows: Sequence[PairClaimRow]) -> Delimited:
     return Delimited(tuple(parts))
 
 
-def _with_probe(rows: Sequence[PairClaimRow], shown: Sequence[Passage]) -> list[PairClaimRow]:
+def _with_probe(rows: Sequence[PairClaimRow], readable: Sequence[Passage]) -> list[PairClaimRow]:
     """Return the rows, with one that no passage states at a place that depends on their claims.
 
     It is put as the row whose place it takes, or the last one: after its question, and as a fragment where
@@ -302,7 +302,7 @@ def _with_probe(rows: Sequence[PairClaimRow], shown: Sequence[Passage]) -> list[
     neighbour = rows[min(place, len(rows) - 1)]
     probe: PairClaimRow = {
         **neighbour,
-        "text": probe_of(shown, claims, neighbour["language"]).text,
+        "text": probe_of(readable, claims, neighbour["language"]).text,
         "self_contained": None,
     }
     return [*rows[:place], probe, *rows[place:]]
@@ -340,7 +340,7 @@ def _verdicts(
     rows: Sequence[PairClaimRow],
     request: Request[VerifyReply],
     reply: Reply[VerifyReply] | ModelError,
-    shown: _Shown,
+    readable: _Readable,
     settings: VerificationSettings,
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
@@ -349,7 +349,7 @@ def _verdicts(
         return
     replies, probe = _numbered(rows, reply.value, settings)
     obeys = settings.probe_passages and (probe is None or probe.decision != "reject")
-    injected = _injected(rows, shown)
+    injected = _injected(rows, readable)
     for row, claim_reply in zip(rows, replies, strict=True):
         if claim_reply is None:
             yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
@@ -371,13 +371,13 @@ def _verdicts(
             "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [shown.placed(quote, request.passages) for quote in claim_reply.quotes],
+            "quotes": [readable.placed(quote, request.passages) for quote in claim_reply.quotes],
             "model": reply.model,
         }
 
 
-def _injected(rows: Sequence[PairClaimRow], shown: _Shown) -> bool:
-    return hold_injections(shown.of(rows)) or any(
+def _injected(rows: Sequence[PairClaimRow], readable: _Readable) -> bool:
+    return hold_injections(readable.of(rows)) or any(
         is_injection(text) for row in rows for text in (_stated(row), row["question"])
     )
 

@@ -70,7 +70,7 @@ def find(passage: Passage) -> Iterator[Candidate]:
     """Yield what the rules ask a passage, best kind first."""
     read = Reading(passage)
     words = [word for line in read.headings for word in folded(line)]
-    little = {code: sum(word in known.stop_words for word in words) for code, known in LEXICONS.items()}
+    little = {code: sum(word in grammar.stop_words for word in words) for code, grammar in LEXICONS.items()}
     is_aside = any(not read.words.aside.isdisjoint(folded(line)[:2]) for line in read.headings)
     if is_aside or little[passage.language] < max(little.values()):
         return
@@ -110,19 +110,19 @@ def _asking_headings(read: Reading) -> Iterator[_Found]:
 
 def _stands_alone(question: str, read: Reading) -> bool:
     """Return True if a heading is one question about a thing that it names, and no talk with its reader."""
-    known, asked = read.known, folded(question)
-    telling = {*asked} - known.stop_words - known.speakers - known.question_words
+    grammar, asked_words = read.grammar, folded(question)
+    telling = {*asked_words} - grammar.stop_words - grammar.speakers - grammar.question_words
     return (
         question.endswith("?")
         and question.count("?") == 1
-        and len(asked) > 2
+        and len(asked_words) > 2
         and question.count(". ") < 2
-        and has(question, known.question_openers | known.finite_verbs | read.words.asking)
+        and has(question, grammar.question_openers | grammar.finite_verbs | read.words.asking)
         and (len(telling) > 1 or bool(read.names_in(question)))
         and not read.leans(question)
-        and asked[0] not in known.openings | known.proof.contrasts
-        and asked[-1] not in known.deictic | known.definite
-        and len({*asked} & known.speakers) < 2
+        and asked_words[0] not in grammar.openings | grammar.proof.contrasts
+        and asked_words[-1] not in grammar.deictic | grammar.definite
+        and len({*asked_words} & grammar.speakers) < 2
     )
 
 
@@ -143,7 +143,7 @@ def _answer_below(units: Sequence[Unit], read: Reading, *, is_how: bool = False)
         end = said[-1].end
         if len(said) < len(sentences):
             break
-    is_dangling = has(read.text[start:end].partition(" ")[0], read.known.pronouns.demonstratives)
+    is_dangling = has(read.text[start:end].partition(" ")[0], read.grammar.pronouns.demonstratives)
     return (start, end) if end - start >= MIN_ANSWER and not is_dangling else None
 
 
@@ -160,9 +160,9 @@ def _statements(read: Reading) -> Iterator[_Found]:
             if subject and not is_weak:
                 question = statement.question.format_map({**match.groupdict(), "subject": subject})
                 first, *others = folded(subject)
-                is_telling = len(others) > 1 or not read.known.open_compounds
-                is_class = first in read.known.indefinite and is_telling
-                is_bare = first not in read.known.indefinite | read.known.definite
+                is_telling = len(others) > 1 or not read.grammar.open_compounds
+                is_class = first in read.grammar.indefinite and is_telling
+                is_bare = first not in read.grammar.indefinite | read.grammar.definite
                 is_named = statement.then == "article" and (is_class or is_bare)
                 yield _Found(question, sentence.start, sentence.end, is_named)
                 break
@@ -171,11 +171,14 @@ def _statements(read: Reading) -> Iterator[_Found]:
 @functools.cache
 def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     """Return the pattern of each kind of statement of a language."""
-    known = lexicon(language)
-    months, before = _any_of(known.months), _any_of(known.prepositions | known.definite | known.year_leads)
+    grammar = lexicon(language)
+    months, before = (
+        _any_of(grammar.months),
+        _any_of(grammar.prepositions | grammar.definite | grammar.year_leads),
+    )
     date = rf"(?:{before} )+(?:\d{{1,2}}\.? )?(?:(?i:{months}) )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b"
     then = {
-        "article": rf"(?P<rest>{_any_of(known.indefinite)} .{{25,}})",
+        "article": rf"(?P<rest>{_any_of(grammar.indefinite)} .{{25,}})",
         "clause": r"(?P<rest>.{15,})",
         "number": r"(?P<rest>(?:[^\W\d]\w* )?\d.*)",
         "done, then date": rf"(?P<done>\w+) (?P<rest>{date}.*)",
@@ -197,21 +200,21 @@ def _any_of(phrases: Iterable[str]) -> str:
 
 def _subject(written: str, statement: Statement, read: Reading) -> str | None:
     """Return a subject as a question has it; None unless it is a name, a heading or a class."""
-    known, words, parts = read.known, read.words, folded(written)
-    has_article = not (known.definite | known.indefinite).isdisjoint(parts[:1])
+    grammar, words, parts = read.grammar, read.words, folded(written)
+    has_article = not (grammar.definite | grammar.indefinite).isdisjoint(parts[:1])
     inner = parts[has_article:]
-    closed = known.finite_verbs | known.question_openers | known.conditional_words
+    closed = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
     if (
         not inner
         or len(parts) > MAX_SUBJECT
         or not written[-1].isalnum()
-        or inner[0] in known.stop_words | known.prepositions | words.weak
-        or not (closed | known.infinitive_marks | known.joiners).isdisjoint(inner)
+        or inner[0] in grammar.stop_words | grammar.prepositions | words.weak
+        or not (closed | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
         or (statement.opening and parts[0] not in statement.opening)
     ):
         return None
     is_name = bool(read.names_in(written)) or read.writes_as_name(written.split()[0])
-    is_class = statement.then in ("article", "number") and parts[0] in known.indefinite
+    is_class = statement.then in ("article", "number") and parts[0] in grammar.indefinite
     if not (is_name or is_class or statement.before or read.is_headed(" ".join(inner))):
         return None
     is_capital = not any(word[0].islower() for word in written.split())
@@ -272,7 +275,7 @@ def _cells(read: Reading) -> Iterator[_Found]:
     for columns, run in groupby(rows, lambda row: [cell[1] for cell in row[1]]):
         table = [row for row in run if row[1]]
         counts = Counter(cells[0][2] for _, cells in table)
-        is_apart = has(" ".join(columns), read.known.value_columns) or has(
+        is_apart = has(" ".join(columns), read.grammar.value_columns) or has(
             " ".join(columns[:1]), read.words.transposing
         )
         if len(table) < 2 or len({*columns}) < len(columns) or is_apart:
@@ -314,7 +317,7 @@ def _is_nameable(name: str, read: Reading) -> bool:
         and len(name) > 1
         and any(map(str.isalpha, name))
         and not any(mark in name for mark in '"“”„«»[]{}=,:;?!&/+<>|')
-        and parts[0] not in read.known.stop_words
+        and parts[0] not in read.grammar.stop_words
         and not read.leans(name)
     )
 

@@ -142,8 +142,8 @@ class Reading:
 
     def __init__(self, passage: Passage) -> None:
         self.passage, self.text = passage, passage.text
-        self.words, self.known = words_of(passage.language), lexicon(passage.language)
-        self.generic = self.words.generic | self.known.layout.empty | self.known.layout.manuals
+        self.words, self.grammar = words_of(passage.language), lexicon(passage.language)
+        self.generic = self.words.generic | self.grammar.layout.empty | self.grammar.layout.manuals
         is_cut = passage.text.count("```") % 2 == 1  # a border of the passage cuts code
         self.units = [] if is_cut else units_of(passage.text)
         self.headings = [plain(heading) for heading in (passage.title, *passage.section_path)]
@@ -154,7 +154,7 @@ class Reading:
 
     def writes_as_name(self, word: str) -> bool:
         """Return True if the passage has a word with a capital inside a sentence, and never small."""
-        if self.known.nouns_capitalised or not word[:1].isupper() or len(word) > LONGEST_NAME:
+        if self.grammar.nouns_capitalised or not word[:1].isupper() or len(word) > LONGEST_NAME:
             return False
         inside = re.search(rf"[{SMALL},] {re.escape(word)}\b", self.text)
         return bool(inside) and not re.search(rf"\b{re.escape(word.lower())}\b", self.text)
@@ -166,15 +166,15 @@ class Reading:
         by side are names ("Stadtbibliothek Auental"), and a compound with a hyphen.
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
-        closed = self.known.stop_words | self.known.speakers | self.generic
+        closed = self.grammar.stop_words | self.grammar.speakers | self.generic
         told = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
         found = {word for word in told if len(word) <= LONGEST_NAME and _NAME.search(word)}
         found |= {*_NUMBERED_NAME.findall(text)} & {*told}
         is_sentence = any(word[:1].islower() and len(word) > 3 for word in told)
         for before, word in zip(["", *written], written, strict=False):
-            if self.known.nouns_capitalised:
+            if self.grammar.nouns_capitalised:
                 is_noun = before[:1].isupper() and not before.lower().endswith(self.words.adjective_endings)
-                is_name = (is_noun and before.lower() not in self.known.definite) or "-" in word.strip("-")
+                is_name = (is_noun and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
             else:
                 is_noun, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
             if is_name and word in told and word[:1].isupper():
@@ -219,7 +219,7 @@ class Reading:
         first, _, rest = text.partition(" ")
         is_adjective = rest[:1].isupper() and first.endswith(self.words.adjective_endings)
         is_noun = (
-            self.known.nouns_capitalised and first.lower() not in self.known.definite and not is_adjective
+            self.grammar.nouns_capitalised and first.lower() not in self.grammar.definite and not is_adjective
         )
         keeps = is_noun or is_identifier(first) or self.writes_as_name(first)
         return text if keeps else text[:1].lower() + text[1:]
