@@ -14,7 +14,6 @@ import polars as pl
 
 from qa_pipeline.generation.names import Name, find_names
 from qa_pipeline.storage.tables import LINKS
-from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.words import Occupied, Token, tokenize
 
 MOST_CHUNKS = 6
@@ -32,7 +31,13 @@ _LONGEST_HEADING = 4  # words; nobody writes out a longer heading in another sec
 _JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """The letters of a name that is more than a number or an abbreviation."""
-_REFERENCES = re.compile(any_of_all("layout.references"), re.IGNORECASE)
+_REFERENCES = re.compile(
+    r"see also|references?|bibliography|links|further reading|related \w+"
+    r"|se även|se också|referenser|källor|litteratur|länkar|relaterade .*"
+    r"|siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*",
+    re.IGNORECASE,
+)
+"""Headings that only list other places."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
