@@ -79,9 +79,8 @@ def verify_claims(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    for step, count in scores_of_other_models(claims, settings.fitted).items():
-        if count:
-            _log.warning("%d scores of %s are of another model than the thresholds; unused", count, step)
+    if count := scores_of_other_models(claims, settings.fitted):
+        _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
     local = decide_claims(claims, pairs, settings)
     if model is None:
         return local

@@ -74,8 +74,8 @@ def test_scores_of_other_models_are_counted() -> None:
         scored(3, entailment_model="other"),
     ]
 
-    assert scores_of_other_models(CLAIMS.frame(rows), FITTED) == {"entailment": 2}
-    assert scores_of_other_models(CLAIMS.frame(rows), thresholds()) == {"entailment": 0}
+    assert scores_of_other_models(CLAIMS.frame(rows), FITTED) == 2
+    assert scores_of_other_models(CLAIMS.frame(rows), thresholds()) == 0
 
 
 def test_verdicts_name_the_artefact_that_decided() -> None:
