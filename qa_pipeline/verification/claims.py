@@ -18,7 +18,7 @@ from qa_pipeline.storage.rows import ClaimColumns, DraftedPairRow, QuoteStruct
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.language import in_other_language
-from qa_pipeline.text.reading import read
+from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
@@ -61,31 +61,19 @@ class _Compared:
 
     answered: Answered
     position: int
+    claim: Claim
+    citations: ClaimCitations
+    stated: Reading
     fragment: bool
     proof: Proof
     units: Sequence[Unit]
     elsewhere: str | None
 
     @property
-    def claim(self) -> Claim:
-        """Return the claim."""
-        return self.answered.claims[self.position]
-
-    @property
-    def citations(self) -> ClaimCitations:
-        """Return what the claim cites."""
-        return self.answered.cited[self.position]
-
-    @property
-    def stated(self) -> str:
-        """Return the claim as it is understood alone."""
-        return self.claim.text if self.claim.self_contained is None else self.claim.self_contained
-
-    @property
     def embedded_text(self) -> str:
         """Return the text that is embedded: a fragment follows its question."""
         alone = not self.fragment or self.claim.self_contained is not None
-        return self.stated if alone else f"{self.answered.question} {self.stated}"
+        return self.claim.stated if alone else f"{self.answered.question} {self.claim.stated}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +95,13 @@ def find_claims(
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
 ) -> pl.DataFrame:
-    """Split the answers of drafted pairs and compare every claim with what it cites.
+    """Split the answers of drafted pairs that do not refuse and compare every claim with what it cites.
 
     Args:
-        pairs: refusals (coverage none) and failed pairs have no claims.
+        pairs: those of the batch.
         documents: the batch's documents; evidence offsets point into their text.
         chunks: the batch's chunks.
-        embedder: embeds claims and units, in one call for a group of pairs; None leaves similarities unknown.
+        embedder: embeds claims and units; None leaves similarities unknown.
         notify: called with the number of pairs that are done.
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
@@ -136,16 +124,14 @@ def _answered(
     """Return a pair with its claims and their citations; passages are searched where nothing is cited."""
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
-    texts = {chunk_id: source.text for chunk_id, source in index.sources.items()}
-    cited = []
-    for claim, citations in zip(claims, cite_claims(pair, claims, references, texts), strict=True):
-        # a pair that was drafted here was asked to cite, and stays uncited
-        if citations.status == "uncited" and not pair["citations"] and pair["origin"] != "generated":
-            wanted = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
-            nearest = index.best_chunks(wanted, _SEARCHED_CHUNKS)
-            cited.append(ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest)))
-        else:
-            cited.append(citations)
+    cited = cite_claims(pair, claims, references, index.texts)
+    # a pair that was drafted here was asked to cite, and stays uncited
+    if not pair["citations"] and pair["origin"] != "generated":
+        for place, claim in enumerate(claims):
+            if cited[place].status == "uncited":
+                wanted = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
+                nearest = index.best_chunks(wanted, _SEARCHED_CHUNKS)
+                cited[place] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
     return Answered(pair["pair_id"], pair["batch"], pair["question"], pair["answer"], language, claims, cited)
 
 
@@ -170,8 +156,7 @@ def compare_claims(
         one_corpus: whether a chunk that another answer cites may show that a citation is wrong.
         to_the_question: whether a source must speak of what is asked; that of a fragment always must.
     """
-    texts = {chunk_id: source.text for chunk_id, source in index.sources.items()}
-    vectors = None if embedder is None else ChunkVectors(embeddings, texts, embedder)
+    vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []
     for start in range(0, len(answered), _GROUP):
         group = answered[start : start + _GROUP]
@@ -180,7 +165,7 @@ def compare_claims(
             for answer in group
             for claim in _compared(answer, index, one_corpus=one_corpus, to_the_question=to_the_question)
         ]
-        cosines = [_Cosines() for _ in compared]
+        cosines = [_Cosines()] * len(compared)
         if embedder is not None and vectors is not None:
             cosines = _cosines(compared, index, embedder, vectors)
         rows += [_row(claim, index, near) for claim, near in zip(compared, cosines, strict=True)]
@@ -198,7 +183,7 @@ def _compared(
     foreign = in_other_language(answered.answer, language)
     compared = []
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
-        stated = read(claim.text if claim.self_contained is None else claim.self_contained, language)
+        stated = read(claim.stated, language)
         fragment = is_fragment(claim.text, len(stated.stem_set))
         proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
         if foreign is not None:
@@ -210,16 +195,17 @@ def _compared(
             of_chunks = chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids)
             units = best_units(wanted, list(of_chunks), _CANDIDATES)
             if one_corpus:
-                elsewhere = _proving_chunk(stated.written, context, index, citations.chunk_ids)
-        compared.append(_Compared(answered, position, fragment, proof, units, elsewhere))
+                elsewhere = _proving_chunk(stated, context, index, citations.chunk_ids)
+        compared.append(
+            _Compared(answered, position, claim, citations, stated, fragment, proof, units, elsewhere)
+        )
     return compared
 
 
-def _proving_chunk(claim: str, context: Context, index: SourceIndex, cited: Sequence[str]) -> str | None:
+def _proving_chunk(claim: Reading, context: Context, index: SourceIndex, cited: Sequence[str]) -> str | None:
     """Return a chunk that is not cited and proves the claim: the citation is wrong then."""
-    equal = index.equal_to(read(claim, context.question.language))
-    others = dict.fromkeys(unit.chunk_id for unit in equal if unit.chunk_id not in cited)
-    return next((i for i in others if prove(claim, False, context, index, [i]).is_proved), None)
+    others = dict.fromkeys(unit.chunk_id for unit in index.equal_to(claim) if unit.chunk_id not in cited)
+    return next((i for i in others if prove(claim.written, False, context, index, [i]).is_proved), None)
 
 
 def _cosines(
@@ -288,20 +274,17 @@ def _candidates(compared: _Compared, cosines: _Cosines) -> list[str]:
 
 def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
     """Return a row of the column quotes for a quote."""
-    row: QuoteStruct = {
+    source = None if check.chunk_id is None else index.sources[check.chunk_id]
+    placed = {} if source is None else source.placed(check.start, check.end)
+    return {
         "given": check.quote,
-        "found": None,
-        "document_id": None,
-        "chunk_id": None,
-        "start": None,
-        "end": None,
+        "found": placed.get("quote"),
+        "document_id": placed.get("document_id"),
+        "chunk_id": check.chunk_id,
+        "start": placed.get("start"),
+        "end": placed.get("end"),
         "kind": check.kind,
     }
-    if check.chunk_id is None:
-        return row
-    placed = index.sources[check.chunk_id].placed(check.start, check.end)
-    names = ("document_id", "chunk_id", "start", "end")
-    return {**row, "found": placed["quote"], **{name: placed[name] for name in names}}  # type: ignore[typeddict-item]
 
 
 def _evidence_columns(compared: _Compared, index: SourceIndex, cosines: Sequence[float]) -> ClaimColumns:
@@ -311,14 +294,13 @@ def _evidence_columns(compared: _Compared, index: SourceIndex, cosines: Sequence
     """
     if not compared.units:
         return {"unproved": list(compared.proof.doubts)}
-    stated = read(compared.stated, compared.answered.language)
+    stated, proof = compared.stated, compared.proof
     unit, _ = max(
         zip(compared.units, cosines or [0.0] * len(compared.units), strict=True),
         key=lambda item: round((recall(stated.stem_set, item[0].reading.stem_set) or 0.0) + item[1], 6),
     )
     source = index.sources[unit.chunk_id]
     headings = read("\n".join(source.headings), source.language)
-    proof = compared.proof
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
     placed = source.placed(unit.start, unit.end)
     return {

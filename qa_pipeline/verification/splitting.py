@@ -14,7 +14,6 @@ _FRAGMENT_TERMS = 1
 """A claim of at most so many content words answers a question, and states nothing without it."""
 MOST_CLAIMS = 500
 """Claims of an answer; one with more fails. Checking more of them would let one answer stop a whole run."""
-SplitBy = Literal["rules", "model"]
 TOO_MANY = "too_many_claims"
 
 
@@ -31,8 +30,13 @@ class Claim:
     end: int
     references: tuple[str, ...] = ()
     self_contained: str | None = None
-    split_by: SplitBy = "rules"
+    split_by: Literal["rules", "model"] = "rules"
     split_reason: str | None = None
+
+    @property
+    def stated(self) -> str:
+        """Return the claim as it is understood alone."""
+        return self.text if self.self_contained is None else self.self_contained
 
 
 def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Claim]:

@@ -10,7 +10,7 @@ from qa_pipeline.records import SplitClaim, SplitReply, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.llm_splitting import answers_of, split_answers
+from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
@@ -30,7 +30,7 @@ def claims_of(model: ScriptedModel, *answers: str, mode: Any = "auto", **changes
     cut = chunks(frame)
     rows = pairs(*(pair(one, cites="a.md", used_chunk_ids=cut["chunk_id"].to_list()) for one in answers))
     settings = VerificationSettings(split_claims=mode, **changes)
-    model_claims = split_answers(answers_of(rows), passages_by_id(cut), model, settings, LLMSettings())
+    model_claims = split_answers(rows, passages_by_id(cut), model, settings, LLMSettings())
     return find_claims(rows, frame, cut, HashEmbedder(), model_claims=model_claims)
 
 

@@ -6,14 +6,21 @@ from hypothesis import strategies as st
 
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.llm_splitting import Answer, taken_claims
+from qa_pipeline.verification.llm_splitting import AnswerRow, taken_claims
 from qa_pipeline.verification.splitting import Claim, split_claims
 
 Proposed = tuple[int, str, str]
 
 
 def cut_by(answer: str, *proposed: Proposed, language: str = "en") -> list[Claim]:
-    written = Answer("p", "b", "What is known of the pump?", answer, language, ())
+    written: AnswerRow = {
+        "pair_id": "p",
+        "batch": "b",
+        "question": "What is known of the pump?",
+        "answer": answer,
+        "language": language,
+        "used_chunk_ids": [],
+    }
     claims = [SplitClaim(sentence=n, quote=quote, claim=claim) for n, quote, claim in proposed]
     return taken_claims(written, split_claims(answer, language), SplitReply(claims=claims))
 
