@@ -259,11 +259,8 @@ def draw_judge_pairs(
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
 
-    Args:
-        pairs: those that passed source verification, in any order.
-        chunks: of the batch, whose sentences answer a question wrongly where no other pair does.
-        most: pairs; a batch with too little to make them from gets fewer.
-        seed: of every choice.
+    They are made from pairs that passed source verification. Sentences of the batch answer a question wrongly
+    where no other pair does.
     """
     passages = passages_by_id(chunks)
     ordered = sorted(
@@ -324,10 +321,10 @@ def _sentence_answers(pairs: Sequence[ProvedPairRow], sentences: Sequence[_Sente
 
 def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
     """Return True for a text in the language of a question that has few of its words."""
-    asked = read(pair["question"], language).stem_set
-    shared = asked & read(text, language).stem_set
-    is_asking = language == pair["language"] and len(asked) >= _FEWEST_ASKED
-    return is_asking and len(shared) <= _MOST_ANSWERED * len(asked)
+    question = read(pair["question"], language).stem_set
+    shared = question & read(text, language).stem_set
+    is_asking = language == pair["language"] and len(question) >= _FEWEST_ASKED
+    return is_asking and len(shared) <= _MOST_ANSWERED * len(question)
 
 
 def cut_short(pair: ProvedPairRow) -> str:

@@ -97,14 +97,8 @@ def find_claims(
 ) -> pl.DataFrame:
     """Split the answers of drafted pairs that do not refuse and compare every claim with what it cites.
 
-    Args:
-        pairs: those of the batch.
-        documents: the batch's documents; evidence offsets point into their text.
-        chunks: the batch's chunks.
-        embedder: embeds claims and units; None leaves similarities unknown.
-        notify: called with the number of pairs that are done.
-        embeddings: vectors of chunks already computed, so that none is embedded twice.
-        model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
+    Without an embedder similarities stay unknown. `embeddings` has vectors of chunks that are not embedded
+    again, `model_claims` the claims of the pairs whose answers a model cut.
 
     Raises:
         SettingsError: the embedding model gives vectors without a direction.
@@ -147,14 +141,8 @@ def compare_claims(
 ) -> pl.DataFrame:
     """Compare every claim of answers with the sources that it cites; return the claims table.
 
-    Args:
-        answered: the answers.
-        index: of all chunks that they may cite.
-        embedder: embeds claims and units; None leaves similarities unknown.
-        notify: called with the number of answers that are done.
-        embeddings: vectors of chunks already computed.
-        one_corpus: whether a chunk that another answer cites may show that a citation is wrong.
-        to_the_question: whether a source must speak of what is asked; that of a fragment always must.
+    In `one_corpus` a chunk that another answer cites may show that a citation is wrong. With
+    `to_the_question` a source must speak of what is asked; that of a fragment always must.
     """
     vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []

@@ -251,9 +251,9 @@ def decide_claims(
     # what was accepted by evidence of whose text its reader is not sure is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
     words = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
-    left = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": words}
+    changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": words}
     stored = decided.with_columns(
-        *(pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in left.items()),
+        *(pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changes.items()),
         thresholds_id=pl.lit(settings.thresholds_named(thresholds)),
     )
     return CLAIM_VERDICTS.conform(stored.select(CLAIM_VERDICTS.schema.names()))
@@ -281,9 +281,9 @@ def _with_replies(
     joined = decided.join(reply, on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)
     decision, problem, detail = pl.col("decision"), pl.col("reply_reason"), pl.col("reply_detail")
-    kept = pl.struct("verdict", "decided_by", "reason", "detail")
+    local = pl.struct("verdict", "decided_by", "reason", "detail")
     rules = [
-        (~is_open, kept),
+        (~is_open, local),
         ((decision == "accept") & problem.is_not_null(), _outcome("undecided", "llm", problem, detail)),
         (decision == "accept", _outcome("supported", "llm", None, detail)),
         (decision == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
@@ -294,6 +294,6 @@ def _with_replies(
     merged = joined.with_columns(
         pl.when(is_open).then(pl.col("model", "prompt_hash", "llm_quotes")),
         llm_decision=pl.when(is_open).then(pl.coalesce(decision, problem)),
-        merged=_first_of(rules, kept),
+        merged=_first_of(rules, local),
     )
     return merged.drop("verdict", "decided_by", "reason", "detail").unnest("merged")

@@ -121,10 +121,10 @@ def _scores(
     texts: Sequence[Sequence[str]], requests: Sequence[ClaimPassages], model: CrossEncoder
 ) -> list[list[Scores]]:
     """Return the scores of the texts that are read for each claim, all read in one call."""
-    asked = [
+    inputs = [
         (text, request.claim) for request, of_claim in zip(requests, texts, strict=True) for text in of_claim
     ]
-    scores = iter(model.probabilities(asked))
+    scores = iter(model.probabilities(inputs))
     return [[next(scores) for _ in of_claim] for of_claim in texts]
 
 
@@ -149,8 +149,8 @@ def _pairs(
     ranked = sorted(
         combinations(enumerate(best.items()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
     )
-    for (_, one), (_, other) in islice(ranked, _MOST_PAIRS):
-        (_, first), (_, second) = sorted((one, other))
+    for (_, better), (_, worse) in islice(ranked, _MOST_PAIRS):
+        (_, first), (_, second) = sorted((better, worse))
         texts = _fitted(first, second, claim, room - _BORDERS, reader)
         if texts is not None:
             yield _BETWEEN.join(texts)

@@ -199,8 +199,8 @@ def _checked(wording: str, quoted: Reading, sentence: Reading, written_before: R
     """
     worded = read(wording, written_before.language)
     is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
-    known = written_before.stem_set | sentence.stem_set
-    if is_essay or not wording.isprintable() or not worded.stem_set <= known:
+    stems = written_before.stem_set | sentence.stem_set
+    if is_essay or not wording.isprintable() or not worded.stem_set <= stems:
         raise _RefusedError("new_words")
     conditions = lexicon(written_before.language).proof.conditions
     limits = _limits(quoted) | (_limits(sentence) & conditions)

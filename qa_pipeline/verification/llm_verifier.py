@@ -200,9 +200,9 @@ class _Readable:
         return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in self.passages))
 
     def _follows(self, first: str, second: str) -> bool:
-        one, other = self.sources[first], self.sources[second]
-        between = one.document_text[one.start + len(one.text) : other.start]
-        return one.document_id == other.document_id and not between.strip()
+        before, after = self.sources[first], self.sources[second]
+        between = before.document_text[before.start + len(before.text) : after.start]
+        return before.document_id == after.document_id and not between.strip()
 
     def _joined(self, chunk_ids: Sequence[str]) -> Passage:
         first, last = self.sources[chunk_ids[0]], self.sources[chunk_ids[-1]]
@@ -211,14 +211,14 @@ class _Readable:
 
     def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
         """Return a quote with where it stands in its document; alone where that cannot be told."""
-        found = find_quote(quote, passages)
-        if found is None:
+        place = find_quote(quote, passages)
+        if place is None:
             return {"quote": quote}
-        first = self.sources[found.passage.chunk_id]
-        text = first.document_text[first.start : first.start + len(found.passage.text)]
-        if text != found.passage.text:  # an injection was cut out of it
+        first = self.sources[place.passage.chunk_id]
+        text = first.document_text[first.start : first.start + len(place.passage.text)]
+        if text != place.passage.text:  # an injection was cut out of it
             return {"quote": quote}
-        at = first.start + found.start
+        at = first.start + place.start
         holding = (
             source
             for source in self.sources.values()
@@ -226,7 +226,7 @@ class _Readable:
             and source.start <= at < source.start + len(source.text)
         )
         source = next(holding, first)
-        return source.placed(at - source.start, first.start + found.end - source.start)
+        return source.placed(at - source.start, first.start + place.end - source.start)
 
 
 def _call(

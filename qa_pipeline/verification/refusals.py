@@ -96,8 +96,8 @@ def _signals(
     near = [searched.nearest(vectors.of(question.written), _LOOKED_INTO) for question in questions]
     by_words = [searched.words.best_chunks(question.stems, _LOOKED_INTO) for question in questions]
     sentences = [
-        [sentence for i in dict.fromkeys(i for i, _ in found) for sentence in searched.sentences(i)]
-        for found in (first + second for first, second in zip(near, by_words, strict=True))
+        [sentence for i in dict.fromkeys(i for i, _ in likeliest) for sentence in searched.sentences(i)]
+        for likeliest in (first + second for first, second in zip(near, by_words, strict=True))
     ]
     of_sentences = TextVectors((sentence.written for sentence in chain.from_iterable(sentences)), embedder)
     for question, nearest, worded, candidates in zip(questions, near, by_words, sentences, strict=True):
@@ -107,10 +107,10 @@ def _signals(
             float(of_sentences.of(sentence.written) @ vectors.of(question.written)) for sentence in candidates
         ]
         best = max(range(len(shares)), key=lambda n: (shares[n], cosines[n], -n), default=None)
-        found = worded or nearest
+        best_chunks = worded or nearest
         recall = worded[0][1] if worded else 0.0 if weights and searched.readings else None
         yield {
-            "best_chunk_id": found[0][0] if found else None,
+            "best_chunk_id": best_chunks[0][0] if best_chunks else None,
             "similarity": nearest[0][1] if nearest else None,
             "token_recall": recall if searched.speaks(question) else None,
             "best_sentence": None if best is None else candidates[best].written,

@@ -84,13 +84,10 @@ def verify(
     """Verify statements, each against its own passages; equal ones are verified once.
 
     Marks of citations in an answer are taken off: its passages decide. The rules decide first, then the
-    cross-encoder and the verifying model.
+    cross-encoder and the verifying model. A passage without text proves nothing.
 
-    Args:
-        statements: a passage without text proves nothing.
-        means: settings and models.
-        given_claims: claims by statement_id, where a text is cut already.
-        to_the_question: whether a source must speak of what is asked.
+    `given_claims` has claims by statement_id, where a text is cut already. With `to_the_question` a source
+    must speak of what is asked.
 
     Raises:
         PermanentModelError: the model can answer no further request.

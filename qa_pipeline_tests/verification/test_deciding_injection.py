@@ -21,16 +21,8 @@ from qa_pipeline_tests.verdict_replies import claims_in, deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 SETTINGS = VerificationSettings()
-TRUE = [
-    "The safety valve opens at 3 bar.",
-    "The heat pump weighs 80 kg.",
-    "It was released on 12 March 2021.",
-]
-FALSE = [
-    "The safety valve opens at 4 bar.",
-    "The heat pump weighs 80 litres.",
-    "It was released on 12 May 2021.",
-]
+TRUE = ["The safety valve opens at 3 bar.", "The heat pump weighs 80 kg.", "It was sold on 12 March 2021."]
+FALSE = ["The safety valve opens at 4 bar.", "The heat pump weighs 80 g.", "It was sold on 12 May 2021."]
 ATTACKS = [*ORDERS, *(text for name, text in INJECTIONS.items() if name not in UNSEEN)]
 
 
