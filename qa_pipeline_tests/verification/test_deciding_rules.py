@@ -52,12 +52,6 @@ def test_a_fitted_step_decides_what_the_rules_before_left_open(
     assert decided(scored(**fields)) == [outcome]
 
 
-def test_thresholds_without_bands_decide_as_if_there_were_no_such_steps() -> None:
-    claims = CLAIMS.frame([scored(entailment=1.0, contradiction=1.0)])
-    verdicts = decide_claims(claims, None, SETTINGS, thresholds=thresholds())
-    assert verdicts.select("verdict", "decided_by", "reason").row(0) == OPEN
-
-
 def test_similarity_only_asks_no_fitted_step() -> None:
     simple = VerificationSettings(policy="similarity_only")
     assert decided(scored(entailment=0.0), settings=simple)[0][1] == "similarity_only"

@@ -79,13 +79,3 @@ def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     assert found.entailment > 0.9
     assert len(network.seen) < 700
     assert max(len(one.ids) for one in network.seen) <= WINDOW
-
-
-def test_what_was_computed_is_not_computed_again() -> None:
-    network = WordNetwork()
-    encoder = word_encoder(network)
-    asked = [ClaimPassages("pump warm", ("pump runs", "warm tank"))] * 3
-    first = search(asked, encoder)
-    computed = len(network.seen)
-    assert search(asked, encoder) == first
-    assert len(network.seen) == computed == 3

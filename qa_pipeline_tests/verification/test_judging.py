@@ -139,17 +139,3 @@ def test_a_supported_pair_without_evidence_fails_unasked() -> None:
     rows = assess(judge, claims=CLAIMS.with_columns(evidence_chunk_id=pl.lit(None, dtype=pl.String)))
     assert {row["reason"] for row in rows} == {"no_evidence"}
     assert judge.asked == []
-
-
-def test_a_batch_without_pairs_gives_an_empty_table() -> None:
-    frame = assess_pairs(
-        pairs=pairs(),
-        claims=claims(),
-        claim_verdicts=claim_verdicts(),
-        chunks=chunks(),
-        model=ScriptedModel([]),
-        settings=JudgingSettings(),
-        accept_grounding=1.0,
-        llm=LLMSettings(workers=1),
-    )
-    assert frame.height == 0

@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
+from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, VerifyReply, passages_by_id
+from qa_pipeline.records import VerifyReply, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
@@ -64,16 +64,7 @@ def test_a_reply_that_cannot_be_read_fails_the_claims_of_its_request_only() -> N
     assert verdicts.select("verdict", "reason").rows() == [("supported", None), ("failed", "truncated")]
 
 
-def test_a_rejected_key_stops_the_run() -> None:
-    with pytest.raises(KeyRejectedError):
-        verify(ScriptedModel([KeyRejectedError("no")]), BORDERLINE)
-
-
-THREE = (
-    "Members have free entry.",
-    "Members have free entry to the pool.",
-    "Entry costs nothing for members.",
-)
+THREE = (BORDERLINE, "Members have free entry to the pool.", "Entry costs nothing for members.")
 
 
 def test_the_open_claims_of_an_answer_are_asked_about_in_one_call() -> None:
@@ -171,55 +162,36 @@ ANSWERS = {
 }
 
 
-def asked_about_all(
-    model: ScriptedModel, frame: pl.DataFrame, *rows: dict[str, Any]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Claims of pairs, and what the model makes of each, whatever the local steps would."""
+def asked_about_all(model: ScriptedModel, frame: pl.DataFrame, *rows: dict[str, Any]) -> pl.DataFrame:
+    """What the model makes of each claim of pairs, whatever the local steps would."""
     cut, drafted = chunks(frame), pairs(*rows)
-    claims = find_claims(drafted, frame, cut, HashEmbedder())
-    return claims, ask_verifier(
-        claims, drafted, passages_by_id(cut), sources_of(frame, cut), model, SETTINGS, LLMSettings()
-    )
+    claims = find_claims(drafted, frame, cut, None)
+    sources = sources_of(frame, cut)
+    return ask_verifier(claims, drafted, passages_by_id(cut), sources, model, SETTINGS, LLMSettings())
 
 
 @pytest.mark.parametrize("language", sorted(ROWS))
 def test_no_accept_of_a_model_that_accepts_everything_is_taken(language: str) -> None:
     frame = documents({"a.md": ROWS[language]}, language)
     row = pair(ANSWERS[language], cites="a.md", language=language, question="?")
-    _, replies = asked_about_all(ScriptedModel(deciding("accept", obedient=True)), frame, row)
+    replies = asked_about_all(ScriptedModel(deciding("accept", obedient=True)), frame, row)
     assert replies.select("decision", "reason").rows() == [("accept", "probe_accepted")] * 2
-
-
-def accept_what_is_stated(request: Request[Any]) -> VerifyReply:
-    """Accept a claim only where a passage has it word by word."""
-    stated = [" ".join(passage.text.split()) for passage in request.passages]
-    numbered = claims_in(request.prompt)
-    accepted = [any(claim.rpartition("— ")[2] in text for text in stated) for _, claim in numbered]
-    return VerifyReply(
-        verdicts=[
-            ClaimReply(
-                claim=number,
-                reasoning="It stands there." if accept else "It stands nowhere.",
-                quotes=[passage.text for passage in request.passages] if accept else [],
-                decision="accept" if accept else "reject",
-            )
-            for (number, _), accept in zip(numbered, accepted, strict=True)
-        ]
-    )
 
 
 @pytest.mark.parametrize("language", sorted(TEXTS))
 def test_a_model_that_accepts_only_what_is_stated_is_never_caught(language: str) -> None:
     texts = {f"{place}.md": " ".join(text.split()) for place, text in enumerate(TEXTS[language])}
     texts["rows.md"] = ROWS[language]
-    frame = documents(texts, language)
+    stated = "\n".join(texts.values())
     rows = [
         pair(answer, cites=path, language=language)
         for path, text in texts.items()
         for answer in re.findall(r"[^.]+\.", text) or [text]
     ]
-    model = ScriptedModel(accept_what_is_stated)
-    _, replies = asked_about_all(model, frame, *rows)
+    model = ScriptedModel(
+        deciding(lambda claim: "accept" if claim.rpartition("— ")[2] in stated else "reject", obedient=True)
+    )
+    replies = asked_about_all(model, documents(texts, language), *rows)
     assert len(model.asked) >= 3
     assert replies.filter(pl.col("decision") == "accept").height >= len(rows) / 2
     assert "probe_accepted" not in replies["reason"].to_list()

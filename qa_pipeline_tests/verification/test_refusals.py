@@ -53,8 +53,6 @@ HELD = [
         "Diese Information ist nicht in der Wissensdatenbank verfügbar.",
     ),
 ]
-
-
 OTHER = {
     "sv": "Medlemmar får låna fem böcker i fyra veckor på biblioteket i stadens centrum.",
     "de": "Mitglieder dürfen in der Bibliothek der Stadt fünf Bücher für vier Wochen leihen.",
