@@ -40,10 +40,10 @@ from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.judging import assess_pairs
-from qa_pipeline.verification.llm_splitting import AnswerRow, split_request
+from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.sources import Source
-from qa_pipeline.verification.splitting import Claim
+from qa_pipeline.verification.splitting import AnswerRow, Claim
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.injections import INJECTIONS

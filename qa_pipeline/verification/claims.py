@@ -25,7 +25,7 @@ from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_
 from qa_pipeline.verification.model_quotes import missing_figures
 from qa_pipeline.verification.proof import Context, Proof, prove
 from qa_pipeline.verification.sources import SourceIndex, sources_of
-from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
 from qa_pipeline.verification.units import Unit, best_units
 
 _GROUP = 1024
@@ -40,13 +40,9 @@ _SEARCHED_CHUNKS = 8
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question with its answer, cut into claims, and what each claim cites."""
+    """An answer cut into claims, and what each claim cites."""
 
-    pair_id: str
-    batch: str
-    question: str
-    answer: str
-    language: str
+    row: AnswerRow
     claims: Sequence[Claim]
     cited: Sequence[ClaimCitations]
 
@@ -59,7 +55,7 @@ class _Compared:
     `elsewhere` is a chunk that is not cited and says the claim word for word.
     """
 
-    answered: Answered
+    answered: AnswerRow
     position: int
     claim: Claim
     citations: ClaimCitations
@@ -73,7 +69,7 @@ class _Compared:
     def embedded_text(self) -> str:
         """Return the text that is embedded: a fragment follows its question."""
         alone = not self.fragment or self.claim.self_contained is not None
-        return self.claim.stated if alone else f"{self.answered.question} {self.claim.stated}"
+        return self.claim.stated if alone else f"{self.answered['question']} {self.claim.stated}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +122,7 @@ def _answered(
                 wanted = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
                 nearest = index.best_chunks(wanted, _SEARCHED_CHUNKS)
                 cited[place] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
-    return Answered(pair["pair_id"], pair["batch"], pair["question"], pair["answer"], language, claims, cited)
+    return Answered(pair, claims, cited)
 
 
 def compare_claims(
@@ -164,11 +160,10 @@ def compare_claims(
 def _compared(
     answered: Answered, index: SourceIndex, *, one_corpus: bool, to_the_question: bool
 ) -> list[_Compared]:
-    """Compare the claims of one answer with what they cite."""
-    language = answered.language
-    question = read(answered.question, language)
-    context = Context(question, read(answered.answer, language), to_the_question)
-    foreign = in_other_language(answered.answer, language)
+    row, language = answered.row, answered.row["language"]
+    question = read(row["question"], language)
+    context = Context(question, read(row["answer"], language), to_the_question)
+    foreign = in_other_language(row["answer"], language)
     compared = []
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
         stated = read(claim.stated, language)
@@ -183,17 +178,13 @@ def _compared(
             of_chunks = chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids)
             units = best_units(wanted, list(of_chunks), _CANDIDATES)
             if one_corpus:
-                elsewhere = _proving_chunk(stated, context, index, citations.chunk_ids)
-        compared.append(
-            _Compared(answered, position, claim, citations, stated, fragment, proof, units, elsewhere)
-        )
+                # a chunk that is not cited and proves the claim: the citation is wrong then
+                equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
+                others = (i for i in equal if i not in citations.chunk_ids)
+                proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
+                elsewhere = next(proving, None)
+        compared.append(_Compared(row, position, claim, citations, stated, fragment, proof, units, elsewhere))
     return compared
-
-
-def _proving_chunk(claim: Reading, context: Context, index: SourceIndex, cited: Sequence[str]) -> str | None:
-    """Return a chunk that is not cited and proves the claim: the citation is wrong then."""
-    others = dict.fromkeys(unit.chunk_id for unit in index.equal_to(claim) if unit.chunk_id not in cited)
-    return next((i for i in others if prove(claim.written, False, context, index, [i]).is_proved), None)
 
 
 def _cosines(
@@ -222,14 +213,13 @@ def _cosines(
 
 
 def _row(compared: _Compared, index: SourceIndex, cosines: _Cosines) -> ClaimColumns:
-    """Return the row of the claims table."""
     claim, answered, citations = compared.claim, compared.answered, compared.citations
     alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-    content = f"{answered.pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
+    content = f"{answered['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
     return {
         "claim_id": hash_text(content)[:32],
-        "pair_id": answered.pair_id,
-        "batch": answered.batch,
+        "pair_id": answered["pair_id"],
+        "batch": answered["batch"],
         "position": compared.position,
         "text": claim.text,
         "self_contained": claim.self_contained,

@@ -7,7 +7,6 @@ stays one claim, with the reason.
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from typing import TypedDict
 
 import polars as pl
 
@@ -23,7 +22,15 @@ from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.verification.splitting import TOO_MANY, Claim, is_claim, plain, split_claims, with_references
+from qa_pipeline.verification.splitting import (
+    TOO_MANY,
+    AnswerRow,
+    Claim,
+    is_claim,
+    plain,
+    split_claims,
+    with_references,
+)
 
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
 _MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
@@ -34,17 +41,6 @@ _MOST_STATEMENTS = 40
 """Statements taken of one sentence: a model that finds more repeats itself, and each has to be proved."""
 _LONGEST_WORDING = 3
 """Times the words of a sentence that a statement of it may have: names for its pronouns, no essay."""
-
-
-class AnswerRow(TypedDict):
-    """Hold an answer to be cut, and the chunks it was drafted from."""
-
-    pair_id: str
-    batch: str
-    question: str
-    answer: str
-    language: str
-    used_chunk_ids: list[str]
 
 
 def split_answers(

@@ -57,7 +57,6 @@ class PairClaimRow(ClaimRow):
     """Hold a claim with what its pair says of it."""
 
     question: str
-    answer: str
     language: str
     used_chunk_ids: list[str]
 
@@ -110,8 +109,8 @@ def ask_verifier(
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
 
     Claims about the same passages are asked about together, each with its question; equal requests are sent
-    once. The passages shown are those of the evidence and the second evidence, then the others the pair says
-    it used, with gaps where they hold injections. An accept carries a reason, and a person decides, where
+    once. The passages shown are those of the evidence, the other candidates, and then those the pair says it
+    used, with gaps where they hold injections. An accept carries a reason, and a person decides, where
 
     - something in its request holds an injection (`injection_in_source`);
     - the model accepted the probe among the claims too (`probe_accepted`);
@@ -125,7 +124,7 @@ def ask_verifier(
     if not claims.height:
         return pl.DataFrame(schema=REPLIES)
     with_pairs = claims.join(
-        pairs.select("pair_id", "question", "answer", "language", "used_chunk_ids"),
+        pairs.select("pair_id", "question", "language", "used_chunk_ids"),
         on="pair_id",
         maintain_order="left",
     )

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict
 
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references, without_marks
 from qa_pipeline.text.sentences import sentence_spans
@@ -15,6 +15,17 @@ _FRAGMENT_TERMS = 1
 MOST_CLAIMS = 500
 """Claims of an answer; one with more fails. Checking more of them would let one answer stop a whole run."""
 TOO_MANY = "too_many_claims"
+
+
+class AnswerRow(TypedDict):
+    """Hold an answer, its question and the chunks it was drafted from."""
+
+    pair_id: str
+    batch: str
+    question: str
+    answer: str
+    language: str
+    used_chunk_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)

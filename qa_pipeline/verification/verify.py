@@ -12,6 +12,7 @@ from qa_pipeline.records import Passage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
@@ -21,7 +22,7 @@ from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.sources import Source, SourceIndex
-from qa_pipeline.verification.splitting import Claim, split_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,12 @@ def verify(
         claims_by_id |= split_answers(
             uncut, passages, means.splitter, means.settings, means.llm, failures=failures
         )
-    answered = [_answered(statement, claims_by_id.get(statement.statement_id)) for statement in distinct]
+    answered = []
+    for row in typed_rows(pairs, AnswerRow):
+        cut = claims_by_id.get(row["pair_id"]) or split_claims(row["answer"], row["language"])
+        status = "resolved" if row["used_chunk_ids"] else "uncited"
+        citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
+        answered.append(Answered(row, cut, [citations] * len(cut)))
     claims = compare_claims(
         answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
     )
@@ -160,20 +166,4 @@ def _source(passage: Passage) -> Source:
         language=passage.language,
         headings=(passage.title, *passage.section_path),
         document_text=passage.text,
-    )
-
-
-def _answered(statement: Statement, claims: Sequence[Claim] | None) -> Answered:
-    answer = without_marks(statement.text)
-    found = claims or split_claims(answer, statement.language)
-    status = "resolved" if statement.chunk_ids else "uncited"
-    citations = ClaimCitations(status, None, statement.chunk_ids)
-    return Answered(
-        statement.statement_id,
-        BATCH,
-        statement.question,
-        answer,
-        statement.language,
-        found,
-        [citations] * len(found),
     )
