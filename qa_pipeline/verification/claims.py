@@ -26,7 +26,7 @@ from qa_pipeline.verification.model_quotes import missing_figures
 from qa_pipeline.verification.proof import Context, Proof, prove
 from qa_pipeline.verification.sources import SourceIndex, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
-from qa_pipeline.verification.units import Unit, best_units
+from qa_pipeline.verification.units import Unit
 
 _GROUP = 1024
 """Answers whose texts are embedded in one call: larger groups share more texts and need more memory."""
@@ -176,7 +176,8 @@ def _compared(
         if proof.unit is None:
             wanted = stated.stem_set | question.stem_set
             of_chunks = chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids)
-            units = best_units(wanted, list(of_chunks), _CANDIDATES)
+            near = sorted(of_chunks, key=lambda unit: (-len(wanted & unit.reading.stem_set), len(unit.text)))
+            units = near[:_CANDIDATES]
             if one_corpus:
                 # a chunk that is not cited and proves the claim: the citation is wrong then
                 equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))

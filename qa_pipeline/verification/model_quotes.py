@@ -46,16 +46,17 @@ def unfounded(
     """
     if not any(quote.strip() for quote in quotes):
         return "no_quote", "the reply accepts the claim and quotes nothing"
-    found = [find_quote(quote, passages) for quote in quotes]
-    for quote, place in zip(quotes, found, strict=True):
+    places = []
+    for quote in quotes:
+        place = find_quote(quote, passages)
         if place is None:
             return "quote_not_found", f"not in the passages: {quote[:200]}"
-    placed = [place for place in found if place is not None]
+        places.append(place)
     language = claim.language
-    texts = [read(place.passage.text[place.start : place.end], language) for place in placed]
+    texts = [read(place.passage.text[place.start : place.end], language) for place in places]
     headings = [
         read(heading, language)
-        for place in placed
+        for place in places
         for heading in (place.passage.title, *place.passage.section_path)
     ]
     missing = missing_figures(claim, [*texts, *headings, question])

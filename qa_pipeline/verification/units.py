@@ -2,7 +2,6 @@
 
 import functools
 import re
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from qa_pipeline.text.blocks import NUMBERED_ITEM
@@ -45,9 +44,3 @@ def units_of(chunk_id: str, text: str, language: str) -> tuple[Unit, ...]:
     return tuple(
         Unit(chunk_id, start, end, read(text[start:end], language)) for start, end in stating or spans[:1]
     )
-
-
-def best_units(stems: Collection[str], units: Sequence[Unit], most: int) -> list[Unit]:
-    """Return the units with most of the wanted stems; of equals the shorter, the earlier."""
-    wanted = frozenset(stems)
-    return sorted(units, key=lambda unit: (-len(wanted & unit.reading.stem_set), len(unit.text)))[:most]

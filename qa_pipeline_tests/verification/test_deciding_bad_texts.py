@@ -66,11 +66,7 @@ def test_a_name_in_look_alike_letters_is_neither_accepted_nor_refuted() -> None:
     assert outcomes(GOOD.replace("valve", "v\u0430lve"))[0][0] != "supported"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["تزن المضخة 80 كيلوغراما.", "המשאבה שוקלת 90 קג."],
-    ids=["arabic", "hebrew"],
-)
+@pytest.mark.parametrize("answer", ["تزن المضخة 80 كيلوغراما.", "המשאבה שוקלת 90 קג."])
 def test_an_answer_in_another_script_than_its_source_is_left_to_a_model(answer: str) -> None:
     assert outcomes(answer, "The pump weighs 80 kg.") == [OPEN]
     assert outcomes(answer, f"{answer} هي جديدة.") == [("supported", "quotation", None)]

@@ -67,13 +67,6 @@ def test_a_reply_that_cannot_be_read_fails_the_claims_of_its_request_only() -> N
 THREE = (BORDERLINE, "Members have free entry to the pool.", "Entry costs nothing for members.")
 
 
-def test_the_open_claims_of_an_answer_are_asked_about_in_one_call() -> None:
-    model = ScriptedModel(deciding(lambda claim: "reject" if "costs" in claim else "accept"))
-    verdicts = verify(model, " ".join(THREE))
-    assert len(model.asked) == 1
-    assert verdicts["verdict"].to_list() == ["supported", "supported", "unsupported"]
-
-
 def test_no_call_holds_more_claims_than_can_be_read_one_by_one() -> None:
     model = ScriptedModel(deciding("accept"))
     days = ("red", "blue", "green", "long", "short", "warm", "cold", "bright", "dark", "wet")

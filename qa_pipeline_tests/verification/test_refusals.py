@@ -16,11 +16,13 @@ TEXTS = {
 }
 
 
+def judged(rows: pl.DataFrame, batch: pl.DataFrame) -> pl.DataFrame:
+    return judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+
+
 def outcome(question: str, texts: dict[str, str] | None = None) -> str:
-    cut = chunks(documents(TEXTS if texts is None else texts))
     rows = pairs(pair("This is not in the knowledge base.", cites=[], coverage="none", question=question))
-    found = judge_refusals(rows, cut, HashEmbedder(), VerificationSettings())
-    return str(found["outcome"].item())
+    return str(judged(rows, documents(TEXTS if texts is None else texts))["outcome"].item())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_an_imported_refusal_that_cites_nothing_is_not_right_where_the_batch_has
     batch = documents({"a.md": text, "b.md": OTHER[language]}, language)
     raw = parse_pairs(json.dumps({"question": question, "answer": answer}).encode(), "pairs.jsonl")
     rows = import_pairs(raw, batch, chunks(batch), "b")
-    found = judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+    found = judged(rows, batch)
     assert rows["language"].to_list() == [language]
     assert found["outcome"].to_list() != ["correct_refusal"]
 
@@ -79,7 +81,7 @@ def test_nothing_is_proved_by_words_of_another_language_than_the_batchs(
     asked = "Who won the Olympic marathon that was run in the city of Sydney?"
     for language_of_row in ("en", language):
         rows = pairs(pair(answer, cites=[], coverage="none", question=asked, language=language_of_row))
-        found = judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+        found = judged(rows, batch)
         assert found.select("outcome", "token_recall").row(0) == ("unproved_refusal", None)
 
 
@@ -89,7 +91,7 @@ def test_a_batch_in_two_languages_may_answer_in_the_other_one(share: int, outcom
     batch = pl.concat([english, documents({"b.md": HELD[0][1]}, "sv")])
     asked = "Who won the Olympic marathon that was run in the city of Sydney?"
     rows = pairs(pair("Refused.", cites=[], coverage="none", question=asked))
-    found = judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+    found = judged(rows, batch)
     assert found["outcome"].to_list() == [outcome]
 
 
@@ -105,7 +107,7 @@ def test_only_drafted_refusals_are_judged() -> None:
         pair("Refused.", cites=[], coverage="none", status="failed"),
         pair("Refused.", cites=[], coverage="none"),
     )
-    found = judge_refusals(rows, chunks(documents(TEXTS)), HashEmbedder(), VerificationSettings())
+    found = judged(rows, documents(TEXTS))
     assert found["pair_id"].to_list() == ["pair-2"]
 
 
