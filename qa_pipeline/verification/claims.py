@@ -252,7 +252,6 @@ def _candidates(compared: _Compared, cosines: _Cosines) -> list[str]:
 
 
 def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
-    """Return a row of the column quotes for a quote."""
     source = None if check.chunk_id is None else index.sources[check.chunk_id]
     placed = {} if source is None else source.placed(check.start, check.end)
     return {

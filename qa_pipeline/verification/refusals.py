@@ -172,7 +172,8 @@ def judge_refusals(
     )
     if not refused.height:
         return REFUSALS.empty()
-    questions = [read(*of) for of in refused.select("question", "language").iter_rows()]
+    texts = refused.select("question", "language").iter_rows()
+    questions = [read(question, language) for question, language in texts]
     signals = _signals(questions, _Searched(chunks, embedder, embeddings), embedder)
     ids = refused.select("pair_id", "batch").iter_rows(named=True)
     rows = [{**of_pair, **columns} for of_pair, columns in zip(ids, signals, strict=True)]
