@@ -40,10 +40,10 @@ from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.judging import assess_pairs
-from qa_pipeline.verification.llm_splitting import Answer, split_request
+from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.sources import Source
-from qa_pipeline.verification.splitting import Claim
+from qa_pipeline.verification.splitting import AnswerRow, Claim
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.injections import INJECTIONS
@@ -192,7 +192,14 @@ def compare(attack: Attack, model: LanguageModel) -> object:
 
 
 def split(attack: Attack, model: LanguageModel) -> object:
-    answer = Answer("p", "b", attack.text, attack.text, attack.language, ())
+    answer: AnswerRow = {
+        "pair_id": "p",
+        "batch": "b",
+        "question": attack.text,
+        "answer": attack.text,
+        "language": attack.language,
+        "used_chunk_ids": [],
+    }
     claims = [Claim("First.", 0, 6), Claim(attack.text, 7, 7 + len(attack.text))]
     request = split_request(answer, claims, {}, VerificationSettings(), LLMSettings())
     return complete_all(model, [request], workers=1)

@@ -88,7 +88,7 @@ from qa_pipeline.verification.canaries import (
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
-from qa_pipeline.verification.llm_splitting import answers_of, split_answers
+from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import judge_refusals
@@ -364,7 +364,7 @@ def _claims(run: StageRun) -> pl.DataFrame:
         None
         if model is None
         else split_answers(
-            answers_of(run["pairs"]),
+            run["pairs"],
             passages_by_id(run["chunks"]),
             model,
             settings.verification,

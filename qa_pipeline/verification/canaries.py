@@ -143,7 +143,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[s
         text = blank_doubts(passage.text, passage.language, doubts, start)
         for first, last in split_sentences(text, passage.language):
             line = " ".join(text[first:last].split())
-            if line not in found and _stands_alone(line, passage.language) and not is_injection(line):
+            if line not in found and _is_prose(line, passage.language) and not is_injection(line):
                 found[line] = _Sentence(passage, line, draw_number(seed, line))
     ordered = sorted(found.values(), key=lambda sentence: sentence.order)
     near: dict[str, list[_Sentence]] = {}
@@ -152,16 +152,14 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[s
     return ordered, dict(sorted(near.items(), key=lambda item: draw_number(seed, item[0])))
 
 
-def _stands_alone(line: str, language: str) -> bool:
-    """Return True for a sentence of prose that does not open with a pronoun."""
-    return _is_prose(line) and not read(line, language).opens_with(lexicon(language).proof.pronouns)
-
-
-def _is_prose(line: str) -> bool:
+def _is_prose(line: str, language: str) -> bool:
+    """Return True for a whole sentence of prose that does not open with a pronoun."""
     letters = sum(letter.isalpha() or letter == " " for letter in line)
     is_whole = line.count("(") == line.count(")") and line.count('"') % 2 == 0
     is_long = len(line.split()) >= _FEWEST_WORDS and letters >= _LETTERS * len(line)
-    return is_whole and is_long and _PROSE.fullmatch(line) is not None
+    if not is_whole or not is_long or _PROSE.fullmatch(line) is None:
+        return False
+    return not read(line, language).opens_with(lexicon(language).proof.pronouns)
 
 
 def _foreign(sentences: Sequence[_Sentence], passage: Passage, seed: int) -> Iterator[Canary]:
@@ -200,16 +198,18 @@ def canary_pairs(canaries: Sequence[Canary], chunks: pl.DataFrame, batch: str) -
     }  # fmt: skip
     rows: list[Mapping[str, Any]] = []
     for canary in canaries:
-        chunk_id = canary.chunk_id
-        cited = {
-            "raw": chunk_id,
-            "document_id": owners[chunk_id],
-            "chunk_id": chunk_id,
-            "resolution": "chunk",
-        }
-        read = {"passage_ids": [chunk_id], "used_chunk_ids": [chunk_id], "citations": [cited]}
-        answer = {"pair_id": canary.canary_id, "answer": canary.claim, "language": canary.language}
-        rows.append({**same, **read, **answer})
+        of_chunk = {"document_id": owners[canary.chunk_id], "chunk_id": canary.chunk_id}
+        rows.append(
+            {
+                **same,
+                "pair_id": canary.canary_id,
+                "answer": canary.claim,
+                "language": canary.language,
+                "passage_ids": [canary.chunk_id],
+                "used_chunk_ids": [canary.chunk_id],
+                "citations": [{"raw": canary.chunk_id, **of_chunk, "resolution": "chunk"}],
+            }
+        )
     return PAIRS.frame(rows)
 
 
@@ -259,11 +259,8 @@ def draw_judge_pairs(
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
 
-    Args:
-        pairs: those that passed source verification, in any order.
-        chunks: of the batch, whose sentences answer a question wrongly where no other pair does.
-        most: pairs; a batch with too little to make them from gets fewer.
-        seed: of every choice.
+    They are made from pairs that passed source verification. Sentences of the batch answer a question wrongly
+    where no other pair does.
     """
     passages = passages_by_id(chunks)
     ordered = sorted(
@@ -303,35 +300,31 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
 
 
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
-    """Yield pairs with an answer that surely is none: of other passages, with few words of the question."""
+    """Yield pairs with the first answer of other passages that surely is none."""
     for place, pair in enumerate(pairs):
-        asked = read(pair["question"], pair["language"]).stem_set
         for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES]:
-            shared = asked & read(other["answer"], pair["language"]).stem_set
-            if (
-                other["language"] == pair["language"]
-                and not set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
-                and len(asked) >= _FEWEST_ASKED
-                and len(shared) <= _MOST_ANSWERED * len(asked)
-            ):
+            of_same = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
+            if not of_same and _is_no_answer(pair, other["answer"], other["language"]):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
                 break
 
 
 def _sentence_answers(pairs: Sequence[ProvedPairRow], sentences: Sequence[_Sentence]) -> Iterator[Canary]:
-    """Yield pairs answered by sentences of other chunks that have few words of the question."""
+    """Yield pairs answered by sentences of other chunks that surely are no answer."""
     for pair in pairs:
-        asked = read(pair["question"], pair["language"]).stem_set
         for sentence in sentences:
-            shared = asked & read(sentence.text, pair["language"]).stem_set
             passage = sentence.passage
-            if (
-                passage.language == pair["language"]
-                and passage.chunk_id not in pair["evidence_chunk_ids"]
-                and len(asked) >= _FEWEST_ASKED
-                and len(shared) <= _MOST_ANSWERED * len(asked)
-            ):
+            of_same = passage.chunk_id in pair["evidence_chunk_ids"]
+            if not of_same and _is_no_answer(pair, sentence.text, passage.language):
                 yield _judged(OTHER_ANSWER, pair, sentence.text, [passage.chunk_id])
+
+
+def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
+    """Return True for a text in the language of a question that has few of its words."""
+    question = read(pair["question"], language).stem_set
+    shared = question & read(text, language).stem_set
+    is_asking = language == pair["language"] and len(question) >= _FEWEST_ASKED
+    return is_asking and len(shared) <= _MOST_ANSWERED * len(question)
 
 
 def cut_short(pair: ProvedPairRow) -> str:

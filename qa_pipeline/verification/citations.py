@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 
 from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
@@ -71,35 +72,29 @@ def cite_claims(
     quote, and an unresolved citation that has one, counts against the one claim whose words it shares most;
     an unresolved citation without a quote counts against every claim that has no marks of its own.
     """
-    language = pair["language"]
     quotes = [citation["quote"] for citation in pair["citations"]]
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
-    numbered = zip(pair["citations"], resolutions, strict=True)
+    owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
     by_number = {
-        citation["number"]: target for citation, target in numbered if citation["number"] is not None
+        citation["number"]: resolution
+        for citation, resolution in zip(pair["citations"], resolutions, strict=True)
+        if citation["number"] is not None
     }
-    shared = [i for resolution in resolutions for i in resolution.chunk_ids]
+    shared = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
-    owners = [_owner(quote, claims, language) for quote in quotes]
     cited = []
     for place, claim in enumerate(claims):
         marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
-        ids = (
-            tuple(dict.fromkeys(i for resolution in marked for i in resolution.chunk_ids))
-            if marked
-            else everything
-        )
-        mine = [
-            resolution
-            for resolution, owner, quote in zip(resolutions, owners, quotes, strict=True)
-            if owner == place or (owner is None and not marked and quote is None)
-        ]
-        checks = tuple(
-            _check(quote, resolution.chunk_ids or ids, ids, sources, texts)
-            for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True)
-            if quote is not None and owner == place
-        )
-        cited.append(_status([*marked, *mine], ids, checks))
+        ids = everything
+        if marked:
+            ids = tuple(dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked)))
+        counted, checks = [*marked], []
+        for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
+            if owner == place or (owner is None and not marked and quote is None):
+                counted.append(resolution)
+            if owner == place and quote is not None:
+                checks.append(_check(quote, resolution.chunk_ids or ids, ids, sources, texts))
+        cited.append(_status(counted, ids, tuple(checks)))
     return cited
 
 
@@ -125,7 +120,7 @@ def _marked(
 
 
 def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
-    """Return whether a reference names the pair, its own file or another file of pairs: no source."""
+    """Return True if a reference names the pair, its own file or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name
     own_ids = (pair["pair_id"], pair["question_id"])

@@ -18,14 +18,14 @@ from qa_pipeline.storage.rows import ClaimColumns, DraftedPairRow, QuoteStruct
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.language import in_other_language
-from qa_pipeline.text.reading import read
+from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.model_quotes import missing_figures
 from qa_pipeline.verification.proof import Context, Proof, prove
 from qa_pipeline.verification.sources import SourceIndex, sources_of
-from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
 from qa_pipeline.verification.units import Unit, best_units
 
 _GROUP = 1024
@@ -40,13 +40,9 @@ _SEARCHED_CHUNKS = 8
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question with its answer, cut into claims, and what each claim cites."""
+    """An answer cut into claims, and what each claim cites."""
 
-    pair_id: str
-    batch: str
-    question: str
-    answer: str
-    language: str
+    row: AnswerRow
     claims: Sequence[Claim]
     cited: Sequence[ClaimCitations]
 
@@ -59,33 +55,21 @@ class _Compared:
     `elsewhere` is a chunk that is not cited and says the claim word for word.
     """
 
-    answered: Answered
+    answered: AnswerRow
     position: int
+    claim: Claim
+    citations: ClaimCitations
+    stated: Reading
     fragment: bool
     proof: Proof
     units: Sequence[Unit]
     elsewhere: str | None
 
     @property
-    def claim(self) -> Claim:
-        """Return the claim."""
-        return self.answered.claims[self.position]
-
-    @property
-    def citations(self) -> ClaimCitations:
-        """Return what the claim cites."""
-        return self.answered.cited[self.position]
-
-    @property
-    def stated(self) -> str:
-        """Return the claim as it is understood alone."""
-        return self.claim.text if self.claim.self_contained is None else self.claim.self_contained
-
-    @property
     def embedded_text(self) -> str:
         """Return the text that is embedded: a fragment follows its question."""
         alone = not self.fragment or self.claim.self_contained is not None
-        return self.stated if alone else f"{self.answered.question} {self.stated}"
+        return self.claim.stated if alone else f"{self.answered['question']} {self.claim.stated}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +91,10 @@ def find_claims(
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
 ) -> pl.DataFrame:
-    """Split the answers of drafted pairs and compare every claim with what it cites.
+    """Split the answers of drafted pairs that do not refuse and compare every claim with what it cites.
 
-    Args:
-        pairs: refusals (coverage none) and failed pairs have no claims.
-        documents: the batch's documents; evidence offsets point into their text.
-        chunks: the batch's chunks.
-        embedder: embeds claims and units, in one call for a group of pairs; None leaves similarities unknown.
-        notify: called with the number of pairs that are done.
-        embeddings: vectors of chunks already computed, so that none is embedded twice.
-        model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
+    Without an embedder similarities stay unknown. `embeddings` has vectors of chunks that are not embedded
+    again, `model_claims` the claims of the pairs whose answers a model cut.
 
     Raises:
         SettingsError: the embedding model gives vectors without a direction.
@@ -136,17 +114,15 @@ def _answered(
     """Return a pair with its claims and their citations; passages are searched where nothing is cited."""
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
-    texts = {chunk_id: source.text for chunk_id, source in index.sources.items()}
-    cited = []
-    for claim, citations in zip(claims, cite_claims(pair, claims, references, texts), strict=True):
-        # a pair that was drafted here was asked to cite, and stays uncited
-        if citations.status == "uncited" and not pair["citations"] and pair["origin"] != "generated":
-            wanted = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
-            nearest = index.best_chunks(wanted, _SEARCHED_CHUNKS)
-            cited.append(ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest)))
-        else:
-            cited.append(citations)
-    return Answered(pair["pair_id"], pair["batch"], pair["question"], pair["answer"], language, claims, cited)
+    cited = cite_claims(pair, claims, references, index.texts)
+    # a pair that was drafted here was asked to cite, and stays uncited
+    if not pair["citations"] and pair["origin"] != "generated":
+        for place, claim in enumerate(claims):
+            if cited[place].status == "uncited":
+                wanted = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
+                nearest = index.best_chunks(wanted, _SEARCHED_CHUNKS)
+                cited[place] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
+    return Answered(pair, claims, cited)
 
 
 def compare_claims(
@@ -161,17 +137,10 @@ def compare_claims(
 ) -> pl.DataFrame:
     """Compare every claim of answers with the sources that it cites; return the claims table.
 
-    Args:
-        answered: the answers.
-        index: of all chunks that they may cite.
-        embedder: embeds claims and units; None leaves similarities unknown.
-        notify: called with the number of answers that are done.
-        embeddings: vectors of chunks already computed.
-        one_corpus: whether a chunk that another answer cites may show that a citation is wrong.
-        to_the_question: whether a source must speak of what is asked; that of a fragment always must.
+    In `one_corpus` a chunk that another answer cites may show that a citation is wrong. With
+    `to_the_question` a source must speak of what is asked; that of a fragment always must.
     """
-    texts = {chunk_id: source.text for chunk_id, source in index.sources.items()}
-    vectors = None if embedder is None else ChunkVectors(embeddings, texts, embedder)
+    vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []
     for start in range(0, len(answered), _GROUP):
         group = answered[start : start + _GROUP]
@@ -180,7 +149,7 @@ def compare_claims(
             for answer in group
             for claim in _compared(answer, index, one_corpus=one_corpus, to_the_question=to_the_question)
         ]
-        cosines = [_Cosines() for _ in compared]
+        cosines = [_Cosines()] * len(compared)
         if embedder is not None and vectors is not None:
             cosines = _cosines(compared, index, embedder, vectors)
         rows += [_row(claim, index, near) for claim, near in zip(compared, cosines, strict=True)]
@@ -191,14 +160,13 @@ def compare_claims(
 def _compared(
     answered: Answered, index: SourceIndex, *, one_corpus: bool, to_the_question: bool
 ) -> list[_Compared]:
-    """Compare the claims of one answer with what they cite."""
-    language = answered.language
-    question = read(answered.question, language)
-    context = Context(question, read(answered.answer, language), to_the_question)
-    foreign = in_other_language(answered.answer, language)
+    row, language = answered.row, answered.row["language"]
+    question = read(row["question"], language)
+    context = Context(question, read(row["answer"], language), to_the_question)
+    foreign = in_other_language(row["answer"], language)
     compared = []
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
-        stated = read(claim.text if claim.self_contained is None else claim.self_contained, language)
+        stated = read(claim.stated, language)
         fragment = is_fragment(claim.text, len(stated.stem_set))
         proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
         if foreign is not None:
@@ -210,16 +178,13 @@ def _compared(
             of_chunks = chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids)
             units = best_units(wanted, list(of_chunks), _CANDIDATES)
             if one_corpus:
-                elsewhere = _proving_chunk(stated.written, context, index, citations.chunk_ids)
-        compared.append(_Compared(answered, position, fragment, proof, units, elsewhere))
+                # a chunk that is not cited and proves the claim: the citation is wrong then
+                equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
+                others = (i for i in equal if i not in citations.chunk_ids)
+                proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
+                elsewhere = next(proving, None)
+        compared.append(_Compared(row, position, claim, citations, stated, fragment, proof, units, elsewhere))
     return compared
-
-
-def _proving_chunk(claim: str, context: Context, index: SourceIndex, cited: Sequence[str]) -> str | None:
-    """Return a chunk that is not cited and proves the claim: the citation is wrong then."""
-    equal = index.equal_to(read(claim, context.question.language))
-    others = dict.fromkeys(unit.chunk_id for unit in equal if unit.chunk_id not in cited)
-    return next((i for i in others if prove(claim, False, context, index, [i]).is_proved), None)
 
 
 def _cosines(
@@ -248,14 +213,13 @@ def _cosines(
 
 
 def _row(compared: _Compared, index: SourceIndex, cosines: _Cosines) -> ClaimColumns:
-    """Return the row of the claims table."""
     claim, answered, citations = compared.claim, compared.answered, compared.citations
     alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-    content = f"{answered.pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
+    content = f"{answered['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
     return {
         "claim_id": hash_text(content)[:32],
-        "pair_id": answered.pair_id,
-        "batch": answered.batch,
+        "pair_id": answered["pair_id"],
+        "batch": answered["batch"],
         "position": compared.position,
         "text": claim.text,
         "self_contained": claim.self_contained,
@@ -288,20 +252,17 @@ def _candidates(compared: _Compared, cosines: _Cosines) -> list[str]:
 
 def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
     """Return a row of the column quotes for a quote."""
-    row: QuoteStruct = {
+    source = None if check.chunk_id is None else index.sources[check.chunk_id]
+    placed = {} if source is None else source.placed(check.start, check.end)
+    return {
         "given": check.quote,
-        "found": None,
-        "document_id": None,
-        "chunk_id": None,
-        "start": None,
-        "end": None,
+        "found": placed.get("quote"),
+        "document_id": placed.get("document_id"),
+        "chunk_id": check.chunk_id,
+        "start": placed.get("start"),
+        "end": placed.get("end"),
         "kind": check.kind,
     }
-    if check.chunk_id is None:
-        return row
-    placed = index.sources[check.chunk_id].placed(check.start, check.end)
-    names = ("document_id", "chunk_id", "start", "end")
-    return {**row, "found": placed["quote"], **{name: placed[name] for name in names}}  # type: ignore[typeddict-item]
 
 
 def _evidence_columns(compared: _Compared, index: SourceIndex, cosines: Sequence[float]) -> ClaimColumns:
@@ -311,14 +272,13 @@ def _evidence_columns(compared: _Compared, index: SourceIndex, cosines: Sequence
     """
     if not compared.units:
         return {"unproved": list(compared.proof.doubts)}
-    stated = read(compared.stated, compared.answered.language)
+    stated, proof = compared.stated, compared.proof
     unit, _ = max(
         zip(compared.units, cosines or [0.0] * len(compared.units), strict=True),
         key=lambda item: round((recall(stated.stem_set, item[0].reading.stem_set) or 0.0) + item[1], 6),
     )
     source = index.sources[unit.chunk_id]
     headings = read("\n".join(source.headings), source.language)
-    proof = compared.proof
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
     placed = source.placed(unit.start, unit.end)
     return {

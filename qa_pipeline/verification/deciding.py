@@ -21,7 +21,6 @@ from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS
 from qa_pipeline.text.references import FOUND_BY_SEARCH
 from qa_pipeline.verification.splitting import TOO_MANY
 
-BORDERLINE = "borderline"
 QUOTATION = "quotation"
 """The step that compares a claim with the units of its sources, word for word."""
 SIMILARITY_ONLY = (
@@ -40,16 +39,20 @@ def _outcome(
     verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
 ) -> pl.Expr:
     """Return the outcome that a rule gives a claim, as a struct."""
-    code = pl.lit(reason, pl.String()) if reason is None or isinstance(reason, str) else reason
-    words = pl.lit(None, pl.String()) if detail is None else detail
-    return pl.struct(verdict=pl.lit(verdict), decided_by=pl.lit(decided_by), reason=code, detail=words)
+    return pl.struct(
+        verdict=pl.lit(verdict),
+        decided_by=pl.lit(decided_by),
+        reason=reason if isinstance(reason, pl.Expr) else pl.lit(reason, pl.String()),
+        detail=pl.lit(None, pl.String()) if detail is None else detail,
+    )
 
 
 def _local_rules() -> list[Rule]:
     """Return the rules in order, the first that applies deciding."""
     missing = pl.col("evidence_quote").is_null()
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
-    reason = pl.col("denied").list.first().str.extract(r"^(\w+): ")
+    denied = pl.col("denied")
+    reason = denied.list.first().str.extract(r"^(\w+): ")
     elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
     return [
         *_citation_rules(),
@@ -60,7 +63,7 @@ def _local_rules() -> list[Rule]:
             pl.col("proved_by_chunk_id").is_not_null(),
             _outcome("unsupported", QUOTATION, "wrong_citation", elsewhere),
         ),
-        (_count("denied") > 0, _outcome("contradicted", QUOTATION, reason, pl.col("denied").list.join("; "))),
+        (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
     ]
 
 
@@ -69,17 +72,10 @@ def _citation_rules() -> list[Rule]:
     unresolved = status == "unresolved"
     return [
         (pl.col("split_reason") == TOO_MANY, _outcome("failed", "no_step", TOO_MANY)),
-        (
-            unresolved & (reason == "cited_document_without_text"),
-            _outcome("failed", "citation", "cited_document_without_text"),
-        ),
-        (
-            unresolved & (reason == "ambiguous_citation"),
-            _outcome("undecided", "citation", "ambiguous_citation"),
-        ),
+        (unresolved & (reason == "cited_document_without_text"), _outcome("failed", "citation", reason)),
+        (unresolved & (reason == "ambiguous_citation"), _outcome("undecided", "citation", reason)),
         (unresolved, _outcome("unsupported", "citation", reason)),
-        (status == "quote_not_found", _outcome("unsupported", "citation", "quote_not_found")),
-        (status == "uncited", _outcome("unsupported", "citation", "uncited")),
+        (status.is_in(["quote_not_found", "uncited"]), _outcome("unsupported", "citation", status)),
     ]
 
 
@@ -88,10 +84,6 @@ def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
     for condition, outcome in reversed(rules):
         otherwise = pl.when(condition).then(outcome).otherwise(otherwise)
     return otherwise
-
-
-def _count(column: str) -> pl.Expr:
-    return pl.col(column).list.len()
 
 
 def _scores() -> pl.Expr:
@@ -104,34 +96,28 @@ def _scores() -> pl.Expr:
 
 def _doubts() -> pl.Expr:
     """Return the reason why a claim was not accepted: the first differences, else the scores."""
-    doubts = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
-    return pl.when(_count("unproved") > 0).then(doubts).otherwise(_scores())
+    doubts = pl.col("unproved")
+    first = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
+    return pl.when(doubts.list.len() > 0).then(first).otherwise(_scores())
 
 
-def _similarity_rules(settings: VerificationSettings) -> list[Rule]:
-    """Return the rules of the simple policy: a pair's mean best cosine to the chunks its claims cite."""
-    mean, words = _pair_mean()
-    missing = pl.col("chunk_similarity").is_null()
-    return [
-        *_citation_rules(),
-        (missing, _outcome("failed", "no_step", "no_evidence_text")),
-        (mean >= settings.similarity_pass, _outcome("supported", "similarity_only", None, words)),
-        (mean < settings.similarity_fail, _outcome("unsupported", "similarity_only", "dissimilar", words)),
-    ]
+def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
+    """Return the outcome of a claim; one that no rule decides is open."""
+    if settings.policy == "cascade":
+        rules, words = [*_local_rules(), *_fitted_rules(thresholds)], _doubts()
+    else:  # the mean of the best cosines of the pair's claims to the chunks they cite
+        mean = pl.col("chunk_similarity").mean().over("pair_id")
+        words = pl.format("mean similarity of the pair {}", mean.round(3))
+        step = "similarity_only"
+        rules = [
+            *_citation_rules(),
+            (pl.col("chunk_similarity").is_null(), _outcome("failed", "no_step", "no_evidence_text")),
+            (mean >= settings.similarity_pass, _outcome("supported", step, None, words)),
+            (mean < settings.similarity_fail, _outcome("unsupported", step, "dissimilar", words)),
+        ]
+    return _first_of(rules, _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, words))
 
 
-def _open_outcome(settings: VerificationSettings) -> pl.Expr:
-    """Return the outcome of a claim that no rule decides: it is passed on to a model."""
-    words = _pair_mean()[1] if settings.policy == "similarity_only" else _doubts()
-    return _outcome("undecided", "no_step", BORDERLINE, words)
-
-
-def _pair_mean() -> tuple[pl.Expr, pl.Expr]:
-    mean = pl.col("chunk_similarity").mean().over("pair_id")
-    return mean, pl.format("mean similarity of the pair {}", mean.round(3))
-
-
-StepName = Literal["entailment"]
 SideName = Literal["accept", "reject", "contradict"]
 
 CONTRADICTION_GUARD = 0.5
@@ -144,9 +130,8 @@ that one is, so that each can be fitted by itself.
 
 @dataclass(frozen=True, slots=True)
 class FittedThreshold:
-    """A fitted step and the score and threshold by which it decides; a threshold of null decides nothing."""
+    """A side of entailment, and the score and threshold by which it decides."""
 
-    step: StepName
     side: SideName
     score: pl.Expr
     meets: Callable[[pl.Expr, float], pl.Expr]
@@ -162,16 +147,15 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
     entailment, denied = pl.col("entailment"), pl.col("contradiction")
     undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
     uncontested = pl.when(~pl.col("scope_differs")).then(undenied)
-    contradicted = _outcome(
-        "contradicted", "entailment", "entailment_contradiction", _score_text("contradiction")
-    )
-    score = _score_text("entailment")
-    accepted = _outcome("supported", "entailment", None, score)
-    rejected = _outcome("unsupported", "entailment", "not_entailed", score)
+    words = pl.format("entailment {}", entailment.round(3))
+    against = pl.format("contradiction {}", denied.round(3))
+    contradicted = _outcome("contradicted", "entailment", "entailment_contradiction", against)
     return (
-        FittedThreshold("entailment", "contradict", denied, operator.ge, contradicted),
-        FittedThreshold("entailment", "accept", uncontested, operator.ge, accepted),
-        FittedThreshold("entailment", "reject", undenied, operator.le, rejected),
+        FittedThreshold("contradict", denied, operator.ge, contradicted),
+        FittedThreshold("accept", uncontested, operator.ge, _outcome("supported", "entailment", None, words)),
+        FittedThreshold(
+            "reject", undenied, operator.le, _outcome("unsupported", "entailment", "not_entailed", words)
+        ),
     )
 
 
@@ -179,35 +163,27 @@ def _fitted_rules(thresholds: Thresholds) -> list[Rule]:
     """Return the rules in order; a threshold of null is no rule, others hold for scores of their model."""
     rules: list[Rule] = []
     for side in fitted_thresholds():
-        fitted = getattr(getattr(thresholds.bands, side.step), side.side)
+        fitted = getattr(thresholds.bands.entailment, side.side)
         if fitted is not None:
-            rules.append((side.meets(side.score, fitted) & _of_model(side.step, thresholds), side.outcome))
+            rules.append((side.meets(side.score, fitted) & _of_model(thresholds), side.outcome))
     return rules
 
 
-def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> dict[str, int]:
-    """Count for each step the scores of other models than the thresholds were fitted for.
-
-    Fitted thresholds are not applied to them. A step without fitted thresholds has no such scores.
-    """
-    of_other_model = pl.col("entailment").is_not_null() & ~_of_model("entailment", thresholds)
-    has_fitted = has_thresholds(thresholds, "entailment")
-    return {"entailment": claims.filter(of_other_model).height if has_fitted else 0}
+def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:
+    """Count the scores of entailment by other models than the thresholds are for; they decide nothing."""
+    if not has_thresholds(thresholds, "entailment"):
+        return 0
+    return claims.filter(pl.col("entailment").is_not_null() & ~_of_model(thresholds)).height
 
 
-def _of_model(step: str, thresholds: Thresholds) -> pl.Expr:
-    model = getattr(thresholds.models, step)
-    return (pl.col(f"{step}_model") == pl.lit(model, pl.String())).fill_null(value=False)
-
-
-def _score_text(score: str) -> pl.Expr:
-    return pl.format(f"{score} {{}}", pl.col(score).round(3))
+def _of_model(thresholds: Thresholds) -> pl.Expr:
+    fitted_for = pl.lit(thresholds.models.entailment, pl.String())
+    return (pl.col("entailment_model") == fitted_for).fill_null(value=False)
 
 
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 NOT_TRUSTED = "verifier_not_trusted"
 """Reason of what waits because the verifying model accepted false claims made on purpose."""
-IN_DOUBT = "evidence_in_doubt"
 
 REPLIES = pl.Schema(
     {
@@ -255,8 +231,7 @@ def decide_claims(
         pairs: the pairs they belong to, whose other claims are left out; None decides every claim.
         settings: policy and thresholds.
         replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
-        thresholds: fitted bands, those the settings name by default. They are applied only to scores of
-            the models they were fitted for (`scores_of_other_models` counts the others).
+        thresholds: fitted bands, those the settings name by default.
 
     Returns:
         The claim_verdicts table, in the order of the claims.
@@ -271,54 +246,29 @@ def decide_claims(
         claims = claims.join(pairs.select("pair_id"), on="pair_id", how="semi", maintain_order="left")
     read = claims.with_columns(cs.float().fill_nan(None))
     thresholds = thresholds or settings.fitted
-    decided = read.with_columns(_decision(settings, thresholds)).unnest("decision")
-    if replies is None:
-        decided = decided.with_columns(
-            reason=pl.when(pl.col("reason") == BORDERLINE)
-            .then(pl.lit(UNDECIDED_WITHOUT_MODEL))
-            .otherwise(pl.col("reason")),
-            prompt_hash=pl.lit(None, pl.String()),
-            model=pl.lit(None, pl.String()),
-            llm_decision=pl.lit(None, pl.String()),
-            llm_quotes=pl.lit(None, CLAIM_VERDICTS.schema["llm_quotes"]),
-        )
-    else:
-        decided = _with_replies(decided, replies, settings)
-    decided = _without_doubtful(decided)
-    stored = decided.with_columns(thresholds_id=pl.lit(settings.thresholds_named(thresholds)))
-    return CLAIM_VERDICTS.conform(stored.select(CLAIM_VERDICTS.schema.names()))
-
-
-def _without_doubtful(decided: pl.DataFrame) -> pl.DataFrame:
-    """Leave to a person what was accepted by evidence of whose text its reader is not sure."""
+    local = read.with_columns(decision=_decision(settings, thresholds)).unnest("decision")
+    decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies, settings)
+    # what was accepted by evidence of whose text its reader is not sure is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
     words = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
-    changed = {"verdict": pl.lit("undecided"), "reason": pl.lit(IN_DOUBT), "detail": words}
-    return decided.with_columns(
-        pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changed.items()
+    changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": words}
+    stored = decided.with_columns(
+        *(pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changes.items()),
+        thresholds_id=pl.lit(settings.thresholds_named(thresholds)),
     )
+    return CLAIM_VERDICTS.conform(stored.select(CLAIM_VERDICTS.schema.names()))
 
 
 def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the claims that the local steps left to a model, in stored order."""
-    open_ids = verdicts.filter(
-        pl.col("verdict") == "undecided", pl.col("reason").is_in([BORDERLINE, UNDECIDED_WITHOUT_MODEL])
-    )
+    open_ids = verdicts.filter(verdict="undecided", reason=UNDECIDED_WITHOUT_MODEL)
     return claims.join(open_ids.select("claim_id"), on="claim_id", how="semi", maintain_order="left")
-
-
-def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
-    if settings.policy == "similarity_only":
-        rules = _similarity_rules(settings)
-    else:
-        rules = [*_local_rules(), *_fitted_rules(thresholds)]
-    return _first_of(rules, _open_outcome(settings)).alias("decision")
 
 
 def _with_replies(
     decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
 ) -> pl.DataFrame:
-    """Put a model's reply in place of each borderline verdict it was asked about."""
+    """Put a model's reply in place of each open verdict that it was asked about."""
     reply = replies.select(
         "claim_id",
         "decision",
@@ -326,31 +276,24 @@ def _with_replies(
         "prompt_hash",
         reply_reason="reason",
         reply_detail="detail",
-        reply_quotes="quotes",
+        llm_quotes="quotes",
     )
     joined = decided.join(reply, on="claim_id", how="left", maintain_order="left")
-    open_claim = (pl.col("reason") == BORDERLINE).fill_null(value=False)
-    unsure = "unsupported" if settings.unsure == "unsupported" else "undecided"
-    detail = pl.col("reply_detail")
+    is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)
+    decision, problem, detail = pl.col("decision"), pl.col("reply_reason"), pl.col("reply_detail")
+    local = pl.struct("verdict", "decided_by", "reason", "detail")
     rules = [
-        (~open_claim, pl.struct("verdict", "decided_by", "reason", "detail")),
-        (
-            (pl.col("decision") == "accept") & pl.col("reply_reason").is_not_null(),
-            _outcome("undecided", "llm", pl.col("reply_reason"), detail),
-        ),
-        (pl.col("decision") == "accept", _outcome("supported", "llm", None, detail)),
-        (pl.col("decision") == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
-        (pl.col("decision") == "unsure", _outcome(unsure, "llm", "llm_unsure", detail)),
-        (pl.col("reply_reason") == NOT_TRUSTED, _outcome("undecided", "no_step", NOT_TRUSTED, detail)),
-        (pl.col("reply_reason").is_not_null(), _outcome("failed", "llm", pl.col("reply_reason"), detail)),
+        (~is_open, local),
+        ((decision == "accept") & problem.is_not_null(), _outcome("undecided", "llm", problem, detail)),
+        (decision == "accept", _outcome("supported", "llm", None, detail)),
+        (decision == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
+        (decision == "unsure", _outcome(settings.unsure, "llm", "llm_unsure", detail)),
+        (problem == NOT_TRUSTED, _outcome("undecided", "no_step", NOT_TRUSTED, detail)),
+        (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),
     ]
-    unasked = _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
-    merged = joined.with_columns(_first_of(rules, unasked).alias("merged"))
-    columns_of_replies = {
-        "model": pl.col("model"),
-        "prompt_hash": pl.col("prompt_hash"),
-        "llm_decision": pl.coalesce("decision", "reply_reason"),
-        "llm_quotes": pl.col("reply_quotes"),
-    }
-    model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in columns_of_replies.items()]
-    return merged.with_columns(model_used).drop("verdict", "decided_by", "reason", "detail").unnest("merged")
+    merged = joined.with_columns(
+        pl.when(is_open).then(pl.col("model", "prompt_hash", "llm_quotes")),
+        llm_decision=pl.when(is_open).then(pl.coalesce(decision, problem)),
+        merged=_first_of(rules, local),
+    )
+    return merged.drop("verdict", "decided_by", "reason", "detail").unnest("merged")

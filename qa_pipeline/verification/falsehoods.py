@@ -85,11 +85,8 @@ def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int],
             start, end = match.span(1)
             near = sentence[max(0, match.start() - _BESIDE) : start], sentence[end : end + _BESIDE]
             if not any(map(_BOUND.search, near)) and not (kind == "number" and (start, end) in dates):
-                yield (
-                    kind,
-                    (start, end),
-                    _other_units(match[1]) if kind == "unit" else _other_digits(match[1]),
-                )
+                others = _other_units if kind == "unit" else _other_digits
+                yield kind, (start, end), others(match[1])
     vocabulary = lexicon(language)
     words = [(match[0].casefold(), *match.span()) for match in re.finditer(r"[\w'’]+", sentence)]
     denied = [word for word in words if word[0] in vocabulary.negations or word[0].endswith(("n't", "n’t"))]

@@ -72,19 +72,16 @@ def judge_rows(
     Raises:
         PermanentModelError: the judge can answer no further request.
     """
+    problems = [_problem(row, passages) for row in rows]
     requests = [
         judge_request(row, passages, settings, llm)
-        if row["evidence_chunk_ids"] and all(i in passages for i in row["evidence_chunk_ids"])
-        else None
-        for row in rows
+        for row, problem in zip(rows, problems, strict=True)
+        if problem is None
     ]
-    sent = [request for request in requests if request is not None]
-    replies = iter(complete_all(model, sent, workers=llm.workers, notify=notify))
+    answered = zip(requests, complete_all(model, requests, workers=llm.workers, notify=notify), strict=True)
     return [
-        _unaskable(row, passages)
-        if request is None
-        else _assessment(row, request, next(replies), model.name, passages)
-        for row, request in zip(rows, requests, strict=True)
+        _assessment(row, *next(answered), model.name, passages) if problem is None else problem
+        for row, problem in zip(rows, problems, strict=True)
     ]
 
 
@@ -130,10 +127,6 @@ def judge_request(
     )
 
 
-def _base(pair: DraftedPairRow) -> AssessmentColumns:
-    return {"pair_id": pair["pair_id"], "batch": pair["batch"]}
-
-
 def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
     """Return the assessment of a pair for which there is no judge."""
     return {
@@ -145,14 +138,16 @@ def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
     }
 
 
-def _unaskable(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns:
+def _problem(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns | None:
     """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
+    if pair["evidence_chunk_ids"] and not missing:
+        return None
+    reason, detail = "no_evidence", "no supported claim names a chunk as evidence"
     if missing:
-        detail = f"chunks of the evidence do not exist: {', '.join(missing)}"
-        return {**_base(pair), "status": "failed", "reason": "missing_chunk", "detail": detail}
-    detail = "no supported claim names a chunk as evidence"
-    return {**_base(pair), "status": "failed", "reason": "no_evidence", "detail": detail}
+        reason, detail = "missing_chunk", f"chunks of the evidence do not exist: {', '.join(missing)}"
+    ids: AssessmentColumns = {"pair_id": pair["pair_id"], "batch": pair["batch"]}
+    return {**ids, "status": "failed", "reason": reason, "detail": detail}
 
 
 def _assessment(
@@ -163,7 +158,8 @@ def _assessment(
     passages: dict[str, Passage],
 ) -> AssessmentColumns:
     answered: AssessmentColumns = {
-        **_base(pair),
+        "pair_id": pair["pair_id"],
+        "batch": pair["batch"],
         "judge": maker(judge, reply),
         "prompt_hash": request.prompt_hash,
     }

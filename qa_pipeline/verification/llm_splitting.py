@@ -5,8 +5,8 @@ stays one claim, with the reason.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
 import polars as pl
 
@@ -17,16 +17,22 @@ from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.verification.splitting import TOO_MANY, Claim, is_claim, plain, split_claims, with_references
+from qa_pipeline.verification.splitting import (
+    TOO_MANY,
+    AnswerRow,
+    Claim,
+    is_claim,
+    plain,
+    split_claims,
+    with_references,
+)
 
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
-_TOO_LONG = "too_long_to_split"
 _MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
 """Sentences and characters of an answer that one request shows; a longer one stays cut by the rules."""
 _SHORTEST_JOINED = 8
@@ -37,36 +43,8 @@ _LONGEST_WORDING = 3
 """Times the words of a sentence that a statement of it may have: names for its pronouns, no essay."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer to be cut, and the chunks it was drafted from."""
-
-    pair_id: str
-    batch: str
-    question: str
-    text: str
-    language: str
-    chunk_ids: tuple[str, ...]
-
-
-def answers_of(pairs: pl.DataFrame) -> list[Answer]:
-    """Return the answers of drafted pairs that are no refusals."""
-    answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
-    return [
-        Answer(
-            pair["pair_id"],
-            pair["batch"],
-            pair["question"],
-            pair["answer"],
-            pair["language"],
-            tuple(pair["used_chunk_ids"]),
-        )
-        for pair in typed_rows(answered, DraftedPairRow)
-    ]
-
-
 def split_answers(
-    answers: Sequence[Answer],
+    pairs: pl.DataFrame,
     passages: Mapping[str, Passage],
     model: LanguageModel,
     settings: VerificationSettings,
@@ -75,25 +53,31 @@ def split_answers(
     notify: ProgressCallback = no_progress,
     failures: dict[str, str] | None = None,
 ) -> dict[str, list[Claim]]:
-    """Return the claims that a model cut out of answers, by pair; others keep the claims of the rules.
+    """Return the claims that a model cut out of the answers of drafted pairs, by pair.
 
-    Equal questions are asked once. A reply that failed, and a sentence whose statements are not taken, leave
-    the claims of the rules with the reason; the reasons of failed replies also come into `failures`, by pair.
+    The answers that are absent keep the claims of the rules. Equal questions are asked once. A reply that
+    failed, and a sentence whose statements are not taken, leave the claims of the rules with the reason; the
+    reasons of failed replies also come into `failures`, by pair.
 
     Raises:
         PermanentModelError: the model can answer no further request.
     """
     if settings.split_claims == "rules":
         return {}
-    pending: list[tuple[Answer, list[Claim], Request[SplitReply]]] = []
+    pending: list[tuple[AnswerRow, list[Claim], Request[SplitReply]]] = []
     claims_by_pair: dict[str, list[Claim]] = {}
-    for answer in answers:
-        claims = split_claims(answer.text, answer.language)
-        cited = [passages[i].text for i in answer.chunk_ids if i in passages]
-        if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer.language)):
+    answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
+    for answer in typed_rows(answered, AnswerRow):
+        claims = split_claims(answer["answer"], answer["language"])
+        cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
+        if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer["language"])):
             continue
-        if _too_long(claims):
-            claims_by_pair[answer.pair_id] = _unsplit(claims, _TOO_LONG)
+        if (
+            len(claims) > _MOST_SENTENCES
+            or sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS
+            or claims[-1].split_reason == TOO_MANY
+        ):
+            claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
         else:
             pending.append((answer, claims, split_request(answer, claims, passages, settings, llm)))
     requests = {request.key: request for _, _, request in pending}
@@ -102,16 +86,16 @@ def split_answers(
     for answer, claims, request in pending:
         reply = by_key[request.key]
         if isinstance(reply, ModelError):
-            claims_by_pair[answer.pair_id] = _unsplit(claims, reply.reason)
+            claims_by_pair[answer["pair_id"]] = _unsplit(claims, reply.reason)
             if failures is not None:
-                failures[answer.pair_id] = reply.reason
+                failures[answer["pair_id"]] = reply.reason
         else:
-            claims_by_pair[answer.pair_id] = taken_claims(answer, claims, reply.value)
+            claims_by_pair[answer["pair_id"]] = taken_claims(answer, claims, reply.value)
     return claims_by_pair
 
 
 def split_request(
-    answer: Answer,
+    answer: AnswerRow,
     claims: Sequence[Claim],
     passages: Mapping[str, Passage],
     settings: VerificationSettings,
@@ -122,40 +106,40 @@ def split_request(
     The passages are not shown. They are named, because the answer was drafted from them: the reply is erased
     together with their document.
     """
-    prompt = load_prompt(answer.language, "split", llm)
+    prompt = load_prompt(answer["language"], "split", llm)
     numbered = tuple((f"sentence-{n}", claim.text) for n, claim in enumerate(claims, start=1))
     return Request(
         role="split",
         system=prompt.system,
-        prompt=prompt.fill(question=delimit(answer.question, "question"), sentences=Delimited(numbered)),
+        prompt=prompt.fill(question=delimit(answer["question"], "question"), sentences=Delimited(numbered)),
         reply_model=SplitReply,
         temperature=settings.temperature,
         seed=llm.seed,
-        language=answer.language,
-        passages=tuple(passages[i] for i in answer.chunk_ids if i in passages),
-        question=answer.question,
-        answer=answer.text,
-        batch=answer.batch,
+        language=answer["language"],
+        passages=tuple(passages[i] for i in answer["used_chunk_ids"] if i in passages),
+        question=answer["question"],
+        answer=answer["answer"],
+        batch=answer["batch"],
         prompt_hash=prompt.hash,
     )
 
 
-def taken_claims(answer: Answer, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
     """Return the claims of the rules, each in statements where those of the reply are taken.
 
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
     `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.
     """
-    written = without_marks(answer.text)
+    written = without_marks(answer["answer"])
     finer: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
         proposed = [statement for statement in reply.claims if statement.sentence == number]
-        written_before = read(f"{answer.question}\n{written[: claim.end]}", answer.language)
+        written_before = read(f"{answer['question']}\n{written[: claim.end]}", answer["language"])
         try:
             finer += _statements(claim, written[claim.start : claim.end], proposed, written_before)
         except _RefusedError as refused:
             finer.append(replace(claim, split_reason=str(refused)))
-    return with_references(finer, answer.text)
+    return with_references(finer, answer["answer"])
 
 
 class _RefusedError(Exception):
@@ -188,12 +172,10 @@ def _statements(
         worded = _checked(
             wording, read(sentence[start:end], written_before.language), sentence_reading, written_before
         )
-        kept = worded.stem_set
         missing -= {
-            word.start for word in sentence_reading.words if start <= word.start < end and word.stem in kept
-        }
-        missing -= {
-            word.start for word in sentence_reading.words if start <= word.start < end and word.negative
+            word.start
+            for word in sentence_reading.words
+            if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
         }
         text = plain(sentence[start:end])
         alone = None if wording.rstrip(".") == text.rstrip(".") else wording
@@ -212,29 +194,24 @@ def _checked(wording: str, quoted: Reading, sentence: Reading, written_before: R
         _RefusedError: it adds a word, or drops a figure, a negation or what limits the sentence.
     """
     worded = read(wording, written_before.language)
-    if len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8 or not wording.isprintable():
-        raise _RefusedError("new_words")
-    if not worded.stem_set <= written_before.stem_set | sentence.stem_set:
+    is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
+    stems = written_before.stem_set | sentence.stem_set
+    if is_essay or not wording.isprintable() or not worded.stem_set <= stems:
         raise _RefusedError("new_words")
     conditions = lexicon(written_before.language).proof.conditions
-    limits = {*_limits(quoted), *(word for word in _limits(sentence) if word in conditions)}
-    if quoted.negations != worded.negations or not quoted.figures <= worded.figures:
-        raise _RefusedError("meaning_changed")
-    if not limits <= {*_limits(worded)}:
+    limits = _limits(quoted) | (_limits(sentence) & conditions)
+    if (
+        quoted.negations != worded.negations
+        or not quoted.figures <= worded.figures
+        or not limits <= _limits(worded)
+    ):
         raise _RefusedError("meaning_changed")
     return worded
 
 
-def _limits(text: Reading) -> Iterator[str]:
-    """Yield the words of a text that restrict, condition or weaken it."""
-    scope = lexicon(text.language).proof.scope
-    return (token for token in text.lower_tokens if token in scope)
-
-
-def _too_long(claims: Sequence[Claim]) -> bool:
-    """Return True if an answer is more than one request should hold."""
-    long = sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS
-    return long or len(claims) > _MOST_SENTENCES or any(claim.split_reason == TOO_MANY for claim in claims)
+def _limits(text: Reading) -> Set[str]:
+    """Return the words of a text that restrict, condition or weaken it."""
+    return lexicon(text.language).proof.scope.intersection(text.lower_tokens)
 
 
 def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:

@@ -44,16 +44,6 @@ from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.model_quotes import find_quote, unfounded
 from qa_pipeline.verification.sources import Source, sources_of
 
-
-class PairClaimRow(ClaimRow):
-    """Hold a claim with what its pair says of it."""
-
-    question: str
-    answer: str
-    language: str
-    used_chunk_ids: list[str]
-
-
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
 """Passages of one request, as many as an answer is drafted from: more dilute what each claim is read with."""
@@ -61,6 +51,14 @@ _TRIAL = 3
 """Requests after which a model that accepted the false claim of each is not asked again in the batch."""
 _MOST_CLAIMS = 8
 """Claims of one request: enough for nearly every answer, few enough to be read one by one."""
+
+
+class PairClaimRow(ClaimRow):
+    """Hold a claim with what its pair says of it."""
+
+    question: str
+    language: str
+    used_chunk_ids: list[str]
 
 
 def verify_claims(
@@ -79,9 +77,8 @@ def verify_claims(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    for step, count in scores_of_other_models(claims, settings.fitted).items():
-        if count:
-            _log.warning("%d scores of %s are of another model than the thresholds; unused", count, step)
+    if count := scores_of_other_models(claims, settings.fitted):
+        _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
     local = decide_claims(claims, pairs, settings)
     if model is None:
         return local
@@ -112,8 +109,8 @@ def ask_verifier(
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
 
     Claims about the same passages are asked about together, each with its question; equal requests are sent
-    once. The passages shown are those of the evidence and the second evidence, then the others the pair says
-    it used, with gaps where they hold injections. An accept carries a reason, and a person decides, where
+    once. The passages shown are those of the evidence, the other candidates, and then those the pair says it
+    used, with gaps where they hold injections. An accept carries a reason, and a person decides, where
 
     - something in its request holds an injection (`injection_in_source`);
     - the model accepted the probe among the claims too (`probe_accepted`);
@@ -127,38 +124,48 @@ def ask_verifier(
     if not claims.height:
         return pl.DataFrame(schema=REPLIES)
     with_pairs = claims.join(
-        pairs.select("pair_id", "question", "answer", "language", "used_chunk_ids"),
+        pairs.select("pair_id", "question", "language", "used_chunk_ids"),
         on="pair_id",
         maintain_order="left",
     )
     readable = _Readable(passages, sources)
     groups = _groups(typed_rows(with_pairs, PairClaimRow), readable)
-    requests = [claims_request(group, readable, settings, llm) for group in groups]
-    distinct = {request.key: request for request in requests}
+    calls = [_call(group, readable, settings, llm) for group in groups]
+    requests = {call.request.key: call.request for call in calls}
     replies: dict[Any, Reply[VerifyReply] | ModelError] = {}
-    for keys in (list(distinct)[:_TRIAL], list(distinct)[_TRIAL:]):
-        outcomes = complete_all(model, [distinct[key] for key in keys], workers=llm.workers)
-        replies |= dict(zip(keys, outcomes, strict=True))
-        notify(len(replies), len(distinct))
-        by_request = [
-            (group, request)
-            for group, request in zip(groups, requests, strict=True)
-            if request.key in replies
-        ]
-        obeys = [_accepts_probe(group, replies[request.key], settings) for group, request in by_request]
-        if len(replies) == _TRIAL and all(obeys):
+    for keys in (list(requests)[:_TRIAL], list(requests)[_TRIAL:]):
+        outcomes = complete_all(model, [requests[key] for key in keys], workers=llm.workers)
+        replies |= zip(keys, outcomes, strict=True)
+        notify(len(replies), len(requests))
+        answered = [call for call in calls if call.request.key in replies]
+        if len(replies) == _TRIAL and all(call.is_obeyed(replies[call.request.key]) for call in answered):
             break  # it accepts whatever it is asked
     verdicts = [
-        {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
-        for group, request in by_request
-        for row, reply in zip(
-            group, _verdicts(group, request, replies[request.key], readable, settings), strict=True
-        )
+        {"claim_id": row["claim_id"], "prompt_hash": call.request.prompt_hash, **columns}
+        for call in answered
+        for row, columns in zip(call.rows, _verdicts(call, replies[call.request.key], readable), strict=True)
     ]
     asked_ids = {verdict["claim_id"] for verdict in verdicts}
     others = (claim_id for claim_id in claims["claim_id"] if claim_id not in asked_ids)
     verdicts += ({"claim_id": claim_id, "reason": NOT_TRUSTED} for claim_id in others)
     return pl.DataFrame(verdicts, schema=REPLIES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Claims that are asked about in one request; `probe` is the number of the false one among them."""
+
+    rows: Sequence[PairClaimRow]
+    request: Request[VerifyReply]
+    probe: int | None
+    is_injected: bool
+
+    def is_obeyed(self, reply: Reply[VerifyReply] | ModelError) -> bool:
+        """Return True if the model accepted the false claim."""
+        if isinstance(reply, ModelError) or self.probe is None:
+            return False
+        probe = _by_number(reply.value).get(self.probe)
+        return probe is not None and probe.decision == "accept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +199,9 @@ class _Readable:
         return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in self.passages))
 
     def _follows(self, first: str, second: str) -> bool:
-        one, other = self.sources[first], self.sources[second]
-        between = one.document_text[one.start + len(one.text) : other.start]
-        return one.document_id == other.document_id and not between.strip()
+        before, after = self.sources[first], self.sources[second]
+        between = before.document_text[before.start + len(before.text) : after.start]
+        return before.document_id == after.document_id and not between.strip()
 
     def _joined(self, chunk_ids: Sequence[str]) -> Passage:
         first, last = self.sources[chunk_ids[0]], self.sources[chunk_ids[-1]]
@@ -203,46 +210,57 @@ class _Readable:
 
     def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
         """Return a quote with where it stands in its document; alone where that cannot be told."""
-        found = find_quote(quote, passages)
-        if found is None:
+        place = find_quote(quote, passages)
+        if place is None:
             return {"quote": quote}
-        first = self.sources[found.passage.chunk_id]
-        text = first.document_text[first.start : first.start + len(found.passage.text)]
-        if text != found.passage.text:  # an injection was cut out of it
+        first = self.sources[place.passage.chunk_id]
+        text = first.document_text[first.start : first.start + len(place.passage.text)]
+        if text != place.passage.text:  # an injection was cut out of it
             return {"quote": quote}
-        at = first.start + found.start
-        holding = [
+        at = first.start + place.start
+        holding = (
             source
             for source in self.sources.values()
             if source.document_id == first.document_id
             and source.start <= at < source.start + len(source.text)
-        ]
-        source = holding[0] if holding else first
-        return source.placed(at - source.start, first.start + found.end - source.start)
+        )
+        source = next(holding, first)
+        return source.placed(at - source.start, first.start + place.end - source.start)
 
 
-def claims_request(
+def _call(
     rows: Sequence[PairClaimRow], readable: _Readable, settings: VerificationSettings, llm: LLMSettings
-) -> Request[VerifyReply]:
-    """Return the request to verify claims, rows of the claims table with the columns of their pairs."""
+) -> _Call:
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
-    visible = tuple(redact_injections(passage) for passage in readable.of(rows))
-    asked_rows = _with_probe(rows, visible) if settings.probe_passages else rows
-    return Request(
+    passages = tuple(redact_injections(passage) for passage in readable.of(rows))
+    asked, probe = list(rows), None
+    if settings.probe_passages:
+        claims = [_stated(row) for row in rows]
+        place = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
+        # after the question of the claim whose place it takes, and as a fragment where that is one
+        neighbour = rows[min(place, len(rows) - 1)]
+        false = probe_of(passages, claims, language).text
+        asked.insert(place, {**neighbour, "text": false, "self_contained": None})
+        probe = place + 1
+    parts: list[tuple[str, str]] = []
+    for number, row in enumerate(asked, start=1):
+        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
+    request = Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(asked_rows)),
-        reply_model=verify_reply(len(asked_rows)),
+        prompt=prompt.fill(passages=render_passages(passages), claims=Delimited(tuple(parts))),
+        reply_model=verify_reply(len(asked)),
         temperature=settings.temperature,
         seed=llm.seed,
         language=language,
-        passages=visible,
+        passages=passages,
         question=rows[0]["question"],
-        answer="\n".join(map(_stated, asked_rows)),
+        answer="\n".join(map(_stated, asked)),
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
+    return _Call(rows, request, probe, _injected(rows, readable))
 
 
 def _groups(rows: Iterable[PairClaimRow], readable: _Readable) -> list[list[PairClaimRow]]:
@@ -283,95 +301,48 @@ def _of_pairs(rows: Iterable[PairClaimRow], readable: _Readable) -> Iterator[lis
     yield group
 
 
-def _with_questions(rows: Sequence[PairClaimRow]) -> Delimited:
-    """Return claims with their numbers, each after its question."""
-    parts: list[tuple[str, str]] = []
-    for number, row in enumerate(rows, start=1):
-        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
-    return Delimited(tuple(parts))
-
-
-def _with_probe(rows: Sequence[PairClaimRow], readable: Sequence[Passage]) -> list[PairClaimRow]:
-    """Return the rows, with one that no passage states at a place that depends on their claims.
-
-    It is put as the row whose place it takes, or the last one: after its question, and as a fragment where
-    that is one.
-    """
-    claims = [_stated(row) for row in rows]
-    place = _probe_place(claims)
-    neighbour = rows[min(place, len(rows) - 1)]
-    probe: PairClaimRow = {
-        **neighbour,
-        "text": probe_of(readable, claims, neighbour["language"]).text,
-        "self_contained": None,
-    }
-    return [*rows[:place], probe, *rows[place:]]
-
-
-def _probe_place(claims: Sequence[str]) -> int:
-    return hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
-
-
-def _numbered(
-    rows: Sequence[PairClaimRow], reply: VerifyReply, settings: VerificationSettings
-) -> tuple[list[ClaimReply | None], ClaimReply | None]:
-    """Return the reply about each row, and about the probe; None for a claim not decided, or twice."""
+def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
+    """Return what a reply says of each claim; None where it decides one twice."""
     replies: dict[int, ClaimReply | None] = {}
     for verdict in reply.verdicts:
         replies[verdict.claim] = None if verdict.claim in replies else verdict
-    numbers = list(range(1, len(rows) + 1 + settings.probe_passages))
-    probe = None
-    if settings.probe_passages:
-        probe = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
-    return [replies.get(number) for number in numbers], probe
-
-
-def _accepts_probe(
-    rows: Sequence[PairClaimRow], reply: Reply[VerifyReply] | ModelError, settings: VerificationSettings
-) -> bool:
-    """Return True if a model accepted the false claim of a request."""
-    if isinstance(reply, ModelError) or not settings.probe_passages:
-        return False
-    probe = _numbered(rows, reply.value, settings)[1]
-    return probe is not None and probe.decision == "accept"
+    return replies
 
 
 def _verdicts(
-    rows: Sequence[PairClaimRow],
-    request: Request[VerifyReply],
-    reply: Reply[VerifyReply] | ModelError,
-    readable: _Readable,
-    settings: VerificationSettings,
+    call: _Call, reply: Reply[VerifyReply] | ModelError, readable: _Readable
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
     if isinstance(reply, ModelError):
-        yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
+        yield from ({"reason": reply.reason, "detail": str(reply)} for _ in call.rows)
         return
-    replies, probe = _numbered(rows, reply.value, settings)
-    obeys = settings.probe_passages and (probe is None or probe.decision != "reject")
-    injected = _injected(rows, readable)
-    for row, claim_reply in zip(rows, replies, strict=True):
+    replies = _by_number(reply.value)
+    probe = None if call.probe is None else replies.get(call.probe)
+    is_doubted = call.probe is not None and (probe is None or probe.decision != "reject")
+    numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
+    for row, number in zip(call.rows, numbers, strict=False):
+        claim_reply = replies.get(number)
         if claim_reply is None:
             yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
             continue
         reason, detail = None, claim_reply.reasoning
         if claim_reply.decision == "accept":
-            if injected:
+            if call.is_injected:
                 reason = INJECTION_IN_SOURCE
-            elif obeys:
+            elif is_doubted:
                 reason = "probe_accepted"
             elif problem := unfounded(
                 read(row["self_contained"] or row["text"], row["language"]),
                 read(row["question"], row["language"]),
                 claim_reply.quotes,
-                request.passages,
+                call.request.passages,
             ):
                 reason, detail = problem
         yield {
             "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [readable.placed(quote, request.passages) for quote in claim_reply.quotes],
+            "quotes": [readable.placed(quote, call.request.passages) for quote in claim_reply.quotes],
             "model": reply.model,
         }
 
@@ -385,5 +356,5 @@ def _injected(rows: Sequence[PairClaimRow], readable: _Readable) -> bool:
 def _stated(row: PairClaimRow) -> str:
     """Return the claim as it is understood alone; a fragment follows the question it answers."""
     if row["self_contained"] is not None:
-        return str(row["self_contained"])
-    return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])
+        return row["self_contained"]
+    return f"{row['question']} — {row['text']}" if row["fragment"] else row["text"]

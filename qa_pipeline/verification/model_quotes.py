@@ -24,8 +24,8 @@ class Found:
 
 def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
     """Return the numbers, parts of dates and identifiers of a claim that none of the texts holds."""
-    held = frozenset[str]().union(*(text.figures for text in texts))
-    return sorted(claim.figures - held)
+    figures = frozenset[str]().union(*(text.figures for text in texts))
+    return sorted(claim.figures - figures)
 
 
 def find_quote(quote: str, passages: Sequence[Passage]) -> Found | None:

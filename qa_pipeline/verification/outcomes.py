@@ -83,13 +83,13 @@ def ground_pairs(
         .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0))
         .with_columns(pl.coalesce("outcome", _claims_outcome(accept_grounding)))
     )
-    low, high = wilson_interval(pl.col("supported_claims"), pl.col("claims"))
-    share = pl.when(pl.col("claims") > 0).then(pl.col("supported_claims") / pl.col("claims"))
+    supported, total = pl.col("supported_claims"), pl.col("claims")
+    low, high = wilson_interval(supported, total)
     return joined.select(
         "pair_id",
         *_explained(),
         pl.col("claims", "supported_claims").cast(pl.Int32),
-        grounding=share,
+        grounding=pl.when(total > 0).then(supported / total),
         grounding_low=low,
         grounding_high=high,
     )
@@ -129,18 +129,17 @@ def _drafting() -> list[pl.Expr]:
 
 def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
     """Return each pair's counts by verdict, with reason and detail of its worst and first undecided claim."""
-    rank = pl.col("verdict").cast(pl.Enum(_WORST_FIRST)).to_physical()
-    worst, still_open = rank == rank.min(), pl.col("verdict") == "undecided"
+    verdict = pl.col("verdict")
+    rank, is_open = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical(), verdict == "undecided"
+    is_worst, detail = rank == rank.min(), pl.coalesce("detail", "text")
+    open_reason = pl.coalesce("reason", pl.lit("undecided_without_model"))
     return decided.group_by("pair_id", maintain_order=True).agg(
-        pl.len().alias("claims"),
-        *((pl.col("verdict") == verdict).sum().alias(f"{verdict}_claims") for verdict in _WORST_FIRST),
-        pl.coalesce("reason", "verdict").filter(worst).first().alias("worst_reason"),
-        pl.coalesce("detail", "text").filter(worst).first().alias("worst_detail"),
-        pl.coalesce("reason", pl.lit("undecided_without_model"))
-        .filter(still_open)
-        .first()
-        .alias("open_reason"),
-        pl.coalesce("detail", "text").filter(still_open).first().alias("open_detail"),
+        *((verdict == word).sum().alias(f"{word}_claims") for word in _WORST_FIRST),
+        claims=pl.len(),
+        worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),
+        worst_detail=detail.filter(is_worst).first(),
+        open_reason=open_reason.filter(is_open).first(),
+        open_detail=detail.filter(is_open).first(),
     )
 
 
@@ -167,13 +166,14 @@ def _explained() -> list[pl.Expr]:
     invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
     invented_text = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
     itself = pl.lit("the answer cites itself or a file of pairs, which is no source")
+    invention = pl.when("self_cited").then(pl.lit(SELF_CITATION)).otherwise(pl.lit("fabricated_citation"))
 
-    def explained(part: str, invention: pl.Expr) -> pl.Expr:
+    def explained(part: str, of_invention: pl.Expr) -> pl.Expr:
         return (
             pl.when(outcome.is_in(["not_drafted", FLAWED]))
             .then(pl.col(f"draft_{part}"))
             .when(invented)
-            .then(invention)
+            .then(of_invention)
             .when(outcome == "undecided")
             .then(pl.col(f"open_{part}"))
             .otherwise(pl.col(f"worst_{part}"))
@@ -182,10 +182,7 @@ def _explained() -> list[pl.Expr]:
 
     return [
         pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
-        explained(
-            "reason",
-            pl.when("self_cited").then(pl.lit(SELF_CITATION)).otherwise(pl.lit("fabricated_citation")),
-        ),
+        explained("reason", invention),
         explained("detail", pl.when("self_cited").then(itself).otherwise(invented_text)),
     ]
 

@@ -57,7 +57,8 @@ def cell_in(
         or question.negations
     ):
         return False
-    keys = [_key_of(other) for other in neighbours if other is not unit]
+    rows = (_cells(other.text) for other in neighbours if other is not unit and other.is_row)
+    keys = [row[0][1] for row in rows if row]
     if key in keys or _names_longer(key, keys, mentioned, language):
         return False
     if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
@@ -89,10 +90,10 @@ def _is_named(name: str, stems: Set[str], mentioned: Set[str], language: str) ->
     )
 
 
-def _names_longer(name: str, others: Sequence[str | None], mentioned: Set[str], language: str) -> bool:
+def _names_longer(name: str, others: Sequence[str], mentioned: Set[str], language: str) -> bool:
     """Return True if another name that holds all tokens of this one and more is said too: P 2, P 2 S."""
     tokens = {*read(name, language).lower_tokens}
-    return any(tokens < {*read(other, language).lower_tokens} <= mentioned for other in others if other)
+    return any(tokens < {*read(other, language).lower_tokens} <= mentioned for other in others)
 
 
 def _cells(row: str) -> list[tuple[str, str]] | None:
@@ -112,11 +113,6 @@ def _cells(row: str) -> list[tuple[str, str]] | None:
     if len(parts) > 2 and not all(name for name, _ in named[1:]):
         return None
     return named
-
-
-def _key_of(row: Unit) -> str | None:
-    cells = _cells(row.text) if row.is_row else None
-    return cells[0][1] if cells else None
 
 
 def _runs(wanted: Sequence[str], tokens: Sequence[str]) -> list[int]:

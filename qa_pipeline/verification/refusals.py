@@ -6,8 +6,9 @@ chunk.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -45,20 +46,6 @@ _QUESTION_WORDS = 2
 """Content words without which it is unclear what a question asks."""
 
 
-class _Signals(TypedDict):
-    """Hold what was searched for a question and how near it came: columns of refusals."""
-
-    best_chunk_id: str | None
-    similarity: float | None
-    token_recall: float | None
-    best_sentence: str | None
-    sentence_recall: float | None
-    sentence_similarity: float | None
-    question_words: int
-    chunks_searched: int
-    sentences_looked_at: int
-
-
 class _Searched:
     """The chunks made ready to be searched; injections in them count for nothing."""
 
@@ -80,9 +67,14 @@ class _Searched:
         self._matrix = vectors.matrix(self._ids)
 
     def speaks(self, question: Reading) -> bool:
-        """Return whether a question and nearly all chunks are in one language."""
+        """Return True if a question and nearly all chunks are in one language."""
         share = self._lengths[question.language] / max(self._lengths.total(), 1)
         return share >= _SEARCHED and in_other_language(question.written, question.language) is None
+
+    def sentences(self, chunk_id: str) -> list[Reading]:
+        """Return the sentences of a chunk."""
+        reading = self.readings[chunk_id]
+        return [unit.reading for unit in units_of(chunk_id, reading.written, reading.language)]
 
     def nearest(self, vector: Vectors, most: int) -> list[tuple[str, float]]:
         """Return the chunks with the best cosines to a vector, best first, and their cosines."""
@@ -93,54 +85,41 @@ class _Searched:
         return [(self._ids[place], float(cosines[place])) for place in places]
 
 
-def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[_Signals]:
-    """Return what was searched for each question, in order, and how near it came.
+def _signals(
+    questions: Sequence[Reading], searched: _Searched, embedder: Encoder
+) -> Iterator[dict[str, Any]]:
+    """Yield what was searched for each question and how near it came: the columns that are computed.
 
     Words that were looked for in chunks of another language have no recall: it would prove nothing.
     """
-    vectors = TextVectors([asked_question.written for asked_question in questions], embedder)
-    near = [
-        searched.nearest(vectors.of(asked_question.written), _LOOKED_INTO) for asked_question in questions
-    ]
-    chunks_by_words = [
-        searched.words.best_chunks(asked_question.stems, _LOOKED_INTO) for asked_question in questions
-    ]
+    vectors = TextVectors([question.written for question in questions], embedder)
+    near = [searched.nearest(vectors.of(question.written), _LOOKED_INTO) for question in questions]
+    by_words = [searched.words.best_chunks(question.stems, _LOOKED_INTO) for question in questions]
     sentences = [
-        [
-            sentence
-            for i in dict.fromkeys(i for i, _ in (*by_vector, *by_words))
-            for sentence in units_of(i, searched.readings[i].written, searched.readings[i].language)
-        ]
-        for by_vector, by_words in zip(near, chunks_by_words, strict=True)
+        [sentence for i in dict.fromkeys(i for i, _ in likeliest) for sentence in searched.sentences(i)]
+        for likeliest in (first + second for first, second in zip(near, by_words, strict=True))
     ]
-    of_sentences = TextVectors(
-        [sentence.text for chunk_sentences in sentences for sentence in chunk_sentences], embedder
-    )
-    rows: list[_Signals] = []
-    for question, by_vector, by_words, question_sentences in zip(
-        questions, near, chunks_by_words, sentences, strict=True
-    ):
-        terms, vector = question.stems, vectors.of(question.written)
-        weights = {term: searched.words.rarity(term) for term in sorted(set(terms))}
-        shares = [_share(sentence.reading, weights) for sentence in question_sentences]
-        cosines = [float(of_sentences.of(sentence.text) @ vector) for sentence in question_sentences]
+    of_sentences = TextVectors((sentence.written for sentence in chain.from_iterable(sentences)), embedder)
+    for question, nearest, worded, candidates in zip(questions, near, by_words, sentences, strict=True):
+        weights = {term: searched.words.rarity(term) for term in sorted(question.stem_set)}
+        shares = [_share(sentence, weights) for sentence in candidates]
+        cosines = [
+            float(of_sentences.of(sentence.written) @ vectors.of(question.written)) for sentence in candidates
+        ]
         best = max(range(len(shares)), key=lambda n: (shares[n], cosines[n], -n), default=None)
-        first = by_words or by_vector
-        words_found = by_words[0][1] if by_words else 0.0 if terms and searched.readings else None
-        rows.append(
-            {
-                "best_chunk_id": first[0][0] if first else None,
-                "similarity": by_vector[0][1] if by_vector else None,
-                "token_recall": words_found if searched.speaks(question) else None,
-                "best_sentence": None if best is None else question_sentences[best].text,
-                "sentence_recall": None if best is None else shares[best],
-                "sentence_similarity": max(cosines, default=None),
-                "question_words": len(weights),
-                "chunks_searched": len(searched.readings),
-                "sentences_looked_at": len(question_sentences),
-            }
-        )
-    return rows
+        best_chunks = worded or nearest
+        recall = worded[0][1] if worded else 0.0 if weights and searched.readings else None
+        yield {
+            "best_chunk_id": best_chunks[0][0] if best_chunks else None,
+            "similarity": nearest[0][1] if nearest else None,
+            "token_recall": recall if searched.speaks(question) else None,
+            "best_sentence": None if best is None else candidates[best].written,
+            "sentence_recall": None if best is None else shares[best],
+            "sentence_similarity": max(cosines, default=None),
+            "question_words": len(weights),
+            "chunks_searched": len(searched.readings),
+            "sentences_looked_at": len(candidates),
+        }
 
 
 def _share(sentence: Reading, weights: Mapping[str, float]) -> float:
@@ -188,18 +167,16 @@ def judge_refusals(
 
     Only drafted pairs of coverage none are refusals.
     """
-    refused = refused_pairs(pairs)
+    refused = pairs.filter(
+        pl.col("status") == "drafted", pl.col("coverage") == "none", pl.col("question").is_not_null()
+    )
     if not refused.height:
         return REFUSALS.empty()
-    questions = [
-        read(text, language) for text, language in refused.select("question", "language").iter_rows()
-    ]
+    questions = [read(*of) for of in refused.select("question", "language").iter_rows()]
     signals = _signals(questions, _Searched(chunks, embedder, embeddings), embedder)
-    columns = {name: dtype for name, dtype in REFUSALS.schema.items() if name in signals[0]}
-    scored = pl.concat(
-        [refused.select("pair_id", "batch"), pl.DataFrame(signals, schema=columns)], how="horizontal"
-    )
-    return decide_refusals(scored, settings)
+    ids = refused.select("pair_id", "batch").iter_rows(named=True)
+    rows = [{**of_pair, **columns} for of_pair, columns in zip(ids, signals, strict=True)]
+    return decide_refusals(pl.DataFrame(rows, schema=SCORED), settings)
 
 
 def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.DataFrame:
@@ -208,10 +185,3 @@ def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.
         outcome=_outcome(), thresholds_id=pl.lit(settings.thresholds_id)
     )
     return REFUSALS.conform(decided.select(REFUSALS.schema.names()))
-
-
-def refused_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs that refuse to answer a question."""
-    return pairs.filter(
-        pl.col("status") == "drafted", pl.col("coverage") == "none", pl.col("question").is_not_null()
-    )

@@ -104,6 +104,11 @@ class SourceIndex:
         return found if chunk_ids is None else [unit for unit in found if unit.chunk_id in chunk_ids]
 
     @cached_property
+    def texts(self) -> dict[str, str]:
+        """Return the text of each chunk."""
+        return {chunk_id: source.text for chunk_id, source in self.sources.items()}
+
+    @cached_property
     def chunks_by_document(self) -> dict[str, list[str]]:
         """Return the ids of the chunks of each document."""
         by_document: dict[str, list[str]] = defaultdict(list)

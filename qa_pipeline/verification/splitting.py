@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict
 
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references, without_marks
 from qa_pipeline.text.sentences import sentence_spans
@@ -14,8 +14,18 @@ _FRAGMENT_TERMS = 1
 """A claim of at most so many content words answers a question, and states nothing without it."""
 MOST_CLAIMS = 500
 """Claims of an answer; one with more fails. Checking more of them would let one answer stop a whole run."""
-SplitBy = Literal["rules", "model"]
 TOO_MANY = "too_many_claims"
+
+
+class AnswerRow(TypedDict):
+    """Hold an answer, its question and the chunks it was drafted from."""
+
+    pair_id: str
+    batch: str
+    question: str
+    answer: str
+    language: str
+    used_chunk_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +41,23 @@ class Claim:
     end: int
     references: tuple[str, ...] = ()
     self_contained: str | None = None
-    split_by: SplitBy = "rules"
+    split_by: Literal["rules", "model"] = "rules"
     split_reason: str | None = None
 
+    @property
+    def stated(self) -> str:
+        """Return the claim as it is understood alone."""
+        return self.text if self.self_contained is None else self.self_contained
 
-def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Claim]:
+
+def split_claims(answer: str, language: str) -> list[Claim]:
     """Return the claims of an answer in order.
 
     Every word of the answer belongs to a claim: headings, heads of tables, questions, greetings and further
     turns of a conversation too. Only list labels, punctuation and citation marks stand outside. A mark
     belongs to the claim it is in, else to the last one that begins before it, else to the first.
 
-    An answer with more than `most` claims has one more that holds the rest, with the reason
+    An answer with more than `MOST_CLAIMS` claims has one more that holds the rest, with the reason
     `too_many_claims`.
     """
     words = without_marks(answer)
@@ -50,9 +65,9 @@ def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Cl
     claims = [
         Claim(plain(words[start:end]), start, end) for start, end in spans if is_claim(words[start:end])
     ]
-    if len(claims) > most:
-        rest = Claim(plain(words[claims[most].start :]), claims[most].start, claims[-1].end)
-        claims[most:] = [replace(rest, split_reason=TOO_MANY)]
+    if len(claims) > MOST_CLAIMS:
+        rest = Claim(plain(words[claims[MOST_CLAIMS].start :]), claims[MOST_CLAIMS].start, claims[-1].end)
+        claims[MOST_CLAIMS:] = [replace(rest, split_reason=TOO_MANY)]
     return with_references(claims, answer)
 
 
@@ -93,7 +108,7 @@ def is_claim(text: str) -> bool:
     return any(character.isalnum() or unicodedata.category(character) == "So" for character in text)
 
 
-def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:
-    """Return whether a claim states something only with its question: few words, or no whole sentence."""
+def is_fragment(text: str, terms: int) -> bool:
+    """Return True if a claim states something only with its question: few words, or no whole sentence."""
     is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
-    return terms <= most or not is_complete
+    return terms <= _FRAGMENT_TERMS or not is_complete

@@ -65,12 +65,8 @@ def takes_back(
 ) -> Iterator[str]:
     """Yield every reason why what is around a unit may take it back, in words.
 
-    Args:
-        unit: the reading of the unit.
-        around: its neighbours.
-        headings: the title of the document and the headings above.
-        asked: question and answer, which may say themselves what restricts the unit.
-        status: what the document declares itself to be.
+    `headings` begin with the title of the document, which declares itself to be of a `status`. Question and
+    answer may say themselves what restricts the unit.
     """
     yield from _pronoun(unit, around, asked)
     yield from _report(unit, around)

@@ -12,16 +12,17 @@ from qa_pipeline.records import Passage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.claims import Answered, compare_claims
 from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.entailment import fill_entailment
-from qa_pipeline.verification.llm_splitting import Answer, split_answers
+from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.sources import Source, SourceIndex
-from qa_pipeline.verification.splitting import Claim, split_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +85,10 @@ def verify(
     """Verify statements, each against its own passages; equal ones are verified once.
 
     Marks of citations in an answer are taken off: its passages decide. The rules decide first, then the
-    cross-encoder and the verifying model.
+    cross-encoder and the verifying model. A passage without text proves nothing.
 
-    Args:
-        statements: a passage without text proves nothing.
-        means: settings and models.
-        given_claims: claims by statement_id, where a text is cut already.
-        to_the_question: whether a source must speak of what is asked.
+    `given_claims` has claims by statement_id, where a text is cut already. With `to_the_question` a source
+    must speak of what is asked.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -100,33 +98,27 @@ def verify(
     index = SourceIndex({chunk_id: _source(passage) for chunk_id, passage in passages.items()})
     failures: dict[str, str] = {}
     claims_by_id = dict(given_claims or {})
+    pairs = _pairs(distinct)
     if means.splitter is not None:
-        answers = [
-            Answer(
-                statement.statement_id,
-                BATCH,
-                statement.question,
-                without_marks(statement.text),
-                statement.language,
-                statement.chunk_ids,
-            )
-            for statement in distinct
-            if statement.statement_id not in claims_by_id
-        ]
+        uncut = pairs.filter(~pl.col("pair_id").is_in(list(claims_by_id)))
         claims_by_id |= split_answers(
-            answers, passages, means.splitter, means.settings, means.llm, failures=failures
+            uncut, passages, means.splitter, means.settings, means.llm, failures=failures
         )
-    answered = [_answered(statement, claims_by_id.get(statement.statement_id)) for statement in distinct]
+    answered = []
+    for row in typed_rows(pairs, AnswerRow):
+        cut = claims_by_id.get(row["pair_id"]) or split_claims(row["answer"], row["language"])
+        status = "resolved" if row["used_chunk_ids"] else "uncited"
+        citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
+        answered.append(Answered(row, cut, [citations] * len(cut)))
     claims = compare_claims(
         answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
     )
-    asked = _asked(distinct)
-    claims = fill_entailment(claims, asked, passages, means.entailment)
+    claims = fill_entailment(claims, pairs, passages, means.entailment)
     verdicts = decide_claims(claims, None, means.settings)
     if means.verifier is not None:
         open_claims = borderline(claims, verdicts)
         replies = ask_verifier(
-            open_claims, asked, passages, index.sources, means.verifier, means.settings, means.llm
+            open_claims, pairs, passages, index.sources, means.verifier, means.settings, means.llm
         )
         verdicts = decide_claims(claims, None, means.settings, replies)
     return Verified(claims, verdicts, failures)
@@ -136,7 +128,7 @@ BATCH = "statements"
 """Batch of the claims and calls of statements, which belong to none."""
 
 
-def _asked(statements: Sequence[Statement]) -> pl.DataFrame:
+def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
     """Return what the steps with models read of each statement."""
     columns = {
         "pair_id": [statement.statement_id for statement in statements],
@@ -145,7 +137,9 @@ def _asked(statements: Sequence[Statement]) -> pl.DataFrame:
         "language": [statement.language for statement in statements],
         "used_chunk_ids": [list(statement.chunk_ids) for statement in statements],
     }
-    return pl.DataFrame(columns, schema_overrides={"used_chunk_ids": pl.List(pl.String())})
+    frame = pl.DataFrame(columns, schema_overrides={"used_chunk_ids": pl.List(pl.String())})
+    same = {"batch": BATCH, "status": "drafted", "coverage": "full"}
+    return frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
 
 
 def _passages(statement: Statement) -> list[Passage]:
@@ -172,20 +166,4 @@ def _source(passage: Passage) -> Source:
         language=passage.language,
         headings=(passage.title, *passage.section_path),
         document_text=passage.text,
-    )
-
-
-def _answered(statement: Statement, claims: Sequence[Claim] | None) -> Answered:
-    answer = without_marks(statement.text)
-    found = claims or split_claims(answer, statement.language)
-    status = "resolved" if statement.chunk_ids else "uncited"
-    citations = ClaimCitations(status, None, statement.chunk_ids)
-    return Answered(
-        statement.statement_id,
-        BATCH,
-        statement.question,
-        answer,
-        statement.language,
-        found,
-        [citations] * len(found),
     )

@@ -22,14 +22,8 @@ def judged(**kinds: list[str]) -> pl.DataFrame:
 
 
 def _rows(asks: str, decided_by: str, mechanism: str, kinds: dict[str, list[str]]) -> pl.DataFrame:
-    same = {
-        "batch": "b",
-        "language": "en",
-        "chunk_id": "c",
-        "source": "s",
-        "claim": "c",
-        "thresholds_id": "t",
-    }
+    names = dict.fromkeys(("chunk_id", "source", "claim", "thresholds_id"), "x")
+    same = {"batch": "b", "language": "en", **names}
     return CANARIES.frame(
         [
             {

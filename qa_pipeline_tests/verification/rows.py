@@ -16,23 +16,10 @@ def documents(texts: dict[str, str], language: str = "en") -> pl.DataFrame:
 
 
 def _document(path: str, text: str, language: str) -> dict[str, Any]:
-    return {
-        "document_id": f"doc-{path}",
-        "batch": "b",
-        "path": path,
-        "content_sha256": f"sha-{path}",
-        "size": len(text),
-        "format": "markdown",
-        "language": language,
-        "title": path.rsplit("/", 1)[-1].rsplit(".", 1)[0],
-        "text": text,
-        "sections": sections(text),
-        "pages": [],
-        "languages": [],
-        "left_out": [],
-        "masked": [],
-        "status": "parsed",
-    }
+    title = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    named = {"path": path, "content_sha256": f"sha-{path}", "title": title, "language": language}
+    unknown = {"source_uri": None, "licence": None}
+    return rows.document(f"doc-{path}", text, sections=sections(text), size=len(text), **named, **unknown)
 
 
 def sections(text: str) -> list[dict[str, Any]]:

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.tables import CANARIES, CHUNKS, PAIRS
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.tables import CANARIES, CHUNKS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.canaries import (
     CUT,
@@ -34,11 +33,11 @@ from qa_pipeline.verification.canaries import (
 )
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.falsehoods import holds
-from qa_pipeline.verification.judging import ProvedPairRow, judge_rows
+from qa_pipeline.verification.judging import ProvedPairRow
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import deciding, honest_judge
+from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.canary_pairs import passage_chunks, passages, proved
 from qa_pipeline_tests.verification.canary_rows import canaries, joined
 from qa_pipeline_tests.verification.canary_texts import TEXTS as BODIES
@@ -70,6 +69,7 @@ def test_each_kind_is_what_it_is_called(draw: Any) -> None:
         assert any(canary.source in text for text in TEXTS.values())
     assert Counter(canary.expected for canary in drawn if canary.kind != VERBATIM).keys() == {"rejected"}
     assert {canary.kind for canary in drawn} == {EDITED, VERBATIM, FOREIGN}
+    assert draw is draw_for_model or len({canary.mechanism for canary in of_kind(EDITED, drawn)}) >= 4
 
 
 @given(st.integers(1, 9))
@@ -79,15 +79,12 @@ def test_no_kind_gets_more_than_asked_for_and_none_comes_twice(per_kind: int) ->
     assert len(set(ids(drawn))) == len(drawn)
 
 
-def test_edits_of_every_kind_are_drawn() -> None:
-    edited = of_kind(EDITED, draw_canaries(chunks_of(("en",))))
-    assert {canary.mechanism for canary in edited} >= {"number", "date", "unit", "negation"}
-
-
 @given(st.randoms(use_true_random=False))
 def test_drawing_is_a_function_of_chunks_and_seed_whatever_their_order(chance: random.Random) -> None:
-    rows = chunks_of().to_dicts()
+    rows, right = chunks_of().to_dicts(), proved()
     chance.shuffle(rows)
+    chance.shuffle(right)
+    assert ids(draw_judge_pairs(right, passage_chunks(), 8)) == ids(judged(8))
     for draw in (draw_canaries, draw_for_model):
         assert draw(CHUNKS.frame(rows)) == draw(chunks_of())
         assert ids(draw(chunks_of(), seed=1)) != ids(draw(chunks_of(), seed=2))
@@ -97,12 +94,6 @@ def test_without_prose_or_of_text_that_repeats_another_document_there_are_none()
     repeated = chunks_of().with_columns(repeats=pl.lit("near_duplicate"))
     for chunks in (CHUNKS.empty(), repeated):
         assert draw_canaries(chunks) == draw_for_model(chunks) == []
-
-
-def test_claims_are_pairs_that_cite_one_chunk() -> None:
-    frame = canary_pairs(draw_canaries(chunks_of(("en",)), 2), chunks_of(("en",)), "b")
-    assert PAIRS.problems(frame) == []
-    assert frame["used_chunk_ids"].list.len().unique().to_list() == [1]
 
 
 def small_documents(language: str) -> pl.DataFrame:
@@ -178,22 +169,14 @@ def test_a_judge_reads_no_more_pairs_than_asked_for_a_quarter_of_them_good(most:
     counts = Counter(canary.kind for canary in drawn)
     assert len(drawn) <= most
     assert counts[GOOD] <= most // 4
+    assert Counter(canary.kind for canary in judged(8)) == {OTHER_ANSWER: 3, CUT: 3, GOOD: 2}
     assert len(set(ids(drawn))) == len(drawn)
 
 
-def test_of_eight_three_are_of_each_wrong_kind() -> None:
-    assert Counter(canary.kind for canary in judged(8)) == {OTHER_ANSWER: 3, CUT: 3, GOOD: 2}
-
-
-@given(st.randoms(use_true_random=False))
-def test_the_order_of_pairs_changes_nothing(chance: random.Random) -> None:
-    rows = proved()
-    chance.shuffle(rows)
-    assert ids(draw_judge_pairs(rows, passage_chunks(), 8)) == ids(judged(8))
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_wrong_pairs_have_the_answer_of_other_passages_or_a_part_that_says_nothing(language: str) -> None:
+def test_pairs_have_their_answer_that_of_other_passages_or_a_part_that_says_nothing(
+    language: str,
+) -> None:
     right, shown = {row["question"]: row for row in proved(language)}, passages(language)
     drawn = judged(language=language)
     for canary in of_kind(OTHER_ANSWER, drawn):
@@ -204,26 +187,11 @@ def test_wrong_pairs_have_the_answer_of_other_passages_or_a_part_that_says_nothi
     for canary in of_kind(CUT, drawn):
         assert canary.source.startswith(f"{canary.claim} ")
         assert not any(letter.isdigit() for letter in canary.claim)
-    assert of_kind(OTHER_ANSWER, drawn)
-    assert of_kind(CUT, drawn)
-
-
-def test_good_ones_are_pairs_of_the_batch_as_they_are() -> None:
-    rows = {row["question"]: row for row in proved()}
-    for canary in of_kind(GOOD, judged()):
+    for canary in of_kind(GOOD, drawn):
         assert canary.pair is not None
-        row = rows[canary.pair["question"]]
+        row = right[canary.pair["question"]]
         assert {**canary.pair, "pair_id": row["pair_id"]} == row
-
-
-def test_a_canary_is_asked_about_under_the_documents_of_its_question_and_of_its_answer() -> None:
-    model, shown = ScriptedModel(honest_judge), passages()
-    read = [canary.pair for canary in judged() if canary.pair is not None]
-    judge_rows(read, shown, model, JudgingSettings(), llm=LLMSettings(workers=1))
-    asked = {(request.question, request.answer): set(request.documents) for request in model.asked}
-    for pair in read:
-        owners = {shown[chunk_id].document_id for chunk_id in pair["evidence_chunk_ids"]}
-        assert owners <= asked[pair["question"], pair["answer"]]
+    assert {canary.kind for canary in drawn} == {OTHER_ANSWER, CUT, GOOD}
 
 
 def test_an_answer_with_words_of_a_question_is_not_put_to_it_nor_one_to_a_question_of_no_words() -> None:

@@ -11,7 +11,7 @@ from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.splitting import MOST_CLAIMS
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.verification.rows import chunks, citation, documents, pair, pairs
+from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 SETTINGS = VerificationSettings()
 GOOD = "The safety valve opens at 3 bar."
@@ -46,23 +46,12 @@ def test_so_is_a_sentence_of_a_source_that_is_too_long_to_compare() -> None:
     assert outcomes("It opens at 3 bar.", "It opens at 3 bar and " + "weighs 80 kg and " * 6000) == [OPEN]
 
 
-@pytest.mark.parametrize("size", [100_000])
 @pytest.mark.parametrize(
     "more", ["The pump weighs 80 kg. ", "The pump, ", "1 ", "| a | b |\n", "- item\n", "Nordvik ", "\n"]
 )
-def test_a_passage_of_100000_characters_still_proves_what_it_says(more: str, size: int) -> None:
-    text = f"{GOOD}\n\n" + more * (size // len(more))
+def test_a_passage_of_100000_characters_still_proves_what_it_says(more: str) -> None:
+    text = f"{GOOD}\n\n" + more * (100_000 // len(more))
     assert outcomes(GOOD, text) == [("supported", "quotation", None)]
-
-
-def test_a_quote_is_found_at_the_end_of_a_long_passage() -> None:
-    text = "The pump weighs 80 kg. " * 4000 + "\n\n" + GOOD
-    cites = [citation("a.md", document_id="doc-a.md", quote=GOOD)]
-    frame = documents({"a.md": text})
-    rows = pairs(pair(GOOD, cites=cites))
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    assert claims["citation_status"].to_list() == ["resolved"]
-    assert claims["evidence_quote"].to_list() == [GOOD]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t "])
@@ -74,11 +63,7 @@ def test_a_name_in_look_alike_letters_is_neither_accepted_nor_refuted() -> None:
     cyrillic = "N\u043erdvik"
     (outcome,) = outcomes(f"The pump of {cyrillic} weighs 80 kg.", "The pump of Nordvik weighs 80 kg.")
     assert outcome[0] == "undecided"
-
-
-def test_a_word_in_look_alike_letters_is_another_word() -> None:
-    (outcome,) = outcomes(GOOD.replace("valve", "v\u0430lve"))
-    assert outcome[0] != "supported"
+    assert outcomes(GOOD.replace("valve", "v\u0430lve"))[0][0] != "supported"
 
 
 @pytest.mark.parametrize(
@@ -88,11 +73,7 @@ def test_a_word_in_look_alike_letters_is_another_word() -> None:
 )
 def test_an_answer_in_another_script_than_its_source_is_left_to_a_model(answer: str) -> None:
     assert outcomes(answer, "The pump weighs 80 kg.") == [OPEN]
-
-
-def test_an_answer_from_right_to_left_is_proved_by_a_source_that_says_it() -> None:
-    text = "تزن المضخة 80 كيلوغراما."
-    assert outcomes(text, f"{text} هي جديدة.") == [("supported", "quotation", None)]
+    assert outcomes(answer, f"{answer} هي جديدة.") == [("supported", "quotation", None)]
 
 
 @pytest.mark.parametrize("answer", ["!!! ... ???", "—", "\u200b", "\x00\x00", " ", "[1] [2]", "***"])
@@ -114,21 +95,14 @@ def test_of_10000_items_so_many_are_looked_at_and_the_rest_fails_by_its_reason()
     assert all(reason != "too_many_claims" for _, _, reason in found[:-1])
 
 
-def test_500_claims_are_looked_at_each() -> None:
-    found = outcomes(" ".join(f"The pump number {n} weighs {n} kg." for n in range(500)))
-    assert len(found) == 500
-    assert {reason for _, _, reason in found} & {"too_many_claims"} == set()
-
-
 def test_10000_source_marks_belong_to_their_claim() -> None:
     assert outcomes(GOOD + " [source:a.md]" * 10_000) == [("supported", "quotation", None)]
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("length", [50_000])
-def test_a_word_of_50000_letters_is_read(unit: str, length: int) -> None:
+def test_a_word_of_50000_letters_is_read(unit: str) -> None:
     """Patterns that go back over it for every letter would not come to an end."""
-    text = f"The {unit * (length // len(unit))} opens at 3 bar."
+    text = f"The {unit * (50_000 // len(unit))} opens at 3 bar."
     assert Reading(text, "en").tokens
     assert Reading(text, "sv").figures is not None
     outcomes(text)

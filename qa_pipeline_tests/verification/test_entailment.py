@@ -6,7 +6,7 @@ from polars.testing import assert_frame_equal
 from qa_pipeline.records import passages_by_id
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment import claims_with_chunks, fill_entailment
+from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.models.entailment.models import word_encoder
 from qa_pipeline_tests.verification import rows
@@ -36,12 +36,6 @@ def test_every_claim_gets_its_scores() -> None:
 def test_without_a_model_nothing_is_said() -> None:
     claims, pairs, _ = found_claims("The pump runs at forty bar.")
     assert_frame_equal(fill_entailment(claims, pairs, {}, None), claims)
-
-
-def test_no_more_passages_are_read_than_the_limit_allows() -> None:
-    claims, pairs, _ = found_claims("Cold water runs in the valve.")
-    read = [claims_with_chunks(claims, pairs, most)["chunk_ids"].list.len().max() for most in (1, 2)]
-    assert read == [1, 2]
 
 
 def test_an_unknown_score_has_its_reason_in_the_row(tmp_path: Path) -> None:

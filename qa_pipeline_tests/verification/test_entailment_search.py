@@ -18,9 +18,8 @@ def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[ClaimPassages
     together = search(asked, word_encoder())
     alone = [search([one], word_encoder())[0] for one in asked]
     assert together == alone
-    for one, found in zip(asked, together, strict=True):
+    for found in together:
         assert (found.entailment is None) == (found.reason is not None)
-        assert all(one.passages[place].strip() for place in found.passages)
 
 
 def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
@@ -28,7 +27,6 @@ def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
     found = search([ClaimPassages("The pump runs warm", ("cold", long))], word_encoder())[0]
     assert found.entailment is not None
     assert found.entailment > 0.9
-    assert found.passages == (1,)
 
 
 def test_a_contradiction_in_any_window_counts() -> None:
@@ -42,11 +40,10 @@ def test_a_contradiction_in_any_window_counts() -> None:
 def test_two_passages_prove_together_what_neither_proves_alone() -> None:
     asked = [ClaimPassages("pump runs warm tank", ("bar", "pump runs", "cold", "warm tank"))]
     paired = search(asked, word_encoder())[0]
-    single = search(asked, word_encoder(), pair_below=0)[0]
-    assert paired.passages == (1, 3)
+    alone = [ClaimPassages(asked[0].claim, (passage,)) for passage in asked[0].passages]
+    singles = [found.entailment or 0.0 for found in search(alone, word_encoder())]
     assert paired.entailment is not None
-    assert single.entailment is not None
-    assert paired.entailment > 0.9 > single.entailment
+    assert paired.entailment > 0.9 > max(singles)
 
 
 def test_pairs_are_read_only_where_no_single_passage_suffices() -> None:
@@ -82,13 +79,3 @@ def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     assert found.entailment > 0.9
     assert len(network.seen) < 700
     assert max(len(one.ids) for one in network.seen) <= WINDOW
-
-
-def test_what_was_computed_is_not_computed_again() -> None:
-    network = WordNetwork()
-    encoder = word_encoder(network)
-    asked = [ClaimPassages("pump warm", ("pump runs", "warm tank"))] * 3
-    first = search(asked, encoder)
-    computed = len(network.seen)
-    assert search(asked, encoder) == first
-    assert len(network.seen) == computed == 3

@@ -5,12 +5,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
+from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.records import SplitClaim, SplitReply, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.llm_splitting import answers_of, split_answers
+from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
@@ -30,7 +30,7 @@ def claims_of(model: ScriptedModel, *answers: str, mode: Any = "auto", **changes
     cut = chunks(frame)
     rows = pairs(*(pair(one, cites="a.md", used_chunk_ids=cut["chunk_id"].to_list()) for one in answers))
     settings = VerificationSettings(split_claims=mode, **changes)
-    model_claims = split_answers(answers_of(rows), passages_by_id(cut), model, settings, LLMSettings())
+    model_claims = split_answers(rows, passages_by_id(cut), model, settings, LLMSettings())
     return find_claims(rows, frame, cut, HashEmbedder(), model_claims=model_claims)
 
 
@@ -43,15 +43,6 @@ def test_the_claims_of_an_answer_that_joins_clauses_are_the_models() -> None:
         ("The Nordvik pump weighs 5 kg", None, "model", None),
         ("its price is 900 kr.", "The Nordvik pump: its price is 900 kr.", "model", None),
     ]
-
-
-def test_the_request_is_cold_and_shows_numbered_sentences() -> None:
-    model = ScriptedModel([SplitReply(claims=[])])
-    claims_of(model, f"{JOINED} It is loud.")
-    (request,) = model.asked
-    assert (request.role, request.temperature, request.batch) == ("split", 0.0, "b")
-    assert request.prompt.index("<sentence-1-") < request.prompt.index("<sentence-2-")
-    assert request.documents == ("doc-a.md",)
 
 
 def test_equal_answers_are_asked_about_once() -> None:
@@ -106,8 +97,3 @@ def test_an_answer_longer_than_one_request_should_hold_is_not_asked_about_and_sa
     claims = claims_of(model, items)
     assert not model.asked
     assert set(claims["split_reason"]) == {"too_long_to_split"}
-
-
-def test_a_model_that_can_answer_no_more_stops_the_run() -> None:
-    with pytest.raises(KeyRejectedError):
-        claims_of(ScriptedModel([KeyRejectedError("no key")]), JOINED)

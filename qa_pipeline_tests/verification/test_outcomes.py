@@ -60,68 +60,48 @@ def test_a_pair_that_was_not_drafted_stops_with_its_reason(values: dict[str, Any
     assert (row["outcome"], row["reason"]) == ("not_drafted", reason)
 
 
-def test_a_claim_that_nobody_decided_fails_its_pair() -> None:
-    frame = ground_pairs(pairs(pair("p")), claims(claim("p")), claim_verdicts(), accept_grounding=1.0)
-    assert frame.select("outcome", "reason").row(0) == ("failed", "no_claim_verdict")
-
-
-def test_the_worst_claim_gives_the_reason_and_the_first_of_equals_goes_first() -> None:
-    frame = ground_pairs(
-        pairs(pair("p")),
-        claims(*(claim("p", n) for n in range(4))),
-        claim_verdicts(
-            claim_verdict("p", "unsupported", 0, reason="low_similarity"),
-            claim_verdict("p", "contradicted", 2, reason="number_conflict", detail="7 is not 5"),
-            claim_verdict("p", "contradicted", 1, reason="polarity_conflict", detail="not"),
-            claim_verdict("p", "supported", 3),
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (  # the worst claim, of equals the first
+            [("unsupported", "dissimilar"), ("contradicted", "name_mismatch"), ("contradicted", "x")],
+            ("rejected", "name_mismatch"),
         ),
-        accept_grounding=1.0,
-    )
-    assert frame.select("reason", "detail").row(0) == ("polarity_conflict", "not")
-    assert frame.select("claims", "supported_claims", "grounding").row(0) == (4, 1, 0.25)
-
-
-def test_an_undecided_pair_names_its_first_undecided_claim() -> None:
-    frame = ground_pairs(
-        pairs(pair("p"), pair("q")),
-        claims(*(claim("p", n) for n in range(3)), claim("q")),
-        claim_verdicts(
-            claim_verdict("p", "unsupported", 0, reason="dissimilar"),
-            claim_verdict("p", "undecided", 1, reason="ambiguous_citation"),
-            claim_verdict("p", "undecided", 2, reason="llm_unsure"),
-            claim_verdict("q", "undecided", 0),
+        (  # of an undecided pair the first undecided claim
+            [("unsupported", "dissimilar"), ("undecided", "ambiguous_citation"), ("undecided", "x")],
+            ("undecided", "ambiguous_citation"),
         ),
-        accept_grounding=0.6,
-    )
-    assert frame.select("outcome", "reason").rows() == [
-        ("undecided", "ambiguous_citation"),
-        ("undecided", "undecided_without_model"),
-    ]
+        ([("undecided", None)], ("undecided", "undecided_without_model")),
+        ([], ("failed", "no_claim_verdict")),
+    ],
+)
+def test_one_claim_gives_the_reason(
+    verdicts: list[tuple[str, str | None]], expected: tuple[str, str]
+) -> None:
+    decided = [claim_verdict("p", word, place, reason=why) for place, (word, why) in enumerate(verdicts)]
+    asked = [claim("p", place) for place in range(len(decided) or 1)]
+    reversed_frame = claim_verdicts(*reversed(decided))
+    frame = ground_pairs(pairs(pair("p")), claims(*asked), reversed_frame, accept_grounding=0.5)
+    assert frame.select("outcome", "reason").row(0) == expected
 
 
 CITATION = {"raw": "x.md", "document_id": None, "chunk_id": None, "quote": None}
 
 
-@pytest.mark.parametrize("resolution", ["unknown_document", "unknown_number", "unknown_passage"])
-@pytest.mark.parametrize("coverage", ["full", "none"])
+@pytest.mark.parametrize(
+    ("resolution", "coverage", "expected"),
+    [
+        *((f"unknown_{what}", "full", "rejected") for what in ("document", "number", "passage")),
+        ("unknown_document", "none", "rejected"),
+        *((what, "full", "grounded") for what in ("document", "section", "chunk", "ambiguous", "no_text")),
+    ],
+)
 def test_a_citation_of_what_does_not_exist_rejects_whatever_is_forgiven(
-    resolution: str, coverage: str
+    resolution: str, coverage: str, expected: str
 ) -> None:
-    row = outcome(
-        "supported",
-        "undecided",
-        accept=0.5,
-        coverage=coverage,
-        citations=[{**CITATION, "resolution": resolution}],
-    )
-    assert (row["outcome"], row["reason"]) == ("rejected", "fabricated_citation")
-    assert row["detail"] == "citations of sources that do not exist: 1"
-
-
-@pytest.mark.parametrize("resolution", ["document", "section", "chunk", "ambiguous", "no_text"])
-def test_a_citation_that_exists_or_may_exist_is_not_fabricated(resolution: str) -> None:
-    row = outcome("supported", citations=[{**CITATION, "resolution": resolution}])
-    assert row["outcome"] == "grounded"
+    cited = [{**CITATION, "resolution": resolution}]
+    row = outcome("supported", "undecided", accept=0.5, coverage=coverage, citations=cited)
+    assert (row["outcome"], row["reason"] == "fabricated_citation") == (expected, expected == "rejected")
 
 
 def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:

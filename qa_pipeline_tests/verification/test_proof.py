@@ -205,19 +205,6 @@ def test_the_unit_must_speak_of_what_is_asked(question: str, text: str, is_prove
     assert proved(claim, text, question).is_proved is is_proved
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The filter is new. It needs oil.",
-        "Critics say something. It needs oil.",
-        "The manual says:\n\nIt needs oil.",
-        "# Pump\n\nIt needs oil.",
-    ],
-)
-def test_a_sentence_that_opens_with_a_pronoun_is_open(text: str) -> None:
-    assert not proved("It needs oil.", text).is_proved
-
-
 def test_a_pronoun_is_clear_where_its_sentence_is_in_the_answer() -> None:
     text = "The filter is new. It needs oil."
     assert proved("It needs oil.", text, answer=text).is_proved
@@ -226,6 +213,9 @@ def test_a_pronoun_is_clear_where_its_sentence_is_in_the_answer() -> None:
 @pytest.mark.parametrize(
     ("language", "claim", "text"),
     [
+        ("en", "It needs oil.", "The filter is new. It needs oil."),
+        ("en", "It needs oil.", "The manual says:\n\nIt needs oil."),
+        ("en", "It needs oil.", "# Pump\n\nIt needs oil."),
         ("en", "The pump needs oil.", "The seller claims the following. The pump needs oil."),
         ("en", "The pump needs oil.", "Suppose it is winter. The pump needs oil."),
         ("en", "The pump needs oil.", "The pump needs oil. However, the new one runs dry."),
@@ -252,15 +242,9 @@ def test_a_lead_in_that_the_question_says_is_no_doubt() -> None:
 
 
 def test_a_declared_status_that_voids_a_document_leaves_it_open() -> None:
-    frame = documents({"a.md": "The pump needs oil."}).with_columns(
-        declared=pl.struct(
-            title=pl.lit(None, pl.String()),
-            language=pl.lit(None, pl.String()),
-            source_uri=pl.lit(None, pl.String()),
-            licence=pl.lit(None, pl.String()),
-            status=pl.lit("Withdrawn"),
-        )
-    )
+    frame = documents({"a.md": "The pump needs oil."})
+    declared = pl.Series([{"status": "Withdrawn"}], dtype=frame.schema["declared"])
+    frame = frame.with_columns(declared=declared)
     index = SourceIndex(sources_of(frame, chunks(frame)))
     claim = "The pump needs oil."
     assert prove(claim, False, Context(read("", "en"), read(claim, "en")), index, list(index.sources)).doubts

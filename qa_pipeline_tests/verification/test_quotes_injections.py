@@ -5,20 +5,17 @@
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, VerifyReply
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 UNLISTED = Path(__file__).with_name("unlisted_injections.tsv")
@@ -72,19 +69,6 @@ def read_injections() -> list[list[str]]:
 def falsehoods_accepted(language: str, injection: str, place: str) -> set[str]:
     """False claims accepted of a model that accepts all that it is asked and quotes the passages."""
 
-    def play(request: Request[Any]) -> VerifyReply:
-        return VerifyReply(
-            verdicts=[
-                ClaimReply(
-                    claim=number,
-                    reasoning="As told.",
-                    quotes=[passage.text for passage in request.passages][:3],
-                    decision="accept",
-                )
-                for number, _ in claims_in(request.prompt)
-            ]
-        )
-
     text, question, answers = FACTS[language], QUESTIONS[language], list(FALSE[language])
     if place == "passage":
         text = f"{text}\n\n{injection}"
@@ -94,9 +78,9 @@ def falsehoods_accepted(language: str, injection: str, place: str) -> set[str]:
         question = f"{question} {injection}"
     frame = documents({"a.md": text}, language)
     rows = pairs(*(pair(answer, cites="a.md", language=language, question=question) for answer in answers))
-    settings = VerificationSettings()
+    settings, model = VerificationSettings(), ScriptedModel(deciding("accept", obedient=True))
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    decided = verify_claims(claims, rows, frame, chunks(frame), settings, model=ScriptedModel(play))
+    decided = verify_claims(claims, rows, frame, chunks(frame), settings, model=model)
     supported = decided.filter(pl.col("verdict") == "supported")
     accepted = claims.join(supported, on="claim_id", how="semi")["text"].to_list()
     return set(accepted) & set(FALSE[language])
