@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import RULES, Row, SignalValues, Verified
-from qa_pipeline.evaluation.signals.statements import as_one
+from qa_pipeline.evaluation.signals.base import RULES, Means, Row
+from qa_pipeline.evaluation.signals.statements import as_one, verify
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.verify import Statement
 
-CITED_SECTION = pl.Struct({"raw": pl.String(), "exists": pl.Boolean(), "supported": pl.Boolean()})
-"""A section that an answer names: its words, whether a context has or mentions it, and whether the sentence
-that names it is supported by the words of that section alone (null where that is undecided)."""
+CITED_SECTION = pl.Struct({"exists": pl.Boolean(), "supported": pl.Boolean(), "decided_by": pl.String()})
+"""A section that an answer names: whether a context has or mentions it, and whether the words of that section
+alone support the sentence that names it (null where that is undecided)."""
 CHAPTER = "kap"
 _SECTION = re.compile(
     r"(?<![\w§.,])(?P<before>\d{1,4}(?: ?[a-z])?) ?(?P<sign>§|kap\b)(?! ?\d)"
@@ -55,40 +55,26 @@ def read_sections(text: str) -> list[Section]:
     return sections
 
 
-def state_cited_sections(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Return each sentence of an answer that names a section, to be verified against its words alone."""
+def find_cited_sections(rows: pl.DataFrame, means: Means) -> list[list[Row]]:
+    """Return the sections that each answer names (`CITED_SECTION`); none of a refusal."""
+    cited = [_cited_sections(row) for row in rows.iter_rows(named=True)]
+    verified = verify((sentence for of_row in cited for sentence in of_row), means)
     return [
         [
-            Statement(sentence, tuple(text for text, _ in parts), row["language"], row["query"], headings)
-            for _, sentence, parts in _cited_sections(row)
-            for headings in [tuple(above for _, above in parts)]
+            {
+                "exists": bool(sentence.passages),
+                "supported": held["supported"] if sentence.passages else False,
+                "decided_by": held["decided_by"] or RULES,
+            }
+            for sentence in of_row
+            for held in [as_one(verified[sentence] or ())]
         ]
-        for row in rows.iter_rows(named=True)
+        for of_row in cited
     ]
 
 
-def read_cited_sections(rows: pl.DataFrame, verified: Verified) -> SignalValues:
-    """Return the sections that each answer names (`CITED_SECTION`), and who decided about them."""
-    signals: list[list[Row]] = []
-    deciders: list[list[str]] = []
-    for row, verdicts in zip(rows.iter_rows(named=True), verified, strict=True):
-        bearing = [as_one(statements or ()) for statements in verdicts]
-        signals.append(
-            [
-                {"raw": raw, "exists": bool(parts), "supported": verdict["supported"] if parts else False}
-                for (raw, _, parts), verdict in zip(_cited_sections(row), bearing, strict=True)
-            ]
-        )
-        deciders.append([verdict["decided_by"] or RULES for verdict in bearing])
-    return signals, deciders
-
-
-Part = tuple[str, tuple[str, ...]]
-"""Words of a section in a context, and the headings above them."""
-
-
-def _cited_sections(row: Row) -> list[tuple[str, str, list[Part]]]:
-    """Return each section that an answer names: its words, the sentence, and what the contexts say under it.
+def _cited_sections(row: Row) -> list[Statement]:
+    """Return the sentence of each section that an answer names, held against what contexts say under it.
 
     A chapter counts where a context names one; laws are often quoted without.
     """
@@ -109,11 +95,13 @@ def _cited_sections(row: Row) -> list[tuple[str, str, list[Part]]]:
         spans = sentence_spans(answer, row["language"])
         start, end = next((span for span in spans if span[0] <= section.start < span[1]), (0, len(answer)))
         parts = [
-            (words, headings)
-            for text, headings in contexts
-            if (words := _words_under(section, text, headings)) is not None
+            (words, above)
+            for text, above in contexts
+            if (words := _words_under(section, text, above)) is not None
         ]
-        cited.append((answer[section.start : section.end], without_marks(answer[start:end]), parts))
+        texts, headings = tuple(words for words, _ in parts), tuple(above for _, above in parts)
+        sentence = without_marks(answer[start:end])
+        cited.append(Statement(sentence, texts, row["language"], row["query"], headings))
     return cited
 
 

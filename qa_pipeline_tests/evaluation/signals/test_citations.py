@@ -1,13 +1,11 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.evaluation.signals.citations import find_citation_support
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal, statement
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
 
 TOWER = context("The tower is in Paris. It was completed in 1889.", "guide/tower.md")
 ROME = context("Rome is the capital of Italy.", "guide/rome.md")
@@ -92,24 +90,3 @@ def test_two_of_three_citations_that_prove_give_a_precision_of_067(tmp_path: Pat
     found = values(tmp_path, answer, citations=entries)
     assert found["citation_precision"] == pytest.approx(0.67, abs=0.005)
     assert found["fabricated_citations"] == 1
-
-
-@pytest.mark.parametrize(
-    ("verdict", "decided_by", "score"),
-    [
-        ("supported", "quotation", 1.0),
-        ("supported", "similarity", 0.6),
-        ("contradicted", "quotation", 0.0),
-        ("unsupported", "llm", 0.0),
-        ("unsupported", "similarity", 0.6),
-        ("undecided", "llm", None),
-    ],
-)
-def test_what_a_step_decided_counts_in_full_and_the_rest_by_its_score(
-    tmp_path: Path, verdict: str, decided_by: str, score: float | None
-) -> None:
-    one = statement(verdict, scores=[0.6], holds=[False], context=0, decided_by=decided_by)
-    named = {"exists": True, "quote_found": None, "contexts": [0], "places": []}
-    rows = pl.DataFrame({"cited": [[named]], "statements": [[one]], "answer": ["It is."], "language": ["en"]})
-    ((support,),), _ = find_citation_support(rows, means_at(tmp_path))
-    assert support["score"] == score
