@@ -50,7 +50,6 @@ _SUFFIX = re.compile(r"(?<=[^/])\.[a-z0-9]{1,8}$")
 class _Citation:
     document: str | None
     quote: str | None = None
-    number: int | None = None
     places: list[int] = field(default_factory=list)
 
 
@@ -61,57 +60,48 @@ def find_cited(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
 
 
 def _cited(row: Row) -> list[Row] | None:
-    citations = row["citations"]
     entries = [
-        _Citation(citation["document"] or citation["raw"], citation["quote"], number)
-        for number, citation in enumerate(citations or (), start=1)
+        _Citation(citation["document"] or citation["raw"], citation["quote"])
+        for citation in row["citations"] or ()
     ]
-    with_marks = _with_marks(entries, row["answer"])
-    if citations is None and not with_marks:
+    of_marks: dict[str, _Citation] = {}
+    for place, number, reference in _marks(row["answer"]):
+        if number is None:
+            named = [entry for entry in entries if entry.document and _same(entry.document, reference)]
+        else:
+            named = entries[max(0, number - 1) : number]
+        citation = named[0] if named else of_marks.setdefault(reference, _Citation(reference))
+        citation.places.append(place)
+    if row["citations"] is None and not of_marks:
         return None
-    documents = [context["document"] for context in row["contexts"]]
-    others = [*(row["relevant_documents"] or ()), *(claim["source"] for claim in row["true_claims"] or ())]
-    return [
-        _looked_up(citation, row, documents, [other for other in others if other]) for citation in with_marks
-    ]
-
-
-def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
-    """Return the entries with the places of their marks, and each mark that no entry accounts for, once."""
-    extra: dict[str, _Citation] = {}
-    for at, number, reference in _marks(answer):
-        unplaced = (
-            (entry for entry in entries if entry.number == number)
-            if number is not None
-            else (entry for entry in entries if entry.document and _same(entry.document, reference))
-        )
-        mark = _Citation(reference, number=number)
-        citation = next(unplaced, None) or extra.setdefault(reference, mark)
-        citation.places.append(at)
-    return [*entries, *extra.values()]
+    return [_looked_up(citation, row) for citation in (*entries, *of_marks.values())]
 
 
 def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
-    """Yield the place, number and reference of each mark, in order; the number is null for a named source."""
+    """Yield the offset, number and reference of each mark, in order; a named source has no number."""
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=lambda match_: match_.start()):
+    for mark in sorted(marks, key=re.Match.start):
         references = mark_references(mark[0])
         yield from ((mark.start(), None, reference) for reference in references)
         if not references:
             yield from ((mark.start(), number, f"[{number}]") for number in marked_numbers(mark[0]))
 
 
-def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], others: Sequence[str]) -> Row:
+def _looked_up(citation: _Citation, row: Row) -> Row:
     """Return a citation as a row of `CITED`."""
+    documents = [context["document"] for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference = citation.document
     numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
     if numbers:
+        reference = None
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
     elif reference is None:
         contexts, exists = list(range(len(texts))), citation.quote is not None
     else:
+        sources = [claim["source"] for claim in row["true_claims"] or ()]
+        others = [*(row["relevant_documents"] or ()), *sources]
         contexts, elsewhere = _naming(reference, documents), _naming(reference, others)
         exists = bool(contexts or elsewhere)
         reference = others[elsewhere[0]] if elsewhere else reference
@@ -119,12 +109,10 @@ def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], o
     if citation.quote and citation.quote.strip():
         readable = [at for at in contexts if texts[at] is not None]
         holding = [at for at in readable if locate_quote(citation.quote, texts[at])]
-        if readable:
-            quote_found = bool(holding)
+        quote_found = bool(holding) if readable else None
         contexts = holding or contexts
-    document = documents[contexts[0]] if contexts else None
     return {
-        "document": document or (None if numbers else reference),
+        "document": (documents[contexts[0]] if contexts else None) or reference,
         "contexts": contexts,
         "exists": exists,
         "quote_found": quote_found,

@@ -33,25 +33,19 @@ _SIGNS = {"sec": "§"}
 
 
 class Section(NamedTuple):
-    """A section as it is written in a text: its kind and number, and where."""
+    """A section of a law or handbook."""
 
     kind: str
     number: str
-    start: int
-    end: int
-
-    def is_same(self, other: "Section") -> bool:
-        """Return whether both name one section."""
-        return (self.kind, self.number) == (other.kind, other.number)
 
 
-def read_sections(text: str) -> list[Section]:
-    """Return the sections that a text names, in order."""
+def read_sections(text: str) -> list[tuple[int, Section]]:
+    """Return the sections that a text names, in order, each with its offset."""
     sections = []
     for match in _SECTION.finditer(text):
         kind = (match["sign"] or match["mark"]).casefold()[:3]
         number = (match["before"] or match["behind"]).casefold().replace(" ", "")
-        sections.append(Section(_SIGNS.get(kind, kind), number, match.start(), match.end()))
+        sections.append((match.start(), Section(_SIGNS.get(kind, kind), number)))
     return sections
 
 
@@ -81,27 +75,23 @@ def _cited_sections(row: Row) -> list[Statement]:
     answer = row["answer"] if not row["refused"] else ""
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
     contexts = [(context["text"] or "", tuple(context["headings"] or ())) for context in row["contexts"]]
-    kinds = {
-        section.kind
-        for parts in contexts
-        for text in (parts[0], *parts[1])
-        for section in read_sections(text)
-    }
+    context_texts = [text for words, above in contexts for text in (words, *above)]
+    kinds = {section.kind for text in context_texts for _, section in read_sections(text)}
     cited = []
-    for section in read_sections(answer):
-        in_mark = any(mark.start() <= section.start < mark.end() for mark in marks)
+    for at, section in read_sections(answer):
+        in_mark = any(mark.start() <= at < mark.end() for mark in marks)
         if in_mark or (section.kind == CHAPTER and CHAPTER not in kinds):
             continue
         spans = sentence_spans(answer, row["language"])
-        start, end = next((span for span in spans if span[0] <= section.start < span[1]), (0, len(answer)))
-        parts = [
-            (words, above)
-            for text, above in contexts
-            if (words := _words_under(section, text, above)) is not None
-        ]
-        texts, headings = tuple(words for words, _ in parts), tuple(above for _, above in parts)
+        start, end = next((span for span in spans if span[0] <= at < span[1]), (0, len(answer)))
+        passages, headings = [], []
+        for text, above in contexts:
+            words = _words_under(section, text, above)
+            if words is not None:
+                passages.append(words)
+                headings.append(above)
         sentence = without_marks(answer[start:end])
-        cited.append(Statement(sentence, texts, row["language"], row["query"], headings))
+        cited.append(Statement(sentence, (*passages,), row["language"], row["query"], (*headings,)))
     return cited
 
 
@@ -111,17 +101,20 @@ def _words_under(section: Section, text: str, headings: Sequence[str]) -> str | 
     A section begins at a line that begins with it, or with the text where a heading above names it, and ends
     at the next of its kind.
     """
-    sections = [other for other in read_sections(text) if other.kind == section.kind]
-    begins = [other for other in sections if _begins_line(text, other)]
-    ends = [other.start for other in begins]
-    if any(section.is_same(other) for heading in headings for other in read_sections(heading)):
-        return text[: ends[0]] if ends and ends[0] else text
-    for place, other in enumerate(begins):
-        if section.is_same(other):
-            return text[other.start : ends[place + 1] if place + 1 < len(ends) else len(text)]
-    lines = [line for line in text.splitlines() if any(map(section.is_same, read_sections(line)))]
+    begins = [
+        (at, other)
+        for at, other in read_sections(text)
+        if other.kind == section.kind and _begins_line(text, at)
+    ]
+    ends = [*(at for at, _ in begins), len(text)]
+    if any(section == other for heading in headings for _, other in read_sections(heading)):
+        return text[: ends[0]] or text
+    for (start, other), end in zip(begins, ends[1:], strict=True):
+        if other == section:
+            return text[start:end]
+    lines = [line for line in text.splitlines() if section in (other for _, other in read_sections(line))]
     return "\n".join(lines) or None
 
 
-def _begins_line(text: str, section: Section) -> bool:
-    return not text[text.rfind("\n", 0, section.start) + 1 : section.start].strip(" #*_")
+def _begins_line(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip(" #*_")
