@@ -4,7 +4,7 @@ A reply that failed, or that cannot be used, leaves its row unknown. So does an 
 were shown: what a model says then is not taken at its word, and here no person decides in its place.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 import polars as pl
@@ -15,7 +15,6 @@ from qa_pipeline.generation.round_trip import compare_request
 from qa_pipeline.llm.base import LanguageModel, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import (
-    Delimited,
     PromptName,
     delimit,
     delimit_all,
@@ -158,50 +157,48 @@ def _with_group(groups: Sequence[int], reply: CompareReply | None) -> list[int] 
 
 def contradiction_request(row: Row, passage: Passage, llm: LLMSettings) -> Request[ContextReply]:
     """Return the request that asks whether one context contradicts the answer of its row."""
-    texts = {"question": row["query"], "answer": row["answer"]}
-    return _request(row, "contradicts", ContextReply, texts, [passage], llm)
+    return _request(row, "contradicts", ContextReply, [passage], llm)
 
 
 def relevance_request(row: Row, sentences: Sequence[str], llm: LLMSettings) -> Request[RelevanceReply]:
     """Return the request that asks which sentences of one context help to answer the question."""
-    texts = {"question": row["query"], "reference": row["reference"] or ""}
     passage = Passage("context-1", "", (), "\n".join(sentences), row["language"])
-    further = {"sentences": delimit_all(sentences, "sentence")}
-    return _request(row, "relevant_sentences", RelevanceReply, texts, [passage], llm, further)
+    return _request(row, "relevant_sentences", RelevanceReply, [passage], llm, sentences)
 
 
 def back_questions_request(row: Row, llm: LLMSettings) -> Request[BackQuestionsReply]:
     """Return the request that asks which questions the answer of a row answers."""
-    return _request(row, "back_questions", BackQuestionsReply, {"answer": row["answer"]}, [], llm)
+    return _request(row, "back_questions", BackQuestionsReply, [], llm)
 
 
 def conflict_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[ConflictReply]:
     """Return the request that asks whether contexts contradict one another and the answer deals with it."""
-    texts = {"question": row["query"], "answer": row["answer"]}
-    return _request(row, "conflict", ConflictReply, texts, passages, llm)
+    return _request(row, "conflict", ConflictReply, passages, llm)
 
 
 def groundedness_request(
     row: Row, passages: Sequence[Passage], llm: LLMSettings
 ) -> Request[GroundednessReply]:
     """Return the request that asks how far contexts ground the answer of their row."""
-    texts = {"question": row["query"], "answer": row["answer"]}
-    return _request(row, "groundedness", GroundednessReply, texts, passages, llm)
+    return _request(row, "groundedness", GroundednessReply, passages, llm)
 
 
 def _request(
     row: Row,
     name: PromptName,
     reply_model: type[ReplyT],
-    texts: Mapping[str, str],
     passages: Sequence[Passage],
     llm: LLMSettings,
-    further: Mapping[str, Delimited] | None = None,
+    sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
     prompt = load_prompt(row["language"], name, llm)
-    values = {label: delimit(text, label) for label, text in texts.items()} | dict(further or {})
+    texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
+    texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
+    values = {label: delimit(text, label) for label, text in texts.items()}
     if "passages" in prompt.placeholders:
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
+    if "sentences" in prompt.placeholders:
+        values["sentences"] = delimit_all(sentences, "sentence")
     return Request(
         role="evaluate",
         system=prompt.system,
