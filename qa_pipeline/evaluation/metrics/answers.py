@@ -102,7 +102,9 @@ METRICS = (
         WEIGHT_FAITHFULNESS * faithfulness("reference_statements")
         + WEIGHT_SIMILARITY * pl.col("reference_similarity"),
         f"{_SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
-        decided_by=pl.concat_list("reference_statements_by", "reference_similarity_by"),
+        decided_by=pl.concat_list(
+            field(pl.col("reference_statements"), "decided_by"), "reference_similarity_by"
+        ),
         version=STATEMENTS_VERSION,
     ),
     Metric(
@@ -133,7 +135,7 @@ METRICS = (
         ("covered", "statements", "true_claims", "contexts"),
         _integration,
         f"{_SPECIFIED}: 0.6 true claims stated + 0.4 their sources that the answer draws on",
-        decided_by=pl.concat_list("covered_by", DECIDED),
+        decided_by=pl.concat_list(field(pl.col("covered"), "decided_by"), DECIDED),
         version=STATEMENTS_VERSION,
     ),
     Metric(

@@ -156,14 +156,14 @@ METRICS = (
         ("cited_sections",),
         share(field(_SECTIONS, "exists")),
         f"{_SPECIFIED}: sections named that a context has / sections named",
-        decided_by=pl.col("cited_sections_by"),
+        decided_by=field(_SECTIONS, "decided_by"),
     ),
     Metric(
         "section_support",
         ("cited_sections",),
         share(field(_SECTIONS, "supported")),
         f"{_SPECIFIED}: sections named whose words prove the statement / sections named",
-        decided_by=pl.col("cited_sections_by"),
+        decided_by=field(_SECTIONS, "decided_by"),
     ),
     Metric(
         "law_quality",

@@ -151,7 +151,7 @@ METRICS = (
         ("attributed",),
         share(field(pl.col("attributed"), "supported")),
         "Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
-        decided_by=pl.col("attributed_by"),
+        decided_by=field(pl.col("attributed"), "decided_by"),
         version=STATEMENTS_VERSION,
     ),
     Metric(

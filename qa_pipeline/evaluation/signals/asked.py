@@ -4,8 +4,8 @@ A reply that failed, or that cannot be used, leaves its row unknown. So does an 
 were shown: what a model says then is not taken at its word, and here no person decides in its place.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
 import polars as pl
 
@@ -15,7 +15,6 @@ from qa_pipeline.generation.round_trip import compare_request
 from qa_pipeline.llm.base import LanguageModel, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import (
-    Delimited,
     PromptName,
     delimit,
     delimit_all,
@@ -35,104 +34,88 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
 
-T = TypeVar("T")
 MOST_CONTEXTS = 20
 """Contexts that stand in one request; with more of them a figure that needs all at once is unknown, since
 their pairs grow with the square."""
+QUESTIONS = 3
+"""Questions asked back from an answer: their mean is steadier than one, and all come with one call."""
 
 
 def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:
     """Return whether each context contradicts the answer ({contradicted}, null where unsure)."""
-    pairs = [
-        (place, contradiction_request(row, passage, llm))
-        for place, row in enumerate(rows.iter_rows(named=True))
-        for passage in _passages(row)
+    requests = [
+        [contradiction_request(row, passage, llm) for passage in _passages(row)]
+        for row in rows.iter_rows(named=True)
     ]
-    verdicts = {"yes": True, "no": False, "unsure": None}
-    return _by_row(
-        rows,
-        pairs,
-        _replies([request for _, request in pairs], model, llm),
-        lambda reply, _: {"contradicted": None if reply is None else verdicts[reply.contradicts]},
-    )
+    replies = iter(_replies(chain.from_iterable(requests), model, llm))
+    verdicts = {"yes": True, "no": False}
+    return [
+        [
+            {"contradicted": None if reply is None else verdicts.get(reply.contradicts)}
+            for reply in islice(replies, len(of_row))
+        ]
+        for of_row in requests
+    ]
 
 
 def ask_relevance(
     rows: pl.DataFrame, sentences: Sequence[Sequence[Sequence[str]]], model: LanguageModel, llm: LLMSettings
-) -> list[list[list[bool | None]] | None]:
-    """Return whether each sentence of each context helps to answer the question, one request a context.
-
-    Args:
-        rows: query, language and, where it is known, reference.
-        sentences: of each context of each row.
-        model: who is asked.
-        llm: workers and seed.
-    """
+) -> list[list[list[bool | None]]]:
+    """Return whether each sentence of each context helps to answer the question, one request a context."""
     requests = [
-        (place, relevance_request(row, texts, llm))
-        for place, row in enumerate(rows.iter_rows(named=True))
-        for texts in sentences[place]
-        if texts
+        relevance_request(row, texts, llm) if texts else None
+        for row, of_row in zip(rows.iter_rows(named=True), sentences, strict=True)
+        for texts in of_row
     ]
-    counts = iter([len(texts) for of_row in sentences for texts in of_row if texts])
+    replies = iter(_replies(requests, model, llm))
+    return [[_marks(next(replies), len(texts)) for texts in of_row] for of_row in sentences]
 
-    def marked(reply: RelevanceReply | None, _: object) -> list[bool | None]:
-        numbers = range(1, next(counts) + 1)
-        if reply is None or any(number not in numbers for number in reply.relevant):
-            return [None] * len(numbers)
-        return [number in reply.relevant for number in numbers]
 
-    marks = _by_row(rows, requests, _replies([request for _, request in requests], model, llm), marked)
-    relevant: list[list[list[bool | None]] | None] = []
-    for of_row, texts in zip(marks, sentences, strict=True):
-        marks_of_row = iter(of_row)
-        relevant.append([next(marks_of_row) if text else [] for text in texts])
-    return relevant
+def _marks(reply: RelevanceReply | None, count: int) -> list[bool | None]:
+    numbers = range(1, count + 1)
+    if reply is None or any(number not in numbers for number in reply.relevant):
+        return [None] * count
+    return [number in reply.relevant for number in numbers]
 
 
 def ask_back_questions(
     rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings
-) -> list[BackQuestionsReply | None]:
-    """Return the questions that each answer answers; None where the reply failed or holds none."""
+) -> list[tuple[list[str], bool] | None]:
+    """Return the first `QUESTIONS` that each answer answers, and whether it commits itself to nothing."""
     requests = [back_questions_request(row, llm) for row in rows.iter_rows(named=True)]
-    replies = _replies(requests, model, llm)
-    return [
-        None
-        if reply is None or not (reply.noncommittal or any(q.strip() for q in reply.questions))
-        else reply
-        for reply in replies
-    ]
+    answered: list[tuple[list[str], bool] | None] = []
+    for reply in _replies(requests, model, llm):
+        questions = [] if reply is None else [question for question in reply.questions if question.strip()]
+        is_usable = reply is not None and (reply.noncommittal or questions)
+        answered.append((questions[:QUESTIONS], reply.noncommittal) if reply and is_usable else None)
+    return answered
 
 
 def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row] | None]:
     """Return whether the contexts contradict one another and, if so, whether the answer deals with it."""
-    conflicts = [
-        (place, conflict_request(row, passages, llm))
-        for place, row in enumerate(rows.iter_rows(named=True))
-        if 1 < len(passages := _passages(row)) <= MOST_CONTEXTS
+    shown = [(row, _passages(row)) for row in rows.iter_rows(named=True)]
+    requests = [
+        conflict_request(row, passages, llm) if 1 < len(passages) <= MOST_CONTEXTS else None
+        for row, passages in shown
     ]
-    conflicts_of_rows: list[list[Row] | None] = [
-        [] if len(contexts) < 2 else None for contexts in rows["contexts"].to_list()
-    ]
-    replies = _replies([request for _, request in conflicts], model, llm)
-    for (place, _), reply in zip(conflicts, replies, strict=True):
+    conflicts: list[list[Row] | None] = []
+    for (_, passages), reply in zip(shown, _replies(requests, model, llm), strict=True):
         if reply is not None:
-            conflicts_of_rows[place] = [{"handled": reply.handled}] if reply.contradict else []
-    return conflicts_of_rows
+            conflicts.append([{"handled": reply.handled}] if reply.contradict else [])
+        else:
+            conflicts.append([] if len(passages) < 2 else None)
+    return conflicts
 
 
 def ask_groundedness(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[float | None]:
     """Return how far the contexts ground each answer, 0 to 1; None with too many of them to be shown."""
     requests = [
-        (place, groundedness_request(row, passages, llm))
-        for place, row in enumerate(rows.iter_rows(named=True))
-        if len(passages := _passages(row)) <= MOST_CONTEXTS
+        groundedness_request(row, passages, llm) if len(passages) <= MOST_CONTEXTS else None
+        for row in rows.iter_rows(named=True)
+        for passages in [_passages(row)]
     ]
-    ratings: list[float | None] = [None] * rows.height
-    replies = _replies([request for _, request in requests], model, llm)
-    for (place, _), reply in zip(requests, replies, strict=True):
-        ratings[place] = None if reply is None else reply.groundedness
-    return ratings
+    replies = _replies(requests, model, llm)
+    return [None if reply is None else reply.groundedness for reply in replies]
 
 
 def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[int] | None]:
@@ -140,98 +123,82 @@ def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> 
 
     All are compared with the first of the first group, those that differ with the first of them, and so on.
     """
-    sampled = rows.select("query", "language", "samples").rows(named=True)
+    sampled = rows.rows(named=True)
     groups: list[list[int] | None] = [[-1] * len(row["samples"]) for row in sampled]
-    open_rows = list(range(len(sampled)))
-    while open_rows:
-        comparisons: list[tuple[int, list[int]]] = []
-        for place in open_rows:
-            group_numbers = groups[place] or []
-            ungrouped = [at for at, group in enumerate(group_numbers) if group < 0]
-            if ungrouped:
-                group_numbers[ungrouped[0]] = max(group_numbers) + 1
-                comparisons.append((place, ungrouped))
-        comparisons_left = [(place, ungrouped) for place, ungrouped in comparisons if len(ungrouped) > 1]
-        requests = [_comparison(sampled[place], ungrouped, llm) for place, ungrouped in comparisons_left]
-        for (place, ungrouped), reply in zip(comparisons_left, _replies(requests, model, llm), strict=True):
-            groups[place] = _grouped(groups[place] or [], ungrouped, reply)
-        open_rows = [place for place, _ in comparisons_left if groups[place] is not None]
+    while unfinished := [at for at, of_row in enumerate(groups) if of_row and -1 in of_row]:
+        requests = [_comparison(sampled[at], groups[at] or [], llm) for at in unfinished]
+        for at, reply in zip(unfinished, _replies(requests, model, llm), strict=True):
+            groups[at] = _with_group(groups[at] or [], reply)
     return groups
 
 
-def _comparison(row: Row, ungrouped: Sequence[int], llm: LLMSettings) -> Request[CompareReply]:
-    samples = row["samples"]
+def _comparison(row: Row, groups: Sequence[int], llm: LLMSettings) -> Request[CompareReply] | None:
+    """Return the request to compare the first sample without a group with the others, if there are any."""
+    first, *others = (sample for sample, group in zip(row["samples"], groups, strict=True) if group < 0)
     pair: AnsweredQuestion = {
         "language": row["language"],
         "question": row["query"],
-        "answer": samples[ungrouped[0]],
+        "answer": first,
         "batch": "",
     }
-    return compare_request(pair, [samples[at] for at in ungrouped[1:]], llm)
+    return compare_request(pair, others, llm) if others else None
 
 
-def _grouped(
-    group_numbers: list[int], ungrouped: Sequence[int], reply: CompareReply | None
-) -> list[int] | None:
-    """Return the groups, with those added that are said to mean the same as the first ungrouped sample."""
-    agreements_said = (
-        {} if reply is None else {comparison.answer: comparison.agreement for comparison in reply.comparisons}
-    )
-    agreements = [agreements_said.get(number) for number in range(1, len(ungrouped))]
-    if any(agreement_word not in ("same", "different") for agreement_word in agreements):
+def _with_group(groups: Sequence[int], reply: CompareReply | None) -> list[int] | None:
+    """Return the groups with a new one: the first sample without any, and those said to mean the same."""
+    first, *others = (at for at, group in enumerate(groups) if group < 0)
+    said = {} if reply is None else {one.answer: one.agreement for one in reply.comparisons}
+    agreements = [said.get(number) for number in range(1, len(others) + 1)]
+    if not {*agreements} <= {"same", "different"}:
         return None
-    for at, agreement in zip(ungrouped[1:], agreements, strict=True):
-        if agreement == "same":
-            group_numbers[at] = group_numbers[ungrouped[0]]
-    return group_numbers
+    same = {first, *(at for at, agreement in zip(others, agreements, strict=True) if agreement == "same")}
+    return [max(groups) + 1 if at in same else group for at, group in enumerate(groups)]
 
 
 def contradiction_request(row: Row, passage: Passage, llm: LLMSettings) -> Request[ContextReply]:
     """Return the request that asks whether one context contradicts the answer of its row."""
-    texts = {"question": row["query"], "answer": row["answer"]}
-    return _request(row, "contradicts", ContextReply, texts, [passage], llm)
+    return _request(row, "contradicts", ContextReply, [passage], llm)
 
 
 def relevance_request(row: Row, sentences: Sequence[str], llm: LLMSettings) -> Request[RelevanceReply]:
     """Return the request that asks which sentences of one context help to answer the question."""
-    texts = {"question": row["query"], "reference": row["reference"] or ""}
     passage = Passage("context-1", "", (), "\n".join(sentences), row["language"])
-    further = {"sentences": delimit_all(sentences, "sentence")}
-    return _request(row, "relevant_sentences", RelevanceReply, texts, [passage], llm, further)
+    return _request(row, "relevant_sentences", RelevanceReply, [passage], llm, sentences)
 
 
 def back_questions_request(row: Row, llm: LLMSettings) -> Request[BackQuestionsReply]:
     """Return the request that asks which questions the answer of a row answers."""
-    return _request(row, "back_questions", BackQuestionsReply, {"answer": row["answer"]}, [], llm)
+    return _request(row, "back_questions", BackQuestionsReply, [], llm)
 
 
 def conflict_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[ConflictReply]:
     """Return the request that asks whether contexts contradict one another and the answer deals with it."""
-    texts = {"question": row["query"], "answer": row["answer"]}
-    return _request(row, "conflict", ConflictReply, texts, passages, llm)
+    return _request(row, "conflict", ConflictReply, passages, llm)
 
 
 def groundedness_request(
     row: Row, passages: Sequence[Passage], llm: LLMSettings
 ) -> Request[GroundednessReply]:
     """Return the request that asks how far contexts ground the answer of their row."""
-    texts = {"question": row["query"], "answer": row["answer"]}
-    return _request(row, "groundedness", GroundednessReply, texts, passages, llm)
+    return _request(row, "groundedness", GroundednessReply, passages, llm)
 
 
 def _request(
     row: Row,
     name: PromptName,
     reply_model: type[ReplyT],
-    texts: Mapping[str, str],
     passages: Sequence[Passage],
     llm: LLMSettings,
-    further: Mapping[str, Delimited] | None = None,
+    sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
     prompt = load_prompt(row["language"], name, llm)
-    values = {label: delimit(text, label) for label, text in texts.items()} | dict(further or {})
+    texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
+    texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
+    values = {label: delimit(text, label) for label, text in texts.items()}
     if "passages" in prompt.placeholders:
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
+    if "sentences" in prompt.placeholders:
+        values["sentences"] = delimit_all(sentences, "sentence")
     return Request(
         role="evaluate",
         system=prompt.system,
@@ -255,31 +222,22 @@ def _passages(row: Row) -> list[Passage]:
 
 
 def _replies(
-    requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings
+    requests: Iterable[Request[ReplyT] | None], model: LanguageModel, llm: LLMSettings
 ) -> list[ReplyT | None]:
     """Return the reply to each request, equal ones asked once; None where it failed or is not believed."""
-    distinct = {request.key: request for request in requests}
+    keys, distinct = [], {}
+    for request in requests:
+        keys.append(None if request is None else request.key)
+        if request is not None:
+            distinct[request.key] = request
+    replies: dict[str | None, ReplyT] = {}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers)
-    replies = dict(zip(distinct, outcomes, strict=True))
-    return [
-        None if isinstance(reply := replies[request.key], ModelError) or _injected(request) else reply.value
-        for request in requests
-    ]
+    for request, outcome in zip(distinct.values(), outcomes, strict=True):
+        if not isinstance(outcome, ModelError) and not _injected(request):
+            replies[request.key] = outcome.value
+    return [replies.get(key) for key in keys]
 
 
 def _injected(request: Request[ReplyT]) -> bool:
-    texts = [text for text in (request.question, request.answer) if text]
-    return hold_injections(request.passages) or any(is_injection(text) for text in texts)
-
-
-def _by_row(
-    rows: pl.DataFrame,
-    requests: Iterable[tuple[int, Request[ReplyT]]],
-    replies: Sequence[ReplyT | None],
-    read: Callable[[ReplyT | None, Request[ReplyT]], T],
-) -> list[list[T]]:
-    """Return what is read from the replies, in lists of each row."""
-    by_row: list[list[T]] = [[] for _ in range(rows.height)]
-    for (place, request), reply in zip(requests, replies, strict=True):
-        by_row[place].append(read(reply, request))
-    return by_row
+    texts = (request.question or "", request.answer or "")
+    return hold_injections(request.passages) or any(map(is_injection, texts))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import RULES, Means, Row, SignalValues
+from qa_pipeline.evaluation.signals.base import RULES, Means, Row
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE
 from qa_pipeline.text.quotes import locate_quote
 from qa_pipeline.text.references import (
@@ -28,7 +28,6 @@ from qa_pipeline.text.sentences import sentence_spans
 
 CITED = pl.Struct(
     {
-        "raw": pl.String(),
         "document": pl.String(),
         "contexts": pl.List(pl.Int64()),
         "exists": pl.Boolean(),
@@ -36,7 +35,7 @@ CITED = pl.Struct(
         "places": pl.List(pl.Int64()),
     }
 )
-"""One citation: what it says, its document, the contexts it names (from 0; those that hold its quote, where
+"""One citation: its document, the contexts it names (from 0; those that hold its quote, where
 it has one), whether it names anything known, whether its quote is there (null without quote, or without text
 to look in), and where its marks stand in the answer."""
 CITATION_SUPPORT = pl.Struct(
@@ -49,73 +48,60 @@ _SUFFIX = re.compile(r"(?<=[^/])\.[a-z0-9]{1,8}$")
 
 @dataclass
 class _Citation:
-    raw: str | None
-    document: str | None = None
+    document: str | None
     quote: str | None = None
-    number: int | None = None
     places: list[int] = field(default_factory=list)
 
 
-def find_cited(rows: pl.DataFrame, means: Means) -> SignalValues:
+def find_cited(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
     """Return the citations of each answer (`CITED`); None where there are no entries and no marks."""
     del means
-    names = ("answer", "contexts", "citations", "language", "relevant_documents", "true_claims")
-    cited = [_cited(row) for row in rows.select(names).iter_rows(named=True)]
-    return cited, [None if citations is None else [RULES] for citations in cited]
+    return [_cited(row) for row in rows.iter_rows(named=True)]
 
 
 def _cited(row: Row) -> list[Row] | None:
-    citations = row["citations"]
     entries = [
-        _Citation(citation["raw"], citation["document"] or citation["raw"], citation["quote"], number)
-        for number, citation in enumerate(citations or (), start=1)
+        _Citation(citation["document"] or citation["raw"], citation["quote"])
+        for citation in row["citations"] or ()
     ]
-    with_marks = _with_marks(entries, row["answer"])
-    if citations is None and not with_marks:
+    of_marks: dict[str, _Citation] = {}
+    for place, number, reference in _marks(row["answer"]):
+        if number is None:
+            named = [entry for entry in entries if entry.document and _same(entry.document, reference)]
+        else:
+            named = entries[max(0, number - 1) : number]
+        citation = named[0] if named else of_marks.setdefault(reference, _Citation(reference))
+        citation.places.append(place)
+    if row["citations"] is None and not of_marks:
         return None
-    documents = [context["document"] for context in row["contexts"]]
-    others = [*(row["relevant_documents"] or ()), *(claim["source"] for claim in row["true_claims"] or ())]
-    return [
-        _looked_up(citation, row, documents, [other for other in others if other]) for citation in with_marks
-    ]
-
-
-def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
-    """Return the entries with the places of their marks, and each mark that no entry accounts for, once."""
-    extra: dict[str, _Citation] = {}
-    for at, number, reference in _marks(answer):
-        unplaced = (
-            (entry for entry in entries if entry.number == number)
-            if number is not None
-            else (entry for entry in entries if entry.document and _same(entry.document, reference))
-        )
-        mark = _Citation(reference, reference, None, number)
-        citation = next(unplaced, None) or extra.setdefault(reference, mark)
-        citation.places.append(at)
-    return [*entries, *extra.values()]
+    return [_looked_up(citation, row) for citation in (*entries, *of_marks.values())]
 
 
 def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
-    """Yield the place, number and reference of each mark, in order; the number is null for a named source."""
+    """Yield the offset, number and reference of each mark, in order; a named source has no number."""
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=lambda match_: match_.start()):
+    for mark in sorted(marks, key=re.Match.start):
         references = mark_references(mark[0])
         yield from ((mark.start(), None, reference) for reference in references)
         if not references:
             yield from ((mark.start(), number, f"[{number}]") for number in marked_numbers(mark[0]))
 
 
-def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], others: Sequence[str]) -> Row:
+def _looked_up(citation: _Citation, row: Row) -> Row:
     """Return a citation as a row of `CITED`."""
+    documents = [context["document"] for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference = citation.document
     numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
     if numbers:
+        reference = None
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
     elif reference is None:
         contexts, exists = list(range(len(texts))), citation.quote is not None
     else:
+        sources = [claim["source"] for claim in row["true_claims"] or ()]
+        others = [*(row["relevant_documents"] or ()), *sources]
         contexts, elsewhere = _naming(reference, documents), _naming(reference, others)
         exists = bool(contexts or elsewhere)
         reference = others[elsewhere[0]] if elsewhere else reference
@@ -123,13 +109,10 @@ def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], o
     if citation.quote and citation.quote.strip():
         readable = [at for at in contexts if texts[at] is not None]
         holding = [at for at in readable if locate_quote(citation.quote, texts[at])]
-        if readable:
-            quote_found = bool(holding)
+        quote_found = bool(holding) if readable else None
         contexts = holding or contexts
-    document = documents[contexts[0]] if contexts else None
     return {
-        "raw": citation.raw,
-        "document": document or (None if numbers else reference),
+        "document": (documents[contexts[0]] if contexts else None) or reference,
         "contexts": contexts,
         "exists": exists,
         "quote_found": quote_found,
@@ -145,95 +128,63 @@ def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
 
 
 def _same(reference: str, document: str) -> bool:
-    """Return whether two paths are equal, but for leading folders or a suffix that one lacks."""
+    """Return True if two paths are equal but for leading folders or a suffix that one lacks."""
     first, second = (normalise_path(split_reference(name)[0]) for name in (reference, document))
     suffixes = {match[0] for name in (first, second) if (match := _SUFFIX.search(name))}
     short, long = sorted((_SUFFIX.sub("", first), _SUFFIX.sub("", second)), key=len)
     return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
 
 
-def find_citation_support(rows: pl.DataFrame, means: Means) -> SignalValues:
+def find_citation_support(rows: pl.DataFrame, means: Means) -> list[list[Row]]:
     """Return how far each citation supports the statements it stands for (`CITATION_SUPPORT`).
 
     A mark stands for the statement it is in or behind, as in verification, and for the others of its sentence
-    that have no mark; a citation without marks for all of them. A statement that is denied, or that a
-    verifier found in no context, is supported by none; the evidence of one that is proved supports it fully;
-    any other context by its score.
+    that have no mark; a citation without marks for all of them.
     """
+    del means
     supports = []
-    for cited, statements, answer, language in rows.select(
-        "cited", "statements", "answer", "language"
-    ).iter_rows():
-        sentences = [start for start, _ in sentence_spans(without_marks(answer), language)]
-        owners = _owners([statement["start"] for statement in statements], cited, sentences)
+    for row in rows.select("cited", "statements", "answer", "language").iter_rows(named=True):
+        sentences = [start for start, _ in sentence_spans(without_marks(row["answer"]), row["language"])]
+        owners = _owners([statement["start"] for statement in row["statements"]], row["cited"], sentences)
         supports.append(
             [
-                _support(citations_of_row, [statements[at] for at in owned])
-                for citations_of_row, owned in zip(cited, owners, strict=True)
+                _support(cited, [row["statements"][at] for at in owned])
+                for cited, owned in zip(row["cited"], owners, strict=True)
             ]
         )
-    return supports, [
-        [statement["decided_by"] for statement in of_row if statement["decided_by"]] for of_row in supports
-    ]
+    return supports
 
 
 def _owners(starts: Sequence[int], cited: Sequence[Row], sentences: Sequence[int]) -> list[list[int]]:
-    """Return the places of the statements that each citation stands for."""
+    """Return the indexes of the statements that each citation stands for."""
     everything = range(len(starts))
     marked = [{max(0, bisect_left(starts, place) - 1) for place in row["places"]} for row in cited]
     unmarked = {*everything}.difference(*marked)
     sentence_of = [bisect_right(sentences, start) for start in starts]
     owners = []
-    for places in marked:
-        of_sentences = {sentence_of[place] for place in places}
-        owned = places | {place for place in unmarked if sentence_of[place] in of_sentences}
-        owners.append(sorted(owned) if places else list(everything))
+    for at in marked:
+        of_sentences = {sentence_of[statement] for statement in at}
+        owned = at | {other for other in unmarked if sentence_of[other] in of_sentences}
+        owners.append(sorted(owned) if at else list(everything))
     return owners
 
 
 def _support(cited: Row, statements: Sequence[Row]) -> Row:
+    """Return the best score of the statements; one that a step or model denied has 0 everywhere."""
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
-    scored = [
-        (score, statement, at)
-        for statement in statements
-        for at in cited["contexts"]
-        if (score := _score(statement, at)) is not None
-    ]
-    if not scored:
-        return {"score": None, "proves": [], "decided_by": None}
-    proves = {
-        statement["position"]
-        for _, statement, at in scored
-        if statement["verdict"] == "supported" and (_is_evidence(statement, at) or statement["holds"][at])
-    }
-    score, best, _ = max(scored, key=lambda scored_statement: scored_statement[0])
-    return {"score": score, "proves": sorted(proves), "decided_by": _decider(best)}
-
-
-def _score(statement: Row, context: int) -> float | None:
-    """Return the degree to which one context supports a statement; None where that is unknown."""
-    if statement["verdict"] == "contradicted":
-        return 0.0
-    if statement["verdict"] == "unsupported" and not _scored(statement):
-        return 0.0
-    if statement["verdict"] == "supported" and _is_evidence(statement, context):
-        return 1.0
-    score: float | None = statement["scores"][context]
-    return None if statement["verdict"] == "undecided" else score
-
-
-def _scored(statement: Row) -> bool:
-    """Return whether a score decided a statement."""
-    return statement["decided_by"] in SCORES_DECIDE
-
-
-def _is_evidence(statement: Row, context: int) -> bool:
-    """Return whether a context is the evidence by which a statement was decided."""
-    return not _scored(statement) and statement["context"] == context
-
-
-def _decider(statement: Row) -> str:
-    """Return the scorer of a statement whose support is a score, else its decider."""
-    local = _scored(statement) and statement["verdict"] != "contradicted"
-    return str(statement["scored_by"] if local else statement["decided_by"])
+    support: Row = {"score": None, "proves": [], "decided_by": None}
+    for statement in statements:
+        verdict, decided_by = statement["verdict"], statement["decided_by"]
+        is_scored = decided_by in SCORES_DECIDE
+        is_denied = verdict == "contradicted" or (verdict == "unsupported" and not is_scored)
+        scores = [0.0 if is_denied else statement["scores"][at] for at in cited["contexts"]]
+        score = max((score for score in scores if score is not None), default=None)
+        if score is None or verdict == "undecided":
+            continue
+        if support["score"] is None or score > support["score"]:
+            support["score"] = score
+            support["decided_by"] = decided_by if is_denied else statement["scored_by"]
+        if verdict == "supported" and any(statement["holds"][at] for at in cited["contexts"]):
+            support["proves"].append(statement["position"])
+    return support

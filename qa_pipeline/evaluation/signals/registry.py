@@ -1,150 +1,86 @@
 """All signals by name, and how rows get those that they lack."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
-from qa_pipeline.evaluation.signals.base import Means, Signal, SignalValues, StatementSignal
-from qa_pipeline.evaluation.signals.citations import (
-    CITATION_SUPPORT,
-    CITED,
-    find_citation_support,
-    find_cited,
-)
-from qa_pipeline.evaluation.signals.sections import (
-    CITED_SECTION,
-    read_cited_sections,
-    state_cited_sections,
-)
-from qa_pipeline.evaluation.signals.statements import (
-    BEST_OF_PASSAGES,
-    STATEMENT,
-    VERDICT,
-    read_held,
-    read_statements,
-    state_answers,
-    state_answers_for_reference,
-    state_claims,
-    state_claims_for_answer,
-    verify,
-)
-from qa_pipeline.evaluation.signals.texts import (
-    CONFLICT,
-    CONTRADICTION,
-    RELEVANCE,
-    find_conflicts,
-    find_contradictions,
-    find_groundedness,
-    find_meanings,
-    find_reference_similarity,
-    find_refusals,
-    find_relevances,
-    find_relevant_sentences,
-)
-from qa_pipeline.verification.verify import Statement
+from qa_pipeline.evaluation.signals import citations, sections, statements, texts
+from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Means, Signal
+from qa_pipeline.verification.deciding import QUOTATION
 
-_FLAGS = pl.List(pl.Boolean())
-SIGNALS: Mapping[str, Signal | StatementSignal] = {
-    "refused": Signal(pl.Boolean(), ("answer",), find_refusals),
-    "statements": StatementSignal(
-        pl.List(STATEMENT), ("answer", "contexts", "refused"), state_answers, read_statements, scored=True
+_NUMBER, _FLAG = pl.Float64(), pl.Boolean()
+_SHOWN = ("answer", "contexts", "refused")
+SIGNALS: Mapping[str, Signal] = {
+    "refused": Signal(_FLAG, ("answer",), texts.find_refusals, RULES),
+    "statements": Signal(pl.List(statements.STATEMENT), _SHOWN, statements.find_statements),
+    "reference_statements": Signal(
+        pl.List(statements.VERDICT),
+        ("answer", "reference", "refused"),
+        statements.find_reference_statements,
     ),
-    "reference_statements": StatementSignal(
-        pl.List(VERDICT), ("answer", "reference", "refused"), state_answers_for_reference, read_statements
+    "attributed": Signal(pl.List(statements.HELD), ("contexts",), statements.find_attributed),
+    "covered": Signal(
+        pl.List(statements.HELD), ("answer", "true_claims", "refused"), statements.find_covered
     ),
-    "attributed": StatementSignal(pl.List(BEST_OF_PASSAGES), ("contexts",), state_claims, read_held),
-    "covered": StatementSignal(
-        pl.List(BEST_OF_PASSAGES), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
+    "contradictions": Signal(
+        pl.List(texts.CONTRADICTION),
+        ("contexts", "statements"),
+        texts.find_contradictions,
+        QUOTATION,
+        is_judged=True,
     ),
-    "contradictions": Signal(pl.List(CONTRADICTION), ("contexts", "statements"), find_contradictions),
-    "groundedness": Signal(pl.Float64(), ("contexts", "statements"), find_groundedness),
-    "cited_sections": StatementSignal(
-        pl.List(CITED_SECTION), ("answer", "contexts", "refused"), state_cited_sections, read_cited_sections
+    "groundedness": Signal(_NUMBER, ("contexts", "statements"), texts.find_groundedness, MODEL),
+    "cited_sections": Signal(pl.List(sections.CITED_SECTION), _SHOWN, sections.find_cited_sections),
+    "cited": Signal(pl.List(citations.CITED), ("answer", "contexts"), citations.find_cited, RULES),
+    "citation_support": Signal(
+        pl.List(citations.CITATION_SUPPORT), ("cited", "statements"), citations.find_citation_support
     ),
-    "cited": Signal(pl.List(CITED), ("answer", "contexts"), find_cited),
-    "citation_support": Signal(pl.List(CITATION_SUPPORT), ("cited", "statements"), find_citation_support),
-    "relevant_sentences": Signal(pl.List(_FLAGS), ("contexts",), find_relevant_sentences),
-    "relevance": Signal(RELEVANCE, ("answer", "refused"), find_relevances),
-    "reference_similarity": Signal(pl.Float64(), ("answer", "reference"), find_reference_similarity),
-    "meanings": Signal(pl.List(pl.Int64()), ("samples",), find_meanings),
-    "conflicts": Signal(pl.List(CONFLICT), ("answer", "contexts", "refused"), find_conflicts),
+    "relevant_sentences": Signal(
+        pl.List(pl.List(_FLAG)), ("contexts",), texts.find_relevant_sentences, SIMILARITY, is_judged=True
+    ),
+    "relevance": Signal(
+        texts.RELEVANCE, ("answer", "refused"), texts.find_relevances, SIMILARITY, is_judged=True
+    ),
+    "reference_similarity": Signal(
+        _NUMBER, ("answer", "reference"), texts.find_reference_similarity, SIMILARITY
+    ),
+    "meanings": Signal(pl.List(pl.Int64()), ("samples",), texts.find_meanings, SIMILARITY, is_judged=True),
+    "conflicts": Signal(pl.List(texts.CONFLICT), _SHOWN, texts.find_conflicts, QUOTATION, is_judged=True),
 }
-"""By name, each behind those that it is made of; each has its column, and NAME_by with who found it out."""
+"""By name, each behind those that it is made of."""
 
 
-_BY = pl.List(pl.String())
+def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.DataFrame:
+    """Return the rows with the named signals and those they are made of.
+
+    A signal with one decider has a second column, NAME_by, that names it in a list.
+
+    Raises:
+        PermanentModelError: a model can answer no further request.
+        SettingsError: a model cannot be used.
+    """
+    needed = {*names}
+    for name in reversed([*SIGNALS]):
+        if name in needed:
+            needed.update(SIGNALS[name].needs)
+    for name, signal in SIGNALS.items():
+        if name not in needed or name in rows.columns:
+            continue
+        has_needs = rows.select(pl.all_horizontal(pl.col(*signal.needs).is_not_null())).to_series()
+        found = iter(signal.find(rows.filter(has_needs), means))
+        values = [next(found) if has else None for has in has_needs]
+        rows = rows.with_columns(_series(values, signal.type).alias(name))
+        by = MODEL if signal.is_judged and means.judge is not None else signal.decided_by
+        if by is not None:
+            rows = rows.with_columns(
+                pl.when(pl.col(name).is_not_null()).then(pl.lit([by])).alias(f"{name}_by")
+            )
+    return rows
 
 
 def _series(values: Sequence[Any], type_: pl.DataType) -> pl.Series:
     """Return nested values as a column; Arrow builds it at once, polars a frame for each row."""
     arrow = pl.Series([], dtype=type_).to_arrow(compat_level=pl.CompatLevel.oldest()).type
     return pl.Series(pa.array(values, type=arrow)).cast(type_)
-
-
-def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.DataFrame:
-    """Return the rows with the named signals, those they are made of, and their deciders.
-
-    Raises:
-        PermanentModelError: a model can answer no further request.
-        SettingsError: a model cannot be used.
-    """
-    needed = _with_needs(names)
-    lacking = [name for name in SIGNALS if name in needed and name not in rows.columns]
-    together = {
-        name: statement_signal
-        for name in lacking
-        if isinstance(statement_signal := SIGNALS[name], StatementSignal)
-    }
-    for name in lacking:
-        signal = SIGNALS[name]
-        if isinstance(signal, Signal):
-            taken = _having(rows, signal.needs)
-            rows = _with_signal(rows, name, taken, signal.of(taken, means))
-        elif name not in rows.columns:
-            rows = _with_statements(rows, together, means)
-    return rows
-
-
-def _with_needs(names: Iterable[str]) -> set[str]:
-    """Return the named signals, and those they are made of."""
-    needed = {name for name in names if name in SIGNALS}
-    return needed.union(*(_with_needs(SIGNALS[name].needs) for name in needed))
-
-
-def _with_statements(
-    rows: pl.DataFrame, signals: Mapping[str, StatementSignal], means: Means
-) -> pl.DataFrame:
-    """Return the rows with signals of statements, verified in one call: many share texts."""
-    taken = {name: _having(rows, signal.needs) for name, signal in signals.items()}
-    stated = {name: signal.states(taken[name]) for name, signal in signals.items()}
-    statements: dict[Statement, bool] = {}
-    for name, signal in signals.items():
-        for statement in chain.from_iterable(stated[name]):
-            statements[statement] = signal.scored or statements.get(statement, False)
-    verified = verify(statements, means)
-    for name, signal in signals.items():
-        of_rows = [[verified[statement] for statement in of_row] for of_row in stated[name]]
-        rows = _with_signal(rows, name, taken[name], signal.of(taken[name], of_rows))
-    return rows
-
-
-def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
-    """Return the rows that have all of the columns, each with its place, `row`."""
-    return rows.with_row_index("row").filter(
-        pl.all_horizontal(pl.col(column).is_not_null() for column in needs)
-    )
-
-
-def _with_signal(
-    rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: SignalValues
-) -> pl.DataFrame:
-    """Return the rows with the values of some of them, null for the others."""
-    values, by = values_and_deciders
-    columns = {"row": taken["row"], name: _series(values, SIGNALS[name].type), f"{name}_by": _series(by, _BY)}
-    joined = rows.with_row_index("row").join(
-        pl.DataFrame(columns), on="row", how="left", maintain_order="left"
-    )
-    return joined.drop("row")

@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import RULES, Row, SignalValues, Verified
-from qa_pipeline.evaluation.signals.statements import as_one
+from qa_pipeline.evaluation.signals.base import RULES, Means, Row
+from qa_pipeline.evaluation.signals.statements import as_one, verify
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.verify import Statement
 
-CITED_SECTION = pl.Struct({"raw": pl.String(), "exists": pl.Boolean(), "supported": pl.Boolean()})
-"""A section that an answer names: its words, whether a context has or mentions it, and whether the sentence
-that names it is supported by the words of that section alone (null where that is undecided)."""
+CITED_SECTION = pl.Struct({"exists": pl.Boolean(), "supported": pl.Boolean(), "decided_by": pl.String()})
+"""A section that an answer names: whether a context has or mentions it, and whether the words of that section
+alone support the sentence that names it (null where that is undecided)."""
 CHAPTER = "kap"
 _SECTION = re.compile(
     r"(?<![\w§.,])(?P<before>\d{1,4}(?: ?[a-z])?) ?(?P<sign>§|kap\b)(?! ?\d)"
@@ -33,87 +33,65 @@ _SIGNS = {"sec": "§"}
 
 
 class Section(NamedTuple):
-    """A section as it is written in a text: its kind and number, and where."""
+    """A section of a law or handbook."""
 
     kind: str
     number: str
-    start: int
-    end: int
-
-    def is_same(self, other: "Section") -> bool:
-        """Return whether both name one section."""
-        return (self.kind, self.number) == (other.kind, other.number)
 
 
-def read_sections(text: str) -> list[Section]:
-    """Return the sections that a text names, in order."""
+def read_sections(text: str) -> list[tuple[int, Section]]:
+    """Return the sections that a text names, in order, each with its offset."""
     sections = []
     for match in _SECTION.finditer(text):
         kind = (match["sign"] or match["mark"]).casefold()[:3]
         number = (match["before"] or match["behind"]).casefold().replace(" ", "")
-        sections.append(Section(_SIGNS.get(kind, kind), number, match.start(), match.end()))
+        sections.append((match.start(), Section(_SIGNS.get(kind, kind), number)))
     return sections
 
 
-def state_cited_sections(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Return each sentence of an answer that names a section, to be verified against its words alone."""
+def find_cited_sections(rows: pl.DataFrame, means: Means) -> list[list[Row]]:
+    """Return the sections that each answer names (`CITED_SECTION`); none of a refusal."""
+    cited = [_cited_sections(row) for row in rows.iter_rows(named=True)]
+    verified = verify((sentence for of_row in cited for sentence in of_row), means)
     return [
         [
-            Statement(sentence, tuple(text for text, _ in parts), row["language"], row["query"], headings)
-            for _, sentence, parts in _cited_sections(row)
-            for headings in [tuple(above for _, above in parts)]
+            {
+                "exists": bool(sentence.passages),
+                "supported": held["supported"] if sentence.passages else False,
+                "decided_by": held["decided_by"] or RULES,
+            }
+            for sentence in of_row
+            for held in [as_one(verified[sentence] or ())]
         ]
-        for row in rows.iter_rows(named=True)
+        for of_row in cited
     ]
 
 
-def read_cited_sections(rows: pl.DataFrame, verified: Verified) -> SignalValues:
-    """Return the sections that each answer names (`CITED_SECTION`), and who decided about them."""
-    signals: list[list[Row]] = []
-    deciders: list[list[str]] = []
-    for row, verdicts in zip(rows.iter_rows(named=True), verified, strict=True):
-        bearing = [as_one(statements or ()) for statements in verdicts]
-        signals.append(
-            [
-                {"raw": raw, "exists": bool(parts), "supported": verdict["supported"] if parts else False}
-                for (raw, _, parts), verdict in zip(_cited_sections(row), bearing, strict=True)
-            ]
-        )
-        deciders.append([verdict["decided_by"] or RULES for verdict in bearing])
-    return signals, deciders
-
-
-Part = tuple[str, tuple[str, ...]]
-"""Words of a section in a context, and the headings above them."""
-
-
-def _cited_sections(row: Row) -> list[tuple[str, str, list[Part]]]:
-    """Return each section that an answer names: its words, the sentence, and what the contexts say under it.
+def _cited_sections(row: Row) -> list[Statement]:
+    """Return the sentence of each section that an answer names, held against what contexts say under it.
 
     A chapter counts where a context names one; laws are often quoted without.
     """
     answer = row["answer"] if not row["refused"] else ""
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
     contexts = [(context["text"] or "", tuple(context["headings"] or ())) for context in row["contexts"]]
-    kinds = {
-        section.kind
-        for parts in contexts
-        for text in (parts[0], *parts[1])
-        for section in read_sections(text)
-    }
+    context_texts = [text for words, above in contexts for text in (words, *above)]
+    kinds = {section.kind for text in context_texts for _, section in read_sections(text)}
     cited = []
-    for section in read_sections(answer):
-        in_mark = any(mark.start() <= section.start < mark.end() for mark in marks)
+    for at, section in read_sections(answer):
+        in_mark = any(mark.start() <= at < mark.end() for mark in marks)
         if in_mark or (section.kind == CHAPTER and CHAPTER not in kinds):
             continue
         spans = sentence_spans(answer, row["language"])
-        start, end = next((span for span in spans if span[0] <= section.start < span[1]), (0, len(answer)))
-        parts = [
-            (words, headings)
-            for text, headings in contexts
-            if (words := _words_under(section, text, headings)) is not None
-        ]
-        cited.append((answer[section.start : section.end], without_marks(answer[start:end]), parts))
+        start, end = next((span for span in spans if span[0] <= at < span[1]), (0, len(answer)))
+        passages, headings = [], []
+        for text, above in contexts:
+            words = _words_under(section, text, above)
+            if words is not None:
+                passages.append(words)
+                headings.append(above)
+        sentence = without_marks(answer[start:end])
+        cited.append(Statement(sentence, (*passages,), row["language"], row["query"], (*headings,)))
     return cited
 
 
@@ -123,17 +101,20 @@ def _words_under(section: Section, text: str, headings: Sequence[str]) -> str | 
     A section begins at a line that begins with it, or with the text where a heading above names it, and ends
     at the next of its kind.
     """
-    sections = [other for other in read_sections(text) if other.kind == section.kind]
-    begins = [other for other in sections if _begins_line(text, other)]
-    ends = [other.start for other in begins]
-    if any(section.is_same(other) for heading in headings for other in read_sections(heading)):
-        return text[: ends[0]] if ends and ends[0] else text
-    for place, other in enumerate(begins):
-        if section.is_same(other):
-            return text[other.start : ends[place + 1] if place + 1 < len(ends) else len(text)]
-    lines = [line for line in text.splitlines() if any(map(section.is_same, read_sections(line)))]
+    begins = [
+        (at, other)
+        for at, other in read_sections(text)
+        if other.kind == section.kind and _begins_line(text, at)
+    ]
+    ends = [*(at for at, _ in begins), len(text)]
+    if any(section == other for heading in headings for _, other in read_sections(heading)):
+        return text[: ends[0]] or text
+    for (start, other), end in zip(begins, ends[1:], strict=True):
+        if other == section:
+            return text[start:end]
+    lines = [line for line in text.splitlines() if section in (other for _, other in read_sections(line))]
     return "\n".join(lines) or None
 
 
-def _begins_line(text: str, section: Section) -> bool:
-    return not text[text.rfind("\n", 0, section.start) + 1 : section.start].strip(" #*_")
+def _begins_line(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip(" #*_")

@@ -1,4 +1,4 @@
-"""What is asked: headings that ask, statements, terms, keys and cells. Answers are words of the passage."""
+"""What is asked: headings that ask, statements, terms and keys. Answers are words of the passage."""
 
 import functools
 import re
@@ -14,13 +14,12 @@ from qa_pipeline.generation.offline.passages import (
     Unit,
     folded,
     has,
-    is_code,
     is_identifier,
     plain,
     sentences_of,
     words_of,
 )
-from qa_pipeline.records import Passage, QuestionType
+from qa_pipeline.records import Passage
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
 
@@ -31,8 +30,6 @@ MAX_SUBJECT, MAX_NAME, MAX_VALUE = 9, 6, 12
 
 _PAIR = re.compile(r"([^\W\d_][^:.!?|]{1,48}): (\S.{0,300})")
 _TERM = re.compile(r"([^\s:!?|(][^:!?|]{0,50}?)(?:: | [–—-] )([^\W\d_].{14,460})")
-_CELL = re.compile(r"([^\s|:][^|:]{0,60}): (.*?)(?: \| |$)")
-_NUMBER = re.compile(r"(?:^|[\s(~±+−<>≤≥€$£-])\d")
 _TORN = re.compile(
     r"\s[.,;](?:\s|$)|\(\s*\)(?<!\w\(\))|\\f[BIPR]|\b([^\W\d]{3,}) \1\b|[<>{}\ufffd]"
     r"|[^\W\d_]- (?!and|or|och|und|oder)[^\W\d_]"
@@ -48,7 +45,6 @@ class Candidate:
     """A question that a passage answers; `quote` is `passage.text[start:end]`."""
 
     question: str
-    question_type: QuestionType
     answer: str
     quote: str
     start: int
@@ -63,7 +59,6 @@ class _Found(NamedTuple):
     end: int
     is_named: bool = False
     quoted: int | None = None
-    kind: QuestionType = "fact_single"
 
 
 def find(passage: Passage) -> Iterator[Candidate]:
@@ -79,7 +74,7 @@ def find(passage: Passage) -> Iterator[Candidate]:
         answer = " ".join(read.text[found.start : found.end].split())
         if question and _is_well_formed(question, answer, passage.language):
             start = found.start if found.quoted is None else found.quoted
-            yield Candidate(question, found.kind, answer, read.text[start : found.end], start, found.end)
+            yield Candidate(question, answer, read.text[start : found.end], start, found.end)
 
 
 def _is_well_formed(question: str, answer: str, language: str) -> bool:
@@ -163,7 +158,8 @@ def _statements(read: Reading) -> Iterator[_Found]:
                 is_telling = len(others) > 1 or not read.grammar.open_compounds
                 is_class = first in read.grammar.indefinite and is_telling
                 is_bare = first not in read.grammar.indefinite | read.grammar.definite
-                is_named = statement.then == "article" and (is_class or is_bare)
+                defines = statement.then == "article" and (is_class or is_bare)
+                is_named = defines or bool(statement.before)
                 yield _Found(question, sentence.start, sentence.end, is_named)
                 break
 
@@ -213,7 +209,8 @@ def _subject(written: str, statement: Statement, read: Reading) -> str | None:
         or (statement.opening and parts[0] not in statement.opening)
     ):
         return None
-    is_name = bool(read.names_in(written)) or read.writes_as_name(written.split()[0])
+    names, first = read.names_in(written), written.split()[has_article]
+    is_name = inner[0] in names or read.writes_as_name(first) or (statement.then != "article" and bool(names))
     is_class = statement.then in ("article", "number") and parts[0] in grammar.indefinite
     if not (is_name or is_class or statement.before or read.is_headed(" ".join(inner))):
         return None
@@ -222,23 +219,21 @@ def _subject(written: str, statement: Statement, read: Reading) -> str | None:
 
 
 def _terms(read: Reading) -> Iterator[_Found]:
-    """Ask what the terms of a glossary mean, and elsewhere names of code in a list."""
+    """Ask what the terms of a glossary mean."""
     words, units = read.words, read.units
-    is_glossary = any(
+    if not any(
         has(line, words.glossary) and words.glossary >= {*folded(line)} - read.names_in(line)
         for line in read.headings
-    )
-    if is_glossary and units and units[0].kind == "heading" and not has(units[0].text, words.glossary):
+    ):
+        return
+    if units and units[0].kind == "heading" and not has(units[0].text, words.glossary):
         term, span = plain(units[0].text), _answer_below(units[1:], read)
         if span and _is_nameable(term, read):
-            yield _Found(words.meaning.format(term=term), *span)
+            yield _Found(words.meaning.format(term=term), *span, is_named=True)
     for unit, term, start in _keyed(units, _TERM, "item"):
         value = read.text[start : unit.end]
-        is_said = is_glossary or (
-            is_code(term) and value.endswith(".") and len(value.split()) > 5 and read.label
-        )
-        if is_said and len(value.split()) > 3 and _is_nameable(term, read) and not read.leans(value):
-            yield _Found(words.meaning.format(term=term), start, unit.end, quoted=unit.start)
+        if len(value.split()) > 3 and _is_nameable(term, read) and not read.leans(value):
+            yield _Found(words.meaning.format(term=term), start, unit.end, is_named=True, quoted=unit.start)
 
 
 def _keyed(units: Iterable[Unit], shape: re.Pattern[str], *kinds: str) -> Iterator[tuple[Unit, str, int]]:
@@ -269,29 +264,9 @@ def _pairs(read: Reading) -> Iterator[_Found]:
             return
 
 
-def _cells(read: Reading) -> Iterator[_Found]:
-    """Ask for the amounts in tables whose first column names each row, and no other one units or a thing."""
-    rows = ((unit, [*_CELL.finditer(unit.text)]) for unit in read.units if unit.kind == "row")
-    for columns, run in groupby(rows, lambda row: [cell[1] for cell in row[1]]):
-        table = [row for row in run if row[1]]
-        counts = Counter(cells[0][2] for _, cells in table)
-        is_apart = has(" ".join(columns), read.grammar.value_columns) or has(
-            " ".join(columns[:1]), read.words.transposing
-        )
-        if len(table) < 2 or len({*columns}) < len(columns) or is_apart:
-            continue
-        for unit, (first, *cells) in table:
-            is_row = counts[first[2]] == 1 and _is_nameable(first[2], read)
-            for cell in cells if is_row else ():
-                has_unit = any(mark.isalpha() or mark in "%€$£°" for mark in cell[2])
-                if has_unit and _NUMBER.search(cell[2]):
-                    start, end = (unit.start + place for place in cell.span(2))
-                    yield from _value(read, cell[1], first[2], unit, start, end)
-
-
 def _value(read: Reading, key: str, subject: str, unit: Unit, start: int, end: int) -> Iterator[_Found]:
     """Ask for a value by its key, unless that is of several, and what has it."""
-    value, is_cell = read.text[start:end], unit.kind == "row"
+    value = read.text[start:end]
     if (
         _is_nameable(key, read)
         and key[0].isalpha()
@@ -303,10 +278,10 @@ def _value(read: Reading, key: str, subject: str, unit: Unit, start: int, end: i
         and not value.endswith(".")
         and not any(mark in value for mark in ("://", "@"))
     ):
-        names, template = read.names_in(key), read.words.cell if is_cell else read.words.value
+        names = read.names_in(key)
         small = " ".join(word if word.lower() in names else read.small(word) for word in key.split())
-        question = template.format(key=small, subject=subject)
-        yield _Found(question, start, end, not is_cell, unit.start, "table" if is_cell else "fact_single")
+        question = read.words.value.format(key=small, subject=subject)
+        yield _Found(question, start, end, is_named=True, quoted=unit.start)
 
 
 def _is_nameable(name: str, read: Reading) -> bool:
@@ -322,4 +297,4 @@ def _is_nameable(name: str, read: Reading) -> bool:
     )
 
 
-_KINDS = (_asking_headings, _statements, _terms, _pairs, _cells)
+_KINDS = (_asking_headings, _statements, _terms, _pairs)

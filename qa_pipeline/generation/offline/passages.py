@@ -51,14 +51,12 @@ class Words(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     meaning: str
     value: str
-    cell: str
     plural: tuple[str, ...]
     statements: tuple[Statement, ...]
     how: frozenset[str]
     asking: frozenset[str]
     laws: tuple[str, ...]
     glossary: frozenset[str]
-    transposing: frozenset[str]
     adjective_endings: tuple[str, ...]
     aside: frozenset[str]
     metadata: frozenset[str]
@@ -192,12 +190,10 @@ class Reading:
         return ""
 
     def placed(self, question: str, *, is_named: bool) -> str | None:
-        """Return a question behind the label of its document, unless it names its subject or the label's."""
+        """Return a question that names its subject or that of its document; None for any other."""
         names = {name.partition("-")[0] for name in self.names_in(self.label)}
         if is_named or not names.isdisjoint(word.partition("-")[0] for word in folded(question)):
             return question
-        if self.label:
-            return f"{self.label}: {question}"
         words = [word for word in _WORD.findall(question) if word.lower() not in self.generic]
         is_name = any(_NAME.search(word) or self.writes_as_name(word) for word in words)
         return question if is_name or _NUMBERED_NAME.search(question) else None
@@ -219,7 +215,9 @@ class Reading:
         first, _, rest = text.partition(" ")
         is_adjective = rest[:1].isupper() and first.endswith(self.words.adjective_endings)
         is_noun = (
-            self.grammar.nouns_capitalised and first.lower() not in self.grammar.definite and not is_adjective
+            self.grammar.nouns_capitalised
+            and first.lower() not in self.grammar.definite | self.grammar.indefinite
+            and not is_adjective
         )
         keeps = is_noun or is_identifier(first) or self.writes_as_name(first)
         return text if keeps else text[:1].lower() + text[1:]

@@ -65,13 +65,11 @@ def lacks_name(passage: Passage) -> bool:
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
-    """Return questions of the wanted types first, then the best others in place of missing ones."""
-    found = find_candidates(request.passages[0]) if request.passages else ()
-    chosen = sorted(found, key=lambda candidate: candidate.question_type not in request.types)
+    candidates = find_candidates(request.passages[0]) if request.passages else ()
     return {
         "questions": [
-            {"question": candidate.question, "question_type": candidate.question_type}
-            for candidate in chosen[: request.limit]
+            {"question": candidate.question, "question_type": "fact_single"}
+            for candidate in candidates[: request.limit]
         ]
     }
 

@@ -150,7 +150,6 @@ class Lexicon(_Table):
     openings: Words
     deictic: Words
     year_leads: Words
-    value_columns: Words
     pronouns: Pronouns
     proof: Proof
     conventions: Conventions

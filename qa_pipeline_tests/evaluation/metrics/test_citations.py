@@ -5,7 +5,6 @@ from qa_pipeline_tests.evaluation.metrics.frames import Row, statements, value
 
 def cited(exists: bool = True, quote_found: bool | None = None, document: str | None = "a.md") -> Row:
     return {
-        "raw": document,
         "document": document,
         "contexts": [0],
         "exists": exists,

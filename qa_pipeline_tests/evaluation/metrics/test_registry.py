@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.metrics.registry import METRICS
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.evaluation.signals.base import Means, StatementSignal
+from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, statement, value
@@ -68,7 +68,6 @@ def scripted(draw: st.DrawFn) -> Row:
     shown = draw(contexts())
     cited: list[Row] = [
         {
-            "raw": "x",
             "document": draw(st.none() | documents),
             "contexts": [],
             "exists": draw(st.booleans()),
@@ -77,7 +76,7 @@ def scripted(draw: st.DrawFn) -> Row:
         }
         for _ in range(draw(st.integers(0, 3)))
     ]
-    held = [{"supported": draw(flags), "context": None, "decided_by": "x"} for _ in range(2)]
+    held = [{"supported": draw(flags), "decided_by": "x"} for _ in range(2)]
     place = st.integers(0, len(shown) - 1)
     return {
         **draw(rows()),
@@ -98,7 +97,7 @@ def scripted(draw: st.DrawFn) -> Row:
         "reference_similarity": draw(shares),
         "contradictions": [{"contradicted": draw(flags)} for _ in shown],
         "groundedness": draw(shares),
-        "cited_sections": [{"raw": "§ 1", "exists": draw(st.booleans()), "supported": draw(flags)}],
+        "cited_sections": [{"exists": draw(st.booleans()), "supported": draw(flags), "decided_by": "x"}],
         "cited": cited,
         "citation_support": [
             {
@@ -242,5 +241,3 @@ def test_every_signal_stands_behind_those_that_it_is_made_of() -> None:
     order = list(SIGNALS)
     for name, signal in SIGNALS.items():
         assert all(order.index(need) < order.index(name) for need in signal.needs if need in SIGNALS)
-        if isinstance(signal, StatementSignal):
-            assert not any(isinstance(SIGNALS.get(need), StatementSignal) for need in signal.needs)

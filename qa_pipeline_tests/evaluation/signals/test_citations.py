@@ -1,13 +1,13 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.evaluation.signals.citations import find_citation_support
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal, statement
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
+from qa_pipeline_tests.support.scripted import ScriptedModel
+from qa_pipeline_tests.verdict_replies import deciding
 
 TOWER = context("The tower is in Paris. It was completed in 1889.", "guide/tower.md")
 ROME = context("Rome is the capital of Italy.", "guide/rome.md")
@@ -68,48 +68,28 @@ def test_a_quote_must_be_in_what_its_citation_names(
     assert cited(tmp_path, "It is old.", citations=entries)[0]["quote_found"] is there
 
 
-def values(folder: Path, answer: str, **given: Any) -> Row:
-    names = ["citation_accuracy", "citation_precision", "citation_completeness", "fabricated_citations"]
-    frame = rows_of({"answer": answer, "contexts": BOTH, **given})
-    return evaluate(frame, chosen_metrics(names), means_at(folder))[1].row(0, named=True)
+def values(folder: Path, answer: str, **means: Any) -> tuple[Any, ...]:
+    names = ["citation_accuracy", "citation_precision", "citation_completeness"]
+    frame = rows_of({"answer": answer, "contexts": BOTH})
+    return evaluate(frame, chosen_metrics(names), means_at(folder, **means))[1].row(0)
 
 
 def test_a_statement_is_proved_by_its_own_citation_and_by_no_other(tmp_path: Path) -> None:
     right = values(tmp_path, "The tower is in Paris [1]. Rome is the capital of Italy [2].")
-    assert right == {
-        "citation_accuracy": 1.0,
-        "citation_precision": 1.0,
-        "citation_completeness": 1.0,
-        "fabricated_citations": 0.0,
-    }
+    assert right == (1.0, 1.0, 1.0)
     wrong = values(tmp_path, "The tower is in Paris [2]. Rome is the capital of Italy [1].")
-    assert (wrong["citation_precision"], wrong["citation_completeness"]) == (0.0, 0.0)
-
-
-def test_two_of_three_citations_that_prove_give_a_precision_of_067(tmp_path: Path) -> None:
-    answer = "The tower is in Paris [1]. Rome is the capital of Italy [2]. Bread is baked at night [2]."
-    entries = [{"raw": "tower.md"}, {"raw": "rome.md"}, {"raw": "bread.md"}]
-    found = values(tmp_path, answer, citations=entries)
-    assert found["citation_precision"] == pytest.approx(0.67, abs=0.005)
-    assert found["fabricated_citations"] == 1
+    assert wrong[1:] == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("verdict", "decided_by", "score"),
-    [
-        ("supported", "quotation", 1.0),
-        ("supported", "similarity", 0.6),
-        ("contradicted", "quotation", 0.0),
-        ("unsupported", "llm", 0.0),
-        ("unsupported", "similarity", 0.6),
-        ("undecided", "llm", None),
-    ],
+    ("means", "accuracy"),
+    [({"undecided": "unknown"}, None), ({"verifier": ScriptedModel(deciding("reject"))}, 0.0)],
 )
-def test_what_a_step_decided_counts_in_full_and_the_rest_by_its_score(
-    tmp_path: Path, verdict: str, decided_by: str, score: float | None
+def test_a_citation_supports_no_denied_statement_and_an_undecided_one_perhaps(
+    tmp_path: Path, means: Any, accuracy: float | None
 ) -> None:
-    one = statement(verdict, scores=[0.6], holds=[False], context=0, decided_by=decided_by)
-    named = {"exists": True, "quote_found": None, "contexts": [0], "places": []}
-    rows = pl.DataFrame({"cited": [[named]], "statements": [[one]], "answer": ["It is."], "language": ["en"]})
-    ((support,),), _ = find_citation_support(rows, means_at(tmp_path))
-    assert support["score"] == score
+    assert values(tmp_path, "Bread is baked at night [1].", **means)[0] == accuracy
+
+
+def test_a_changed_number_is_no_support(tmp_path: Path) -> None:
+    assert values(tmp_path, "It was completed in 1989 [1].") == (0.0, 0.0, 0.0)

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
 
 SHOWN = [context("Ann lives in the mill."), context("  "), context("Bo owns a red boat.")]
@@ -27,18 +26,13 @@ def statements(folder: Path, row: Row, **means: Any) -> list[Row]:
 
 
 def test_statements_keep_their_place_and_the_context_that_proves_them(tmp_path: Path) -> None:
-    first = statements(tmp_path, {"answer": "Bo owns a red boat. Ann lives in the mill."})
-    assert [(one["verdict"], one["context"], one["position"]) for one in first] == [
-        ("supported", 2, 0),
-        ("supported", 0, 1),
-    ]
-    assert [len(one["scores"]) for one in first] == [3, 3]
-    assert [one["scores"][1] for one in first] == [None, None]
     answer = "Bo owns a red boat. Ann lives in the mill."
-    assert [answer[one["start"] : one["end"]] for one in first] == [
-        "Bo owns a red boat.",
-        "Ann lives in the mill.",
-    ]
+    boat, mill = statements(tmp_path, {"answer": answer})
+    assert (boat["verdict"], boat["context"], boat["position"]) == ("supported", 2, 0)
+    assert (mill["verdict"], mill["context"], mill["position"]) == ("supported", 0, 1)
+    assert answer[mill["start"] : mill["end"]] == "Ann lives in the mill."
+    assert len(mill["scores"]) == 3
+    assert mill["scores"][1] is None
 
 
 @pytest.mark.parametrize(
@@ -56,38 +50,23 @@ def test_what_no_step_decides_is_held_to_its_scores_left_open_or_asked(
     assert (last["verdict"], last["decided_by"]) == (verdict, by)
 
 
-CUT = {"answer": "Ann lives in the mill; Bo owns a red boat."}
-HALVES = SplitReply(
-    claims=[
-        SplitClaim(sentence=1, quote="Ann lives in the mill", claim="Ann lives in the mill."),
-        SplitClaim(sentence=1, quote="Bo owns a red boat.", claim="Bo owns a red boat."),
-    ]
-)
-
-
-def cutting(folder: Path, *replies: ScriptedReply) -> Means:
-    means = means_at(folder, splitter=ScriptedModel(replies))
-    return replace(
-        means, resources=Resources(cut_by(means.resources.settings, "model"), embedder=HashEmbedder())
-    )
-
-
-def test_a_model_cuts_answers_and_each_statement_has_its_place_in_the_answer(tmp_path: Path) -> None:
-    (of_row,) = signal("statements", cutting(tmp_path, HALVES), {**ROW, **CUT})
-    assert [CUT["answer"][one["start"] : one["end"]] for one in of_row] == [
-        "Ann lives in the mill",
-        "Bo owns a red boat.",
-    ]
-    assert [one["context"] for one in of_row] == [0, 2]
-
-
 def test_an_answer_whose_cut_cannot_be_read_has_no_statements_and_the_others_go_on(tmp_path: Path) -> None:
-    means = cutting(tmp_path, UnreadableReplyError("not_json", "?"), HALVES)
-    rows = rows_of({**ROW, "answer": "Bo sails; Ann fishes."}, {**ROW, **CUT})
-    frame, values = evaluate(rows, chosen_metrics(["faithfulness", "grounding"]), means)
-    assert [None if one is None else len(one) for one in frame["statements"].to_list()] == [None, 2]
+    halves = SplitReply(
+        claims=[
+            SplitClaim(sentence=1, quote="Ann lives in the mill", claim="Ann lives in the mill."),
+            SplitClaim(sentence=1, quote="Bo owns a red boat.", claim="Bo owns a red boat."),
+        ]
+    )
+    settings = cut_by(means_at(tmp_path).resources.settings, "model")
+    splitter = ScriptedModel([UnreadableReplyError("not_json", "?"), halves])
+    means = Means(Resources(settings, embedder=HashEmbedder()), splitter=splitter)
+    answers = ("Bo sails; Ann fishes.", "Ann lives in the mill; Bo owns a red boat.")
+    rows = rows_of(*({**ROW, "answer": answer} for answer in answers))
+    frame, values = evaluate(rows, chosen_metrics(["faithfulness"]), means)
+    unread, read = frame["statements"].to_list()
+    assert unread is None
+    assert [one["context"] for one in read] == [0, 2]
     assert values["faithfulness"].to_list() == [None, 1.0]
-    assert values["grounding"][0] is None
     assert count_unsplit(rows.lazy(), means) == {"not_json": 1}
 
 
@@ -149,15 +128,8 @@ def test_the_headings_above_a_context_prove_what_the_question_names(means: Means
 
 
 PUMP = "The pump of the house weighs 12 kg when filled."
-OPENED = "The library opened on 9 June 2011 with all its doors."
 OTHERWISE_SAID = [
     ("en", "When it is filled, the pump weighs 15 kg in all.", PUMP),
-    ("en", "The library opened its doors on 4 May 2011.", OPENED),
-    (
-        "en",
-        "The auditwheel tool builds the manylinux2014 wheels.",
-        "The auditwheel tool builds manylinux2010.",
-    ),
     ("en", "For the pump, the hose must not be rinsed daily.", "The hose of the pump must be rinsed daily."),
     ("sv", "När den är fylld väger pumpen 15 kg.", "Pumpen i huset väger 12 kg när den är fylld."),
     ("de", "Gefüllt wiegt die Pumpe im Haus 15 kg.", "Die Pumpe im Haus wiegt gefüllt 12 kg."),

@@ -43,10 +43,8 @@ def test_a_heading_that_asks_is_answered_by_the_paragraphs_below_it(language: st
     }
 
 
-def test_a_question_that_names_nothing_of_its_own_stands_behind_the_title_of_its_document() -> None:
-    heading = "How long may an account be kept?"
-    assert list(below(heading, ANSWER["en"])) == [f"Fjell 8 guide: {heading}"]
-    assert not below(heading, ANSWER["en"], title="Frequently asked questions")
+def test_a_question_that_names_no_thing_is_not_asked() -> None:
+    assert not below("How long may an account be kept?", ANSWER["en"])
 
 
 @pytest.mark.parametrize(
@@ -99,11 +97,6 @@ def test_steps_that_go_on_in_code_or_a_list_do_not_answer_how_something_is_done(
         ("en", "The Fjell 8 is an air-to-water heat pump for small houses.", "What is the Fjell 8?"),
         (
             "en",
-            "Fault code E04 means that the flow is too low.",
-            "Fjell 8 guide: What does fault code E04 mean?",
-        ),
-        (
-            "en",
             "The Fjell 8 was released in March 2021 and replaced the Fjell 6.",
             "When was the Fjell 8 released?",
         ),
@@ -117,7 +110,7 @@ def test_steps_that_go_on_in_code_or_a_list_do_not_answer_how_something_is_done(
         (
             "sv",
             "Med råvatten avses vatten som inte har behandlats.",
-            "Fjell 8 guide: Vad avses med råvatten?",
+            "Vad avses med råvatten?",
         ),
         ("sv", "Fjell 8 grundades den 12 september 1974 i Alvik.", "När grundades Fjell 8?"),
         ("sv", "Fjell 8 kostar 5 200 kronor i butik.", "Hur mycket kostar Fjell 8?"),
@@ -129,14 +122,10 @@ def test_steps_that_go_on_in_code_or_a_list_do_not_answer_how_something_is_done(
         (
             "de",
             "Unter Rohwasser versteht man Wasser, das nicht behandelt ist.",
-            "Fjell 8 guide: Was versteht man unter Rohwasser?",
+            "Was versteht man unter Rohwasser?",
         ),
-        ("de", "Das FJ-20 wurde am 17. Juni 2022 eröffnet.", "Fjell 8 guide: Wann wurde das FJ-20 eröffnet?"),
-        (
-            "de",
-            "Eine Fernleihe kostet 2,50 Euro je Bestellung.",
-            "Fjell 8 guide: Wie viel kostet eine Fernleihe?",
-        ),
+        ("de", "Das FJ-20 wurde am 17. Juni 2022 eröffnet.", "Wann wurde das FJ-20 eröffnet?"),
+        ("de", "Das Fjell 8 kostet 5.200 Euro im Handel.", "Wie viel kostet das Fjell 8?"),
     ],
 )
 def test_a_statement_about_a_named_subject_answers_word_for_word(
@@ -168,24 +157,15 @@ def test_the_terms_of_a_glossary_are_asked_for_their_meaning() -> None:
     text = "- Quota: The space that a person may use.\n- Alias: A second name of a mailbox."
     path = ("Glossary",)
     assert asked(f"## Glossary\n\n{text}", *path, title="Fjell 8 guide") == {
-        "Fjell 8 guide: What does Quota mean?": "The space that a person may use.",
-        "Fjell 8 guide: What does Alias mean?": "A second name of a mailbox.",
+        "What does Quota mean?": "The space that a person may use.",
+        "What does Alias mean?": "A second name of a mailbox.",
     }
     assert not asked(f"## Menu\n\n{text}", "Menu")
 
 
 def test_a_heading_of_a_glossary_is_a_term() -> None:
     text = f"### Account\n\n{ANSWER['en']}"
-    assert asked(text, "Glossary", "Account") == {"Fjell 8 guide: What does Account mean?": ANSWER["en"]}
-
-
-def test_elsewhere_only_names_of_code_are_terms() -> None:
-    text = (
-        "- --force: Deletes all of the files on the disk.\n- Otherwise: Keeps each of the files on the disk."
-    )
-    assert asked(f"## Options\n\n{text}", "Options") == {
-        "Fjell 8 guide: What does --force mean?": "Deletes all of the files on the disk."
-    }
+    assert asked(text, "Glossary", "Account") == {"What does Account mean?": ANSWER["en"]}
 
 
 def test_a_key_is_asked_of_the_thing_that_is_named_and_never_one_of_the_document() -> None:
@@ -206,43 +186,6 @@ def test_the_quote_of_a_value_has_its_key() -> None:
 
 def test_one_line_with_a_colon_is_no_block_of_keys() -> None:
     assert not below("Fjell 8", "Retry limit: 3 tries for each page")
-
-
-@pytest.mark.parametrize(
-    ("language", "row", "question"),
-    [
-        (
-            "en",
-            "Group: {} | Late fee: {} euros | Note: n/a",
-            "Fjell 8 guide: What is the late fee for Adults?",
-        ),
-        ("sv", "Grupp: {} | Avgift: {} kr", "Fjell 8 guide: Vad anges som avgift för Adults?"),
-        (
-            "de",
-            "Gruppe: {} | Mahngebühr: {} Euro",
-            "Fjell 8 guide: Was ist für Adults als Mahngebühr angegeben?",
-        ),
-    ],
-)
-def test_the_cells_of_a_table_are_asked_of_its_rows(language: str, row: str, question: str) -> None:
-    text = f"{row.format('Adults', 5)}\n{row.format('Children', 2)}"
-    answers = below("Fees", text, language=language)
-    assert len(answers) == 2
-    assert answers[question].startswith("5 ")
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        "Plan: Basic | Price: 12 euros",
-        "Plan: Basic | Price: 12 euros\nPlan: Basic | Price: 20 euros",
-        "Plan: 2019 | Price: 12 euros\nPlan: 2020 | Price: 20 euros",
-        "Plan: Basic | Price: 12 | Unit: euros\nPlan: Large | Price: 20 | Unit: euros",
-        "only one cell | another cell\nonly two cells | another cell",
-    ],
-)
-def test_rows_without_a_name_of_their_own_or_with_a_unit_apart_are_left_alone(rows: str) -> None:
-    assert not below("Limits", rows)
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,9 @@ def test_every_question_names_its_document_its_heading_or_a_term_of_its_answer(
         }
 
 
-def test_no_more_questions_than_asked_for_and_those_of_the_wanted_types_first() -> None:
-    rows = "Group: Adults | Fee: 5 euros\nGroup: Children | Fee: 2 euros"
-    asked = passage(f"{GUIDE}\n\n{rows}")
-    everything = questions(asked).questions
-    assert [question.question_type for question in everything[2:]] == ["fact_single", "table", "table"]
-    [first] = questions(asked, limit=1, types=("table",)).questions
-    assert first == everything[3]
+def test_no_more_questions_than_asked_for() -> None:
+    everything = questions(passage(GUIDE)).questions
+    assert questions(passage(GUIDE), limit=1).questions == everything[:1] != everything
 
 
 def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
