@@ -42,7 +42,7 @@ QUESTIONS = 3
 
 
 def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:
-    """Return whether each context contradicts the answer ({contradicted}, null where unsure)."""
+    """Ask which contexts contradict the answer ({contradicted}, null if unsure)."""
     requests = [
         [contradiction_request(row, passage, llm) for passage in _passages(row)]
         for row in rows.iter_rows(named=True)
@@ -61,7 +61,7 @@ def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSetting
 def ask_relevance(
     rows: pl.DataFrame, sentences: Sequence[Sequence[Sequence[str]]], model: LanguageModel, llm: LLMSettings
 ) -> list[list[list[bool | None]]]:
-    """Return whether each sentence of each context helps to answer the question, one request a context."""
+    """Ask which sentences of each context help to answer the question, one request a context."""
     requests = [
         relevance_request(row, texts, llm) if texts else None
         for row, of_row in zip(rows.iter_rows(named=True), sentences, strict=True)
@@ -81,25 +81,28 @@ def _marks(reply: RelevanceReply | None, count: int) -> list[bool | None]:
 def ask_back_questions(
     rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings
 ) -> list[tuple[list[str], bool] | None]:
-    """Return the first `QUESTIONS` that each answer answers, and whether it commits itself to nothing."""
+    """Ask for the questions that each answer answers, and whether it commits itself to nothing."""
     requests = [back_questions_request(row, llm) for row in rows.iter_rows(named=True)]
     answered: list[tuple[list[str], bool] | None] = []
     for reply in _replies(requests, model, llm):
-        questions = [] if reply is None else [question for question in reply.questions if question.strip()]
-        is_usable = reply is not None and (reply.noncommittal or questions)
-        answered.append((questions[:QUESTIONS], reply.noncommittal) if reply and is_usable else None)
+        if reply is None:
+            answered.append(None)
+            continue
+        questions = [question for question in reply.questions if question.strip()][:QUESTIONS]
+        answered.append((questions, reply.noncommittal) if questions or reply.noncommittal else None)
     return answered
 
 
 def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row] | None]:
-    """Return whether the contexts contradict one another and, if so, whether the answer deals with it."""
-    shown = [(row, _passages(row)) for row in rows.iter_rows(named=True)]
+    """Ask whether the contexts contradict one another and, if so, whether the answer deals with it."""
+    rows_with_passages = [(row, _passages(row)) for row in rows.iter_rows(named=True)]
     requests = [
         conflict_request(row, passages, llm) if 1 < len(passages) <= MOST_CONTEXTS else None
-        for row, passages in shown
+        for row, passages in rows_with_passages
     ]
     conflicts: list[list[Row] | None] = []
-    for (_, passages), reply in zip(shown, _replies(requests, model, llm), strict=True):
+    replies = _replies(requests, model, llm)
+    for (_, passages), reply in zip(rows_with_passages, replies, strict=True):
         if reply is not None:
             conflicts.append([{"handled": reply.handled}] if reply.contradict else [])
         else:
@@ -108,7 +111,7 @@ def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) ->
 
 
 def ask_groundedness(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[float | None]:
-    """Return how far the contexts ground each answer, 0 to 1; None with too many of them to be shown."""
+    """Ask how far the contexts ground each answer, 0 to 1; None with too many of them to be shown."""
     requests = [
         groundedness_request(row, passages, llm) if len(passages) <= MOST_CONTEXTS else None
         for row in rows.iter_rows(named=True)
@@ -147,8 +150,9 @@ def _comparison(row: Row, groups: Sequence[int], llm: LLMSettings) -> Request[Co
 def _with_group(groups: Sequence[int], reply: CompareReply | None) -> list[int] | None:
     """Return the groups with a new one: the first sample without any, and those said to mean the same."""
     first, *others = (at for at, group in enumerate(groups) if group < 0)
-    said = {} if reply is None else {one.answer: one.agreement for one in reply.comparisons}
-    agreements = [said.get(number) for number in range(1, len(others) + 1)]
+    comparisons = [] if reply is None else reply.comparisons
+    by_number = {comparison.answer: comparison.agreement for comparison in comparisons}
+    agreements = [by_number.get(number) for number in range(1, len(others) + 1)]
     if not {*agreements} <= {"same", "different"}:
         return None
     same = {first, *(at for at, agreement in zip(others, agreements, strict=True) if agreement == "same")}

@@ -67,10 +67,10 @@ def _cited(row: Row) -> list[Row] | None:
     of_marks: dict[str, _Citation] = {}
     for place, number, reference in _marks(row["answer"]):
         if number is None:
-            named = [entry for entry in entries if entry.document and _same(entry.document, reference)]
+            matches = [entry for entry in entries if entry.document and _same(entry.document, reference)]
         else:
-            named = entries[max(0, number - 1) : number]
-        citation = named[0] if named else of_marks.setdefault(reference, _Citation(reference))
+            matches = entries[max(0, number - 1) : number]
+        citation = matches[0] if matches else of_marks.setdefault(reference, _Citation(reference))
         citation.places.append(place)
     if row["citations"] is None and not of_marks:
         return None

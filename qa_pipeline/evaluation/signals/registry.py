@@ -69,8 +69,8 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
         if name not in needed or name in rows.columns:
             continue
         has_needs = rows.select(pl.all_horizontal(pl.col(*signal.needs).is_not_null())).to_series()
-        found = iter(signal.find(rows.filter(has_needs), means))
-        values = [next(found) if has else None for has in has_needs]
+        known_values = iter(signal.find(rows.filter(has_needs), means))
+        values = [next(known_values) if has else None for has in has_needs]
         rows = rows.with_columns(_series(values, signal.type).alias(name))
         by = MODEL if signal.is_judged and means.judge is not None else signal.decided_by
         if by is not None:

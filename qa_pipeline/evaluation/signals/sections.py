@@ -57,11 +57,11 @@ def find_cited_sections(rows: pl.DataFrame, means: Means) -> list[list[Row]]:
         [
             {
                 "exists": bool(sentence.passages),
-                "supported": held["supported"] if sentence.passages else False,
-                "decided_by": held["decided_by"] or RULES,
+                "supported": claim["supported"] if sentence.passages else False,
+                "decided_by": claim["decided_by"] or RULES,
             }
             for sentence in of_row
-            for held in [as_one(verified[sentence] or ())]
+            for claim in [as_one(verified[sentence] or ())]
         ]
         for of_row in cited
     ]

@@ -87,7 +87,7 @@ def find_reference_statements(rows: pl.DataFrame, means: Means) -> list[list[Row
 
 
 def find_attributed(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
-    """Return whether the contexts hold each true claim, or else each statement of the reference."""
+    """Look for each true claim, or else each statement of the reference, in the contexts (`HELD`)."""
     claims = [
         [_against_contexts(claim, row) for claim in _true_claims(row)] for row in rows.iter_rows(named=True)
     ]
@@ -95,7 +95,7 @@ def find_attributed(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
 
 
 def find_covered(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
-    """Return whether each answer holds each true claim; a refusal holds none and is unknown."""
+    """Look for each true claim in the answer (`HELD`); None for a refusal."""
     claims = [
         [
             _against(claim, row, () if row["refused"] else (without_marks(row["answer"]),))
@@ -128,16 +128,16 @@ def _find_held(
     rows: pl.DataFrame, claims_of_rows: Sequence[Sequence[Statement]], means: Means
 ) -> list[list[Row] | None]:
     verified = verify(chain.from_iterable(claims_of_rows), means)
-    held: list[list[Row] | None] = []
+    held_claims: list[list[Row] | None] = []
     for true_claims, claims in zip(rows["true_claims"].to_list(), claims_of_rows, strict=True):
-        found = [verified[claim] for claim in claims]
-        if found and all(statements is None for statements in found):
-            held.append(None)
+        statements_of_claims = [verified[claim] for claim in claims]
+        if statements_of_claims and all(statements is None for statements in statements_of_claims):
+            held_claims.append(None)
         elif true_claims is None:
-            held.append([as_one([statement]) for statement in found[0] or ()])
+            held_claims.append([as_one([statement]) for statement in statements_of_claims[0] or ()])
         else:
-            held.append([as_one(statements or ()) for statements in found])
-    return held
+            held_claims.append([as_one(statements or ()) for statements in statements_of_claims])
+    return held_claims
 
 
 def as_one(statements: Sequence[Row]) -> Row:
@@ -147,10 +147,8 @@ def as_one(statements: Sequence[Row]) -> Row:
     telling = next(chain(lost, undecided, statements), None)
     if telling is None:
         return {"supported": None, "decided_by": None}
-    return {
-        "supported": None if undecided and not lost else not lost,
-        "decided_by": telling["decided_by"],
-    }
+    supported = None if undecided and not lost else not lost
+    return {"supported": supported, "decided_by": telling["decided_by"]}
 
 
 def verify(statements: Iterable[Statement], means: Means) -> dict[Statement, list[Row] | None]:
@@ -159,8 +157,8 @@ def verify(statements: Iterable[Statement], means: Means) -> dict[Statement, lis
     The local steps of verification decide first, then the verifier, where there is one. What both leave open
     is decided by scores, unless `means` wants it unknown.
     """
-    found: dict[Statement, list[Row] | None] = dict.fromkeys(statements)
-    texts = [text for text in found if text.text.strip() and any(map(str.strip, text.passages))]
+    statements_of_texts: dict[Statement, list[Row] | None] = dict.fromkeys(statements)
+    texts = [text for text in statements_of_texts if text.text.strip() and any(map(str.strip, text.passages))]
     settings = means.resources.settings
     verified = verification.verify(
         texts,
@@ -186,8 +184,10 @@ def verify(statements: Iterable[Statement], means: Means) -> dict[Statement, lis
             claims_of_texts[text] = claims_by_id[text.statement_id]
     scorer = _Scorer(claims_of_texts, means)
     for text, claims in claims_of_texts.items():
-        found[text] = [scorer.scored(text, claim, position) for position, claim in enumerate(claims)]
-    return found
+        statements_of_texts[text] = [
+            scorer.scored(text, claim, position) for position, claim in enumerate(claims)
+        ]
+    return statements_of_texts
 
 
 class _Scorer:
@@ -265,8 +265,10 @@ class _Scorer:
         cosines = [of_text @ vector for of_text in pieces]
         alike = np.clip([float(of_text.max()) for of_text in cosines], 0.0, 1.0)
         terms = read(claim["self_contained"] or claim["text"], language).stem_set
-        held = [max((terms & window for window in _windows(text, language)), key=len) for text in texts]
-        single = np.array([_mean(*figures, terms) for figures in zip(alike, held, strict=True)])
+        held_terms = [max((terms & window for window in _windows(text, language)), key=len) for text in texts]
+        single = np.array(
+            [_mean(cosine, of_text, terms) for cosine, of_text in zip(alike, held_terms, strict=True)]
+        )
         is_alike = alike >= self._means.resources.settings.verification.similarity_pass
         enough = is_alike if claim["fragment"] else single >= STATED
         best = float(single.max())
@@ -276,7 +278,7 @@ class _Scorer:
         along, between = tops @ vector, tops @ tops.T
         for a, b in combinations(range(len(texts)), 2):
             cosine = float((along[a] + along[b]) / np.sqrt(max(2 + 2 * between[a, b], 1e-9)))
-            best = max(best, _mean(min(1.0, cosine), held[a] | held[b], terms))
+            best = max(best, _mean(min(1.0, cosine), held_terms[a] | held_terms[b], terms))
         return single, best, enough
 
     def _decision(self, claim: Row, statement: Statement, *, is_supported: bool) -> Row:
@@ -312,12 +314,12 @@ def _refutation(claim: Row, statement: Statement) -> str | None:
     No context, heading or question has a figure of it, or it denies where its evidence does not.
     """
     language = statement.language
-    said = read(claim["self_contained"] or claim["text"], language)
+    reading = read(claim["self_contained"] or claim["text"], language)
     texts = [*statement.passages, statement.question, *chain.from_iterable(statement.headings)]
-    if missing_figures(said, [read(text, language) for text in texts]):
+    if missing_figures(reading, [read(text, language) for text in texts]):
         return "number_not_in_passages"
     evidence = read(claim["evidence_quote"] or "", language)
-    if evidence.tokens and bool(said.negations) != bool(evidence.negations):
+    if evidence.tokens and bool(reading.negations) != bool(evidence.negations):
         return "negation_mismatch"
     return None
 

@@ -41,12 +41,10 @@ def find_refusals(rows: pl.DataFrame, means: Means) -> list[bool | None]:
 
 
 def find_contradictions(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
-    """Return whether each context contradicts the answer: where a statement denies what the context says.
+    """Find the contexts that contradict the answer (`CONTRADICTION`); None if no statement is decided.
 
-    It is unknown of an answer whose statements are all undecided.
-
-    The local steps find a number, unit, date, name, negation or quantifier in another's place, and nothing
-    else: what they find is a lower bound.
+    Without a judge: those that a statement denies. The local steps find a number, unit, date, name, negation
+    or quantifier in another's place, and nothing else: what they find is a lower bound.
     """
     if means.judge is not None:
         return [*asked.ask_contradictions(rows, means.judge, means.resources.settings.llm)]
@@ -85,7 +83,7 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> list[Row | None]:
 
 
 def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> list[list[list[bool | None]]]:
-    """Return whether each sentence of each context helps to answer the question; [None] without a text.
+    """Find the sentences of each context that help to answer the question; [None] without a text.
 
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
     """
@@ -159,8 +157,8 @@ def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -
 def find_conflicts(rows: pl.DataFrame, means: Means) -> Sequence[list[Row] | None]:
     """Return the contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
 
-    Without a judge: sentences that differ in one slot alone. The answer
-    deals with them if it is a refusal, or holds what both sides have in that place.
+    Without a judge: sentences that differ in one slot alone. The answer deals with them if it is a refusal,
+    or holds what both sides have in that place.
     """
     if means.judge is not None:
         return asked.ask_conflicts(rows, means.judge, means.resources.settings.llm)
@@ -175,8 +173,8 @@ def _conflicts(row: Row) -> list[Row]:
     ]
     conflicts = []
     for first, second in combinations(units, 2):
-        for one, other in product(first, second):
-            denial = one_slot_denial(one.reading, other.reading, frozenset())
+        for unit, other in product(first, second):
+            denial = one_slot_denial(unit.reading, other.reading, frozenset())
             if denial is not None:
                 sides = {side for side in (denial.claimed, denial.stated) if side}
                 conflicts.append({"handled": row["refused"] or sides <= stated})
