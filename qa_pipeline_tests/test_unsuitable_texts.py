@@ -177,7 +177,7 @@ SWEDISH_LOG = """2026-05-01 12:00:01 INFO  server: lyssnar på port 8080
 2026-05-01 12:01:13 FEL jobb 17 misslyckades: disken är full
 """
 NEAR_EQUAL = "# Rooms of Fjell 8\n\n" + "\n\n".join(
-    f"Room R{number} is a room that has the door {number} and a lamp of floor 9." for number in range(1, 201)
+    f"FJ{number} is a room that has the door {number} and a lamp of floor 9." for number in range(1, 201)
 )
 TEXTS: dict[str, str | bytes] = {
     "dialogue.txt": DIALOGUE,

@@ -496,7 +496,7 @@ def standalone_request(
 
 
 def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
-    """Search for what each question asks; the title of its document is left out."""
+    """Search for what each question asks; the title of its document, where quoted, is left out."""
     answerable = [
         row for row in _written(rows) if row["status"] != "failed" and len(row["question"]) <= MAX_QUESTION
     ]
@@ -511,8 +511,6 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
 
 
 def _without_title(question: str, title: str) -> str:
-    label, colon, asked = question.partition(": ")
-    question = asked if colon and label in title else question
     return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
 
 

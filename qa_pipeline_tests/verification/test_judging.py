@@ -60,6 +60,13 @@ def assess(
     ).to_dicts()
 
 
+def test_only_pairs_that_passed_source_verification_are_asked_about_once_each() -> None:
+    judge = ScriptedModel(lambda request: GOOD, name="judge-1")
+    rows = assess(judge)
+    assert [row["pair_id"] for row in rows] == ["p", "q"]
+    assert [request.question for request in judge.asked] == ["Question p?", "Question q?"]
+
+
 @pytest.mark.parametrize(("accept_grounding", "asked"), [(1.0, ["q"]), (0.6, ["p", "q"])])
 def test_partially_supported_answers_are_judged_where_the_settings_allow_them(
     accept_grounding: float, asked: list[str]
