@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,7 +19,7 @@ from qa_pipeline_tests.end_to_end import invoke as invoke_all
 from qa_pipeline_tests.fakes import HashEmbedder
 
 SAMPLE = Path(__file__).parents[2] / "data" / "corpora"
-SampleRun = tuple[Path, dict[str, object]]
+SampleRun = tuple[Path, dict[str, Any]]
 PUMPS = """# Pumps
 
 The pump of the Kestrel 4 weighs 12 kg. The filter of the pump is changed every 6 months.
