@@ -86,7 +86,7 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         pairs = project.table("pairs", "u1")
         before = publish_release(project.resources).folder
 
-        project.write("u1", GUIDE.format(name="u1").replace("10 minutes", "20 minutes"))
+        project.write("u1", GUIDE.format(name="u1").replace("36 litres", "40 litres"))
         deployment.wait(lambda: bool(deployment.stale("u1")), "the edited batch is stale")
         assert deployment.stale("u2") == {}
         expect_stale(page, deployment, "u1")
@@ -99,7 +99,7 @@ def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pair
         assert deployment.stale("u1") == {}
 
     changed = compare_releases(before, publish_release(project.resources).folder)
-    dependent = resting_on(pairs, "10 minutes") | resting_on(project.table("pairs", "u1"), "20 minutes")
+    dependent = resting_on(pairs, "36 litres") | resting_on(project.table("pairs", "u1"), "40 litres")
     assert set(changed["change"]) == {"came", "went"}
     assert set(changed["pair_id"]) <= dependent
     assert set(pairs["pair_id"]) - dependent <= set(project.table("pairs", "u1")["pair_id"])
