@@ -230,7 +230,7 @@ def test_answers_whose_cut_cannot_be_read_are_counted_and_the_report_says_so() -
 
 TEXT = """# Fees of the library of Auental
 
-The library of Auental is a public house of books in the middle of the town.
+The library of Auental is a public house that lends books in the middle of the town.
 """
 
 

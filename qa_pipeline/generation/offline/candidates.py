@@ -36,6 +36,8 @@ _TORN = re.compile(
 )
 """What a picture, a link or a line's end left: "click on , then"; a heading that has run into its text."""
 _SUBJECT = r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \([^()]{1,60}\)){0,2}"
+_SHALLOW = 3
+"""Title and headings above a passage whose keys are those of what the title names."""
 _ENDS = '.!?)”"»'
 _BRACKETS = ("()", "[]", "“”", "«»")
 
@@ -117,7 +119,7 @@ def _stands_alone(question: str, read: Reading) -> bool:
         and not read.leans(question)
         and asked_words[0] not in grammar.openings | grammar.proof.contrasts
         and asked_words[-1] not in grammar.deictic | grammar.definite
-        and len({*asked_words} & grammar.speakers) < 2
+        and grammar.speakers.isdisjoint(asked_words)
     )
 
 
@@ -151,17 +153,23 @@ def _statements(read: Reading) -> Iterator[_Found]:
             if match is None or not match[0].endswith(".") or read.leans(match[0]):
                 continue
             subject = _subject(match["subject"], statement, read)
-            is_weak = statement.then != "number" and not read.words.weak.isdisjoint(folded(match["rest"])[:2])
-            if subject and not is_weak:
+            if subject and _is_telling(statement, match["rest"], read):
                 question = statement.question.format_map({**match.groupdict(), "subject": subject})
                 first, *others = folded(subject)
-                is_telling = len(others) > 1 or not read.grammar.open_compounds
-                is_class = first in read.grammar.indefinite and is_telling
+                is_apart = len(others) > 1 or not read.grammar.open_compounds
+                is_class = first in read.grammar.indefinite and is_apart
                 is_bare = first not in read.grammar.indefinite | read.grammar.definite
                 defines = statement.then == "article" and (is_class or is_bare)
                 is_named = defines or bool(statement.before)
                 yield _Found(question, sentence.start, sentence.end, is_named)
                 break
+
+
+def _is_telling(statement: Statement, predicate: str, read: Reading) -> bool:
+    """Return True if a predicate judges nothing and, in a definition, says what the thing does or is for."""
+    is_weak = statement.then != "number" and not read.words.weak.isdisjoint(folded(predicate)[:2])
+    defines = statement.then != "article" or any(mark in predicate for mark in read.words.purposes)
+    return defines and not is_weak
 
 
 @functools.cache
@@ -252,8 +260,11 @@ def _keyed(units: Iterable[Unit], shape: re.Pattern[str], *kinds: str) -> Iterat
 
 
 def _pairs(read: Reading) -> Iterator[_Found]:
-    """Ask for the values of keys of a thing that the heading or the title names: "Refrigerant: R290"."""
-    for heading in (read.headings[-1], read.label):
+    """Ask for the values of keys of a thing that the heading names: "Refrigerant: R290".
+
+    The title names it for the first level of sections; deeper ones are about parts of it.
+    """
+    for heading in (read.headings[-1], read.label if len(read.headings) <= _SHALLOW else ""):
         parts = heading.split()
         while parts and parts[-1].lower() in read.generic:
             parts.pop()

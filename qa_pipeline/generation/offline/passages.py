@@ -62,6 +62,7 @@ class Words(BaseModel):
     metadata: frozenset[str]
     leaning: frozenset[str]
     pointing: frozenset[str]
+    purposes: tuple[str, ...]
     weak: frozenset[str]
     generic: frozenset[str]
 
