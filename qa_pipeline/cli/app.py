@@ -152,7 +152,7 @@ def run(
             watching(quiet=as_json) as watch,
         ):
             if dagster:
-                from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
+                from qa_pipeline.defs.launch import run_on_instance
 
                 outcomes = run_on_instance(settings, batches, watch, force=force)
             else:

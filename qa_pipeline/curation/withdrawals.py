@@ -34,15 +34,10 @@ MESSAGES: Mapping[Reason, str] = {
 
 
 class Tombstone(BaseModel):
-    """The reason why a batch is not published, and the time (UTC, ISO 8601); `details` by gate.
-
-    `bases` holds a hash of what each gate was checked on, where the check knew it: on the same basis the
-    same gate fails again.
-    """
+    """The reason why a batch is not published, and the time (UTC, ISO 8601); `details` by gate."""
 
     reason: Reason
     details: dict[str, str] = {}
-    bases: dict[str, str] = {}
     since: str = ""
 
     def message(self) -> str:
@@ -63,31 +58,21 @@ def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
     return _read(path) if path.is_file() else None
 
 
-def withdraw_failed(layout: Layout, batch: str, gates: Mapping[str, str]) -> None:
-    """Move aside what was published of a batch whose blocking gates fail.
+def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
+    """Note the result of a blocking gate; one that fails moves aside what was published of the batch.
 
     Args:
         layout: the output folder.
         batch: its name.
-        gates: the message of each failing gate, by name.
-    """
-    _withdraw(layout, batch, "gate_failed", gates, _published(layout, batch))
-
-
-def note_gate(layout: Layout, batch: str, gate: str, problem: str | None, basis: str = "") -> None:
-    """Take note of one blocking gate where gates are checked one at a time; None means that it passes.
-
-    `basis` is a hash of what it was checked on.
+        gate: the name of the gate.
+        problem: the message of the gate; None if it passes.
     """
     before = tombstone_of(layout, batch)
-    tombstone = before if before and before.reason == "gate_failed" else Tombstone(reason="gate_failed")
-    failing, bases = dict(tombstone.details), dict(tombstone.bases)
+    failing = dict(before.details) if before and before.reason == "gate_failed" else {}
     if problem is not None:
-        failing, bases = failing | {gate: problem}, bases | {gate: basis}
-        _withdraw(layout, batch, "gate_failed", failing, _published(layout, batch), bases)
+        _withdraw(layout, batch, "gate_failed", {**failing, gate: problem}, _published(layout, batch))
     elif failing.pop(gate, None) is not None:
-        bases.pop(gate, None)
-        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing, (), bases)
+        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing, ())
 
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
@@ -97,7 +82,7 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
     if published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
         before = tombstone_of(layout, batch)
         tombstone = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
-        _withdraw(layout, batch, tombstone.reason, tombstone.details, published, tombstone.bases)
+        _withdraw(layout, batch, tombstone.reason, tombstone.details, published)
 
 
 def withdraw_forgotten(layout: Layout, batch: str) -> None:
@@ -150,17 +135,12 @@ def end_withdrawal(layout: Layout, batch: str) -> None:
 
 
 def _withdraw(
-    layout: Layout,
-    batch: str,
-    reason: Reason,
-    details: Mapping[str, str],
-    files: Iterable[Path],
-    bases: Mapping[str, str] | None = None,
+    layout: Layout, batch: str, reason: Reason, details: Mapping[str, str], files: Iterable[Path]
 ) -> None:
     """Write the tombstone first: a kill in between leaves files that are still backed, or none."""
     before = tombstone_of(layout, batch)
     since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
-    stone = Tombstone(reason=reason, details=dict(details), bases=dict(bases or {}), since=since)
+    stone = Tombstone(reason=reason, details=dict(details), since=since)
     if stone != before:
         write_bytes(layout.tombstone(batch), stone.model_dump_json(indent=2).encode() + b"\n")
     for file in files:

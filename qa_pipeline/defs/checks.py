@@ -1,43 +1,47 @@
-"""The gates as asset checks.
+"""The gates as asset checks, evaluated in the step that makes their asset.
 
-Which gate is at which asset, and what it reads, is in `quality.gates.GATES`. Filtering rows is not
-theirs: `training_examples` keeps accepted rows only, whatever the checks say.
-
-A blocking check stops the steps after it, in its own run only, and only with severity ERROR. So a gate that
-fails also withdraws what was published of its batch, whoever started the check. Each check has
-the partitions of its asset; without them the UI would not tell of which batch a result is.
+A blocking check stops the assets after it in its own run only. So a gate that fails also withdraws what was
+published of its batch, and `training_examples` refuses to be made while another gate fails.
 """
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
 
 import dagster as dg
 import polars as pl
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData,
-)
 
-from qa_pipeline.curation.gates.gate import GateSpec
-from qa_pipeline.curation.withdrawals import note_gate
+from qa_pipeline.curation.gates.gate import Gate, GateSpec
+from qa_pipeline.curation.gates.gates import GATES
+from qa_pipeline.curation.withdrawals import note_gate, tombstone_of
 from qa_pipeline.defs.base import document_batches
-from qa_pipeline.defs.staleness import gate_basis, latest_versions
+from qa_pipeline.pipeline.outcomes import earlier_yields
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import earlier_yields
-
-BLOCKED_TAG = "qa_pipeline/blocked_by"
-"""On a run: the gates that stopped it."""
-NOT_CHECKED = "not checked"
-"""In the metadata of a check that was not made: why."""
-WHEN_BLOCKED = (
-    "This batch is not published, and is not run again by itself until its files, decisions, "
-    "prompts, settings or the code change. `qa-pipeline status` names it too."
-)
-WHEN_FAILED = {True: "the batch is not published", False: "nothing stops"}
-
+from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
 WARNS = "warns_"
-"""Before the name of a check that never blocks: lists of the UI show its name, and not what it does."""
+"""Before the name of a check that never blocks: lists of the UI show its name only."""
+
+
+def gates_of(asset: str) -> list[GateSpec]:
+    """Return the gates of an asset."""
+    return [gate for gate in GATES if gate.asset == asset]
+
+
+def check_specs(asset: str) -> list[dg.AssetCheckSpec]:
+    """Return the gates of an asset as checks of its partitions."""
+    with warnings.catch_warnings():
+        # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return [
+            dg.AssetCheckSpec(
+                check_name(gate),
+                asset=asset,
+                description=f"{'Blocks' if gate.blocking else 'Warns'}. {gate.description}",
+                blocking=gate.blocking,
+                partitions_def=document_batches,
+            )
+            for gate in gates_of(asset)
+        ]
 
 
 def check_name(gate: GateSpec) -> str:
@@ -45,89 +49,46 @@ def check_name(gate: GateSpec) -> str:
     return gate.name if gate.blocking else f"{WARNS}{gate.name}"
 
 
-def spec_of(gate: GateSpec) -> dg.AssetCheckSpec:
-    """Return a gate as a check of its asset."""
-    effect = "Blocks" if gate.blocking else "Warns"
-    with warnings.catch_warnings():
-        # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        return dg.AssetCheckSpec(
-            check_name(gate),
-            asset=gate.asset,
-            description=f"{effect}. {gate.description}",
-            blocking=gate.blocking,
-            metadata={"when it fails": WHEN_FAILED[gate.blocking]},
-            partitions_def=document_batches,
-        )
-
-
-def _tag_run(context: dg.AssetExecutionContext, gate: str) -> None:
-    # that of the context has no tags of this run's own
-    run = context.instance.get_run_by_id(context.run.run_id)
-    before = run.tags.get(BLOCKED_TAG) if run else None
-    context.instance.add_run_tags(context.run.run_id, {BLOCKED_TAG: f"{before}, {gate}" if before else gate})
-
-
-def check_batch(
-    context: dg.AssetExecutionContext,
-    resources: Resources,
-    spec: GateSpec,
-    frames: Mapping[str, pl.DataFrame],
-    made: dg.EventLogRecord | None,
-) -> dg.AssetCheckEvaluation:
-    """Check a gate over the tables of the batch; one that blocks also withdraws the batch.
-
-    Args:
-        context: that of the step.
-        resources: the settings and the output folder.
-        spec: the gate.
-        frames: the tables that it reads.
-        made: the materialization of its asset that is checked.
-    """
-    batch = context.partition_key
+def evaluate(
+    resources: Resources, batch: str, spec: GateSpec, frames: Mapping[str, pl.DataFrame]
+) -> dg.AssetCheckResult:
+    """Evaluate a gate over tables of a batch; one that blocks also withdraws the batch."""
     earlier = earlier_yields(resources.layout, batch) if spec.compares else ()
     gate = spec.check(frames, resources.settings.quality, earlier)
     if spec.blocking:
-        failing = gate.blocking and not gate.passed
-        basis = ""
-        if failing:
-            versions = latest_versions(context.instance, spec.reads, batch)
-            basis = gate_basis(versions, resources.settings)
-            _tag_run(context, f"{spec.asset}: {gate.name}")
-        note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
-    # All is text: Dagster would plot the numbers of unrelated batches in a row.
-    metadata: dict[str, Any] = {
-        "value": None if gate.value is None else dg.MetadataValue.text(str(round(gate.value, 4))),
-        "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
-        "rows": dg.MetadataValue.text(str(gate.n)),
-        "what now": WHEN_BLOCKED if gate.blocking and not gate.passed else None,
-        "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()) or "none",
-    }
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(spec.asset),
+        problem = gate.detail if gate.blocking and not gate.passed else None
+        note_gate(resources.layout, batch, gate.name, problem)
+    return dg.AssetCheckResult(
         check_name=check_name(spec),
-        partition=batch,
-        blocking=spec.blocking,
-        target_materialization_data=made
-        and AssetCheckEvaluationTargetMaterializationData(
-            run_id=made.run_id, storage_id=made.storage_id, timestamp=made.timestamp
-        ),
         passed=gate.passed,
         severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
         description=gate.detail,
-        metadata={name: value for name, value in metadata.items() if value is not None},
+        metadata=_metadata(gate),
     )
 
 
-def left_unchecked(spec: GateSpec, batch: str, reason: str) -> dg.AssetCheckEvaluation:
-    """Return the warning that a gate was not checked."""
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(spec.asset),
-        check_name=check_name(spec),
-        partition=batch,
-        blocking=spec.blocking,
-        passed=False,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=f"Not checked: {reason}.",
-        metadata={NOT_CHECKED: reason},
-    )
+def _metadata(gate: Gate) -> dict[str, dg.MetadataValue]:
+    """Return the figures of a gate as texts: Dagster would plot the numbers of unrelated batches in a row."""
+    counts = ", ".join(f"{name}: {count}" for name, count in gate.counts.items())
+    texts = {
+        "value": None if gate.value is None else str(round(gate.value, 4)),
+        "threshold": None if gate.threshold is None else str(gate.threshold),
+        "rows": str(gate.n),
+        "counts": counts or "none",
+    }
+    return {name: dg.MetadataValue.text(text) for name, text in texts.items() if text is not None}
+
+
+def refuse_blocked(resources: Resources, batch: str) -> None:
+    """Refuse to publish a batch while a gate of another asset fails, also in a run of this asset alone.
+
+    Raises:
+        dg.Failure: a gate fails; it names which.
+    """
+    stone = tombstone_of(resources.layout, batch)
+    own = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
+    if stone and stone.reason == "gate_failed" and set(stone.details) - own:
+        message = (
+            f"batch {batch} is withdrawn: {stone.message()}; run the whole batch again (job build_batch)"
+        )
+        raise dg.Failure(message, allow_retries=False)

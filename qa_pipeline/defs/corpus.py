@@ -1,246 +1,185 @@
-"""The corpus as Dagster sees it: an external asset, whose partitions are batches, versioned by content.
+"""The corpus sensor: folders become partitions, and what changed in them requests runs."""
 
-This sensor requests no runs: `automation.py` and the nightly schedule compare what is reported with what the
-tables were made from.
-
-A changed batch is reported in two events, because Dagster 1.13 reads each in another place: the record of
-what a run was made from comes from materializations, the staleness that the UI shows from observations.
-"""
-
-import math
 import time
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import dagster as dg
 from pydantic import BaseModel
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
-from qa_pipeline.defs.base import (
-    DATA_VERSION,
-    PARTITIONS_NAME,
-    TICK_SECONDS,
-    document_batches,
-    latest_tags_by_batch,
-    parts_of,
-)
-from qa_pipeline.defs.batch_runs import running_batches
+from qa_pipeline.defs.assets import corpus
+from qa_pipeline.defs.base import DATA_VERSION, PARTITION, PARTITIONS_NAME, document_batches
+from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import versions_in
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 
-CORPUS = dg.AssetKey("corpus")
 BATCHES_A_TICK = 200
 """Changed batches read in one tick; a first tick over a large corpus must not run into the time limit."""
-
+TICK_SECONDS = 10.0
+"""Seconds after which a tick reads no further batch: Dagster ends it after 60, and other sensors wait."""
+BATCHES_A_QUERY = 500
+"""Records fetched at once: it bounds memory, and SQLite limits the variables of a query."""
 LISTING = "qa_pipeline/listing"
-"""On a report: the outside fingerprint of the batch; while it is the same, nothing is read."""
-
-FINGERPRINT_LENGTH = 16
-"""Hex digits of an outside fingerprint that are kept: tags take 63, and the cursor stays small."""
+"""On a report: hash of names, sizes and times of the batch's files; while it is the same, none is read."""
+GONE = "gone"
+"""The listing of a batch that is no longer in the corpus."""
 
 UNENDED = ("REQUESTED", "CANCELING", "FAILING")
 """States of a backfill that has not ended; Dagster exports no constant for them."""
-
-corpus = dg.AssetSpec(
-    CORPUS,
-    partitions_def=document_batches,
-    group_name="ingestion",
-    kinds={"file"},
-    description="One partition per folder or archive. Its data version is a hash of all files in it.",
-)
-
-
-CorpusEvent = dg.AssetMaterialization | dg.AssetObservation
+UNENDED_RUNS = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 class Unsettled(BaseModel):
-    """The sensor's memory: what may still be copied, and which returned batches it has reported.
+    """The sensor's memory: listings of changed batches that may still be copied.
 
-    A batch is read once its outside fingerprint is the same twice in a row, so that one still being copied is
-    not processed half. Dagster keeps a cursor with every tick, so it holds only batches that wait.
+    A batch is read once its listing is the same twice in a row. Dagster keeps a cursor with every tick, so it
+    holds only batches that wait.
     """
 
-    seen: dict[str, str | None] = {}
-    returned: list[str] = []
+    seen: dict[str, str] = {}
 
 
-def corpus_of(settings: Settings) -> Corpus:
-    """Return the corpus that the settings name.
+def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
+    """Return a hash for each batch that changes with its files and with what people wrote about it.
 
-    Raises:
-        CorpusError: its location is none that can be used.
+    A batch that cannot be looked at now has none.
     """
-    return open_corpus(settings.corpus)
-
-
-def register_batches(instance: dg.DagsterInstance, batches: Iterable[str]) -> None:
-    """Make those batches partitions that are none yet."""
-    new = sorted(set(batches) - set(instance.get_dynamic_partitions(PARTITIONS_NAME)))
-    for part in parts_of(new):
-        instance.add_dynamic_partitions(PARTITIONS_NAME, part)
-
-
-def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str]) -> dict[str, str]:
-    """Register the batches and report the content of those that changed.
-
-    Returns:
-        Why batches could not be read, by name; one of these takes no other down.
-    """
-    names = list(batches)
-    register_batches(instance, names)
-    contents = read_contents(instance, place, _listings(place, names))
-    for event in contents.events:
-        instance.report_runless_asset_event(event)
-    return contents.unread
-
-
-def _listings(place: Corpus, batches: Iterable[str]) -> dict[str, str | None]:
-    """Return the outside fingerprint of each batch, cut; None while it cannot be looked at."""
+    decided = versions_in(layout.decisions("batch").parent, ".jsonl")
+    added = versions_in(layout.added_pairs("batch").parent, ".jsonl")
     return {
-        name: fingerprint and fingerprint[:FINGERPRINT_LENGTH]
-        for name, fingerprint in place.listing_fingerprints(batches).items()
+        batch: hash_text(f"{fingerprint} {decided.get(batch)} {added.get(batch)}")[:16]
+        for batch, fingerprint in place.listing_fingerprints(batches).items()
+        if fingerprint
     }
 
 
-def _report(place: Corpus, batch: str, tags: Mapping[str, str]) -> list[CorpusEvent]:
-    """Return both events, the observation first: a run records the number of the last materialization."""
+def reported_listings(instance: dg.DagsterInstance) -> dict[str, str]:
+    """Return the listing of each batch as it was last reported."""
+    latest = instance.get_latest_storage_id_by_partition(
+        corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
+    )
+    ids, listings = list(latest.values()), {}
+    for part in _parts(ids):
+        records = dg.AssetRecordsFilter(corpus.key, storage_ids=part)
+        for record in instance.fetch_materializations(records, limit=len(part)).records:
+            if record.asset_materialization is not None:
+                tags = record.asset_materialization.tags or {}
+                listings[str(record.partition_key)] = tags.get(LISTING, "")
+    return listings
+
+
+def report(
+    place: Corpus, batch: str, listing: str, version: str
+) -> list[dg.AssetObservation | dg.AssetMaterialization]:
+    """Return the events of a batch with new content.
+
+    Dagster 1.13 reads what a run was made from in materializations, and the staleness of assets in
+    observations, so there are both.
+    """
+    tags = {DATA_VERSION: version, LISTING: listing}
     metadata = {"folder": dg.MetadataValue.path(place.address(batch))}
     return [
-        kind(CORPUS, partition=batch, tags=tags, metadata=metadata)
+        kind(corpus.key, partition=batch, tags=tags, metadata=metadata)
         for kind in (dg.AssetObservation, dg.AssetMaterialization)
     ]
 
 
-@dataclass
-class Contents:
-    """Events of batches with another content or listing than reported, and why others cannot be read."""
-
-    changed: dict[str, list[CorpusEvent]] = field(default_factory=dict)
-    unread: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def events(self) -> list[CorpusEvent]:
-        """Return all events in order."""
-        return list(chain.from_iterable(self.changed.values()))
-
-
-def read_contents(
-    instance: dg.DagsterInstance,
-    place: Corpus,
-    listings: Mapping[str, str | None],
-    returned: Collection[str] = (),
-    until: float = math.inf,
-) -> Contents:
-    """Read batches, at least one of them.
-
-    Args:
-        instance: where they were reported.
-        place: the corpus.
-        listings: the present listing of each; one that changes while its batch is read leaves the batch out.
-        returned: batches that are reported even if their content is the one reported last, since their tables
-            were moved aside while they were gone.
-        until: time (monotonic) after which no further one is read.
-    """
-    contents = Contents()
-    recorded = latest_tags_by_batch(instance, CORPUS, listings)
-    fingerprints: dict[str, str] = {}
-    for batch in listings:
-        if fingerprints and time.monotonic() > until:
-            break
-        try:
-            fingerprints[batch] = place.batch(batch).fingerprint()
-        except CorpusError as error:
-            contents.unread[batch] = str(error)
-    after = _listings(place, fingerprints)
-    for batch, fingerprint in fingerprints.items():
-        if after[batch] != listings[batch]:
-            continue
-        tags = {DATA_VERSION: fingerprint, LISTING: str(listings[batch])}
-        if batch in returned or not tags.items() <= recorded.get(batch, {}).items():
-            contents.changed[batch] = _report(place, batch, tags)
-    return contents
-
-
 @dg.sensor(
-    description="Registers new batches, reports changed ones, and removes the partitions of those that are "
-    "gone. Starts no runs.",
+    job=build_batch,
+    description="Registers new batches, reports changed ones and requests their runs, and removes the "
+    "partitions of those that are gone. Off until turned on: runs may cost money.",
     minimum_interval_seconds=30,
-    default_status=dg.DefaultSensorStatus.RUNNING,
+    default_status=dg.DefaultSensorStatus.STOPPED,
 )
 def corpus_sensor(
     context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
 ) -> dg.SensorResult | dg.SkipReason:
-    """Search the corpus; only batches that changed on the outside since they were read are read again."""
+    """Search the corpus; a batch whose listing changed is read and its run requested, each listing once."""
+    instance, layout = context.instance, resources.layout
     try:
-        place = corpus_of(resources.settings)
+        place = open_corpus(resources.settings.corpus)
         batches = place.find_batches()
     except CorpusError as error:
         return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
+    problems = list(batches.refused.values())
     if not batches.names:
-        refused = "; ".join(batches.refused.values())
-        return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {refused}")
+        return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
-    withdraw_missing(resources.layout, resources.settings.corpus, present)
-    withdrawn = _gone(resources.layout)
-    before = Unsettled.model_validate_json(context.cursor or "{}")
-    listings = _listings(place, batches.names)
-    until = time.monotonic() + TICK_SECONDS
-    recorded = latest_tags_by_batch(context.instance, CORPUS, batches.names)
-    returned = (withdrawn & set(batches.names)) - set(before.returned)
-    changed = {
-        name: listing
-        for name, listing in listings.items()
-        if listing is None or listing != recorded.get(name, {}).get(LISTING) or name in returned
+    withdraw_missing(layout, resources.settings.corpus, present)
+    gone = {
+        name: stone.since for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"
     }
-    settled = [name for name, listing in changed.items() if listing and listing == before.seen.get(name)]
-    to_read = {name: listings[name] for name in settled[:BATCHES_A_TICK]}
-    contents = read_contents(context.instance, place, to_read, returned, until)
-    reasons = [*batches.refused.values(), *contents.unread.values()]
-    for reason in reasons:
-        context.log.warning(reason)
-    reported = contents.changed.keys()
-    after = Unsettled(
-        seen={name: changed[name] for name in changed.keys() - reported},
-        returned=sorted((set(before.returned) & withdrawn) | (returned & reported)),
-    )
-    registered = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
+
+    reported = reported_listings(instance)
+    listings = listings_of(place, layout, batches.names)
+    changed = {batch: listing for batch, listing in listings.items() if listing != reported.get(batch)}
+    seen = Unsettled.model_validate_json(context.cursor or "{}").seen
+    settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
+
+    events, requests, until = [], [], time.monotonic() + TICK_SECONDS
+    for batch in settled[:BATCHES_A_TICK]:
+        if requests and time.monotonic() > until:
+            break
+        try:
+            version = place.batch(batch).fingerprint()
+        except CorpusError as error:
+            problems.append(str(error))
+            continue
+        listing = changed.pop(batch)
+        events += report(place, batch, listing, version)
+        run_key = f"{batch}:{listing}:{gone.get(batch, '')}"  # one that comes back unchanged is run again
+        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    for batch in gone.keys() - present:
+        if reported.get(batch) not in (None, GONE):
+            events += report(place, batch, GONE, GONE)
+
+    registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
-    removed = _removable(context.instance, resources, registered - present)
-    counts = (
-        f"{len(batches.names)} batches: {len(new)} new, content of {len(reported)} reported as new or changed"
-    )
-    if after.seen:
-        counts += f", {len(after.seen)} are looked at again"
+    removed = _removable(instance, layout, registered - present, gone)
+    for problem in problems:
+        context.log.warning(problem)
+    counts = [f"{len(batches.names)} batches, {len(new)} new, {len(requests)} runs requested"]
+    if changed:
+        counts.append(f"{len(changed)} changed and looked at again")
     if removed:
-        counts += f"; gone from the corpus, partition removed and results withdrawn: {', '.join(removed)}"
+        counts.append(f"gone, partition removed and rows withdrawn: {', '.join(removed)}")
     return dg.SensorResult(
+        run_requests=requests,
         dynamic_partitions_requests=[
-            *map(document_batches.build_add_request, parts_of(new)),
+            *map(document_batches.build_add_request, _parts(new)),
             *([document_batches.build_delete_request(removed)] if removed else []),
         ],
-        asset_events=contents.events,
-        cursor=after.model_dump_json(),
-        skip_reason="; ".join([counts, *(f"cannot be used: {reason}" for reason in reasons)]),
+        asset_events=events,
+        cursor=Unsettled(seen=changed).model_dump_json(),
+        skip_reason=None if requests else "; ".join([*counts, *problems]),
     )
 
 
-def _removable(instance: dg.DagsterInstance, resources: Resources, missing: Collection[str]) -> list[str]:
-    """Return the partitions among `missing` that nothing needs any more.
+def _parts(items: Sequence[str] | Sequence[int]) -> Iterator[Sequence]:
+    for start in range(0, len(items), BATCHES_A_QUERY):
+        yield items[start : start + BATCHES_A_QUERY]
 
-    A run or backfill of a partition that is removed under it fails, so these end first. A batch that was read
-    from another corpus stays.
+
+def _removable(
+    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], gone: Iterable[str]
+) -> list[str]:
+    """Return the partitions that are missing and idle: a run of a partition removed under it fails.
+
+    A batch that was read from another corpus stays.
     """
     if not missing or any(backfill.status.value in UNENDED for backfill in instance.get_backfills()):
         return []
-    unread = {name for name in missing if not resources.layout.origin(name).is_file()}
-    return sorted((set(missing) & (_gone(resources.layout) | unread)) - running_batches(instance))
-
-
-def _gone(layout: Layout) -> set[str]:
-    """Return the batches that are withdrawn because they are no longer in the corpus."""
-    return {name for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"}
+    running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))}
+    unread = {name for name in missing if not layout.origin(name).is_file()}
+    return sorted(set(missing) & ({*gone} | unread) - running)

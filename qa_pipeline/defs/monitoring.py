@@ -4,14 +4,14 @@ It is there only where the settings name a folder of logs. It is no step of a ba
 days of UTC: `build_batch`, the sensors and the staleness of batches know nothing of it.
 """
 
+import warnings
 from datetime import UTC, date, timedelta
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import ResourcesParam, partitioned_check
+from qa_pipeline.defs.base import OWNERS, ResourcesParam
 from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
@@ -25,6 +25,7 @@ from qa_pipeline.storage.parquet import frame_hash
 
 QUALITY = dg.AssetKey("production_quality")
 POOL = "production"
+LIMITS, DRIFT = "limits_hold", "no_drift"
 MOST_SHOWN = 50
 """Rows of a table in the UI, which opens behind a click; all are counted."""
 
@@ -55,7 +56,6 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
     days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
     return dg.Definitions(
         assets=[build_quality(settings, days)],
-        asset_checks=quality_checks(days),
         jobs=[monitor_day],
         schedules=[daily_monitoring],
     )
@@ -73,6 +73,7 @@ def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.
         partitions_def=days,
         pool=POOL,
         owners=OWNERS,
+        check_specs=_check_specs(days),
         code_version=code_version(QUALITY.to_user_string(), settings),
     )
     def production_quality(
@@ -90,6 +91,7 @@ def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.
         return dg.MaterializeResult(
             data_version=dg.DataVersion(frame_hash(made.items)),
             metadata={"file": dg.MetadataValue.path(str(day_file(folder, day))), **_metadata(made)},
+            check_results=_check_results(resources, day),
         )
 
     return production_quality
@@ -109,46 +111,48 @@ def _metadata(made: Labelled) -> dict[str, Any]:
     return metadata
 
 
-def quality_checks(days: dg.DailyPartitionsDefinition) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a day: limits, which are errors, and drift, which is a warning."""
-
-    def limits_hold(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
-        day = date.fromisoformat(context.partition_key)
-        levels = _findings(resources, day, day).levels
-        return _result(levels, levels.filter(pl.col("state") == "alert"), dg.AssetCheckSeverity.ERROR)
-
-    def no_drift(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
-        day = date.fromisoformat(context.partition_key)
-        drift = _findings(resources, None, day).drift.filter(pl.col("day") == day)
-        moved = drift.filter(pl.col("state").is_in(["drift", "drifted"]))
-        return _result(drift, moved, dg.AssetCheckSeverity.WARN)
-
+def _check_specs(days: dg.DailyPartitionsDefinition) -> list[dg.AssetCheckSpec]:
     described = {
-        limits_hold: "No mean of the day is beyond its limit by more than chance.",
-        no_drift: "Every metric of the day is what it was in the reference, as far as noise allows.",
+        LIMITS: "No mean of the day is beyond its limit by more than chance.",
+        DRIFT: "Every metric of the day is what it was in the reference, as far as noise allows.",
     }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.PreviewWarning)  # partitioned checks are in preview
+        return [
+            dg.AssetCheckSpec(name, asset=QUALITY, description=text, partitions_def=days)
+            for name, text in described.items()
+        ]
+
+
+def _check_results(resources: Resources, day: date) -> list[dg.AssetCheckResult]:
+    """Check the day: limits, which are errors, and drift, which is a warning."""
+    levels = _findings(resources, day, day).levels
+    drift = _findings(resources, None, day).drift.filter(pl.col("day") == day)
+    beyond = levels.filter(pl.col("state") == "alert")
+    moved = drift.filter(pl.col("state").is_in(["drift", "drifted"]))
     return [
-        partitioned_check(body, asset=QUALITY, description=text, partitions_def=days)
-        for body, text in described.items()
+        _result(LIMITS, levels, beyond, dg.AssetCheckSeverity.ERROR),
+        _result(DRIFT, drift, moved, dg.AssetCheckSeverity.WARN),
     ]
 
 
 def _findings(resources: Resources, first: date | None, last: date) -> Findings:
     folder, settings = resources.layout.monitoring, resources.settings.monitoring
-    if not day_file(folder, last).is_file():
-        raise dg.Failure(f"{last} is not scored yet; materialize it first", allow_retries=False)
     try:
         return findings(read_days(folder, first, last), settings)
     except QAPipelineError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
 
 
-def _result(looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeverity) -> dg.AssetCheckResult:
+def _result(
+    check: str, looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeverity
+) -> dg.AssetCheckResult:
     """Return a check of findings (`LEVELS` or `DRIFT`), which shows all that was measured."""
     columns = ("metric", "state", "message")
     table = markdown_table(columns, looked.select(columns).rows()[:MOST_SHOWN], INLINE_LENGTH)
     more = f" (and {bad.height - 1} more)" if bad.height > 1 else ""
     return dg.AssetCheckResult(
+        check_name=check,
         passed=not bad.height,
         severity=severity,
         description=f"{cell(bad['message'][0], INLINE_LENGTH)}{more}" if bad.height else "no alert",

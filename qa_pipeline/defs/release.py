@@ -12,23 +12,19 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import PARTITION, ResourcesParam
-from qa_pipeline.defs.batch_runs import running_runs
+from qa_pipeline.defs.base import OWNERS, PARTITION, ResourcesParam
+from qa_pipeline.defs.corpus import UNENDED_RUNS
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.errors import QAPipelineError, ReleaseError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import versions_in
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 RELEASE = dg.AssetKey("release")
-BACKFILL_TAG = "dagster/backfill"
 POOL = "release"
 """A second run fails at once where one publishes; with a limit of 1 on this pool it waits instead."""
 MADE_FROM = "qa_pipeline/made_from"
@@ -39,57 +35,49 @@ MOST_SHOWN = 200
 publish_job = dg.define_asset_job(
     "publish_release",
     selection=dg.AssetSelection.assets(RELEASE),
+    config={"ops": {"release": {"config": {"publish": True}}}},
     description="Publishes the accepted rows of all batches whose gates hold, and verifies the release.",
 )
 
 
 class Publication(dg.Config):
-    """Say whether a run over other assets too is meant to publish."""
+    """Say if a run is meant to publish: Materialize all is not."""
 
     publish: bool = False
-    """Publish also where the release is one of many assets of the run or backfill, as in Materialize all."""
+    """Publish; the job publish_release sets it."""
 
 
-def build_release(settings: Settings) -> dg.AssetsDefinition:
-    """Return the asset."""
+@dg.asset(
+    group_name="publishing",
+    kinds={"parquet"},
+    deps=[dg.AssetDep(TRAINING_EXAMPLES.name, partition_mapping=dg.AllPartitionMapping())],
+    pool=POOL,
+    owners=OWNERS,
+    output_required=False,
+)
+def release(
+    context: dg.AssetExecutionContext, config: Publication, resources: ResourcesParam
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Publish the accepted rows of all batches whose gates hold, in splits that share nothing.
 
-    @dg.asset(
-        key=RELEASE,
-        description="One published data set: the accepted rows of all batches whose gates hold, in splits "
-        "that share nothing. Where nothing has changed, the last release stays the latest.",
-        group_name="publishing",
-        kinds={"parquet"},
-        deps=[dg.AssetDep(TRAINING_EXAMPLES.name, partition_mapping=dg.AllPartitionMapping())],
-        pool=POOL,
-        owners=OWNERS,
-        code_version=code_version(RELEASE.to_user_string(), settings),
-        output_required=False,
-    )
-    def release(
-        context: dg.AssetExecutionContext, config: Publication, resources: ResourcesParam
-    ) -> Iterator[dg.MaterializeResult[Any]]:
-        run = context.run
-        is_alone = run.job_name == publish_job.name or run.asset_selection == {RELEASE}
-        is_alone = is_alone and BACKFILL_TAG not in run.tags
-        if not (config.publish or is_alone):
-            context.log.warning(
-                "nothing is published by a run of many assets; run the job publish_release or this asset "
-                "alone, or set publish: true in the configuration of release"
-            )
-            return
-        made_from = state_of(resources.layout)
-        try:
-            made = publish_release(resources)
-        except QAPipelineError as error:
-            raise dg.Failure(str(error), allow_retries=False) from error
-        context.log.info(f"{'published' if made.made else 'nothing has changed since'} {made.folder}")
-        yield dg.MaterializeResult(
-            data_version=dg.DataVersion(made.manifest.content),
-            metadata=_metadata(made),
-            tags={MADE_FROM: made_from},
+    Where nothing has changed, the last release stays the latest.
+    """
+    if not config.publish:
+        context.log.warning(
+            "nothing is published; run the job publish_release, or set publish: true in the configuration"
         )
-
-    return release
+        return
+    made_from = state_of(resources.layout)
+    try:
+        made = publish_release(resources)
+    except QAPipelineError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+    context.log.info(f"{'published' if made.made else 'nothing has changed since'} {made.folder}")
+    yield dg.MaterializeResult(
+        data_version=dg.DataVersion(made.manifest.content),
+        metadata=_metadata(made),
+        tags={MADE_FROM: made_from},
+    )
 
 
 def _metadata(made: Release) -> dict[str, Any]:
@@ -201,7 +189,7 @@ def nightly_release(
     """Ask for a release, or say why not."""
     going = [
         run
-        for run in running_runs(context.instance)
+        for run in context.instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))
         if PARTITION in run.tags or run.job_name == publish_job.name or RELEASE in (run.asset_selection or ())
     ]
     if going:

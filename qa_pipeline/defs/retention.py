@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from qa_pipeline.defs.base import latest_ids, parts_of
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITION
 
 ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
@@ -13,30 +13,29 @@ class Retention(dg.Config):
     """Set how long runs are kept."""
 
     days: float = 30
-    """Days after which a run that has ended is deleted, unless it made a table of today."""
+    """Days after which a run is deleted that a later one of the same batch replaced."""
 
 
 def purge(instance: dg.DagsterInstance, before: datetime) -> int:
-    """Delete runs that ended before a time, but for those that made what is now the latest of a batch.
+    """Delete runs that ended before a time and whose batch was built whole since.
 
-    The versions they recorded say which batch is due: without them it would count as never built.
+    The records of the others say what the present tables were made from.
 
     Returns:
         Runs deleted.
     """
-    holders = set()
-    for key in instance.all_asset_keys():
-        last = instance.get_latest_materialization_event(key)
-        holders |= {last.run_id} if last else set()
-        for part in parts_of(list(latest_ids(instance, key).values())):
-            numbered = dg.AssetRecordsFilter(key, storage_ids=part)
-            records = instance.fetch_materializations(numbered, limit=len(part)).records
-            holders |= {record.run_id for record in records}
-    old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=before))) - holders
-    for run_id in old:
-        instance.delete_run(run_id)
-        instance.compute_log_manager.delete_logs(prefix=[run_id])
-    return len(old)
+    old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=before)))
+    rebuilt: set[str] = set()
+    deleted = 0
+    for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
+        batch = run.tags.get(PARTITION)
+        if batch in rebuilt and run.run_id in old:
+            instance.delete_run(run.run_id)
+            deleted += 1
+        is_whole = run.job_name == BUILD_BATCH and run.root_run_id is None
+        if batch and is_whole and run.status == dg.DagsterRunStatus.SUCCESS:
+            rebuilt.add(batch)
+    return deleted
 
 
 @dg.op
@@ -47,8 +46,7 @@ def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
 
 
 @dg.job(
-    description="Deletes runs that ended more than some days ago (30), but for those that made what is now "
-    "the latest of each batch."
+    description="Deletes runs that ended more than some days ago (30) and whose batch was built whole since."
 )
 def purge_runs() -> None:
     """Delete old runs."""

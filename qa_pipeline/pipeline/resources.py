@@ -4,6 +4,7 @@ import atexit
 import os
 import uuid
 import weakref
+from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.models.base import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
-from qa_pipeline.records import CallRecord
+from qa_pipeline.records import CallRecord, ProgressCallback, no_progress
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
     from qa_pipeline.models.entailment.models import CrossEncoder
     from qa_pipeline.models.reranker import Reranker
+
+
+StageObserver = Callable[[str, str], ProgressCallback]
+
+
+def no_observer(batch: str, stage: str) -> ProgressCallback:
+    """Return a callback that does nothing."""
+    return no_progress
 
 
 @cache
@@ -38,7 +47,15 @@ def parse_sandboxed() -> ParseFiles:
 class Resources:
     """Settings and what is built from them; tests and users hand in parts of their own.
 
-    With `shared` the replies, vectors and logits of another output folder are used, and none of an own.
+    Args:
+        settings: the whole tree.
+        embedder: to use in place of the one that the settings name.
+        model: to use in every role.
+        parse: to use in place of the sandboxed parsers.
+        shared: output folder whose replies, vectors and logits are used in place of its own.
+        run: id of the run in the records of calls.
+        pairs_file: existing pairs that are checked; nothing is generated then.
+        watch: called with (batch, stage) when a stage starts; returns what is called with its progress.
     """
 
     def __init__(
@@ -50,6 +67,8 @@ class Resources:
         parse: ParseFiles | None = None,
         shared: Path | None = None,
         run: str | None = None,
+        pairs_file: Path | None = None,
+        watch: StageObserver = no_observer,
     ) -> None:
         self.settings = settings
         self.layout = Layout(settings.out, shared, settings.cache)
@@ -57,6 +76,8 @@ class Resources:
         self._model = model
         self._parse = parse
         self.run = run or uuid.uuid4().hex
+        self.pairs_file = pairs_file
+        self.watch = watch
 
     @property
     def parse(self) -> ParseFiles:

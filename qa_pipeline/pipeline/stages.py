@@ -1,18 +1,14 @@
-"""The stages of a batch in order: one function each, and what the rest of the package has to know of it.
+"""The stages of a batch, in order: functions from tables to a table.
 
-What a stage does is in the folder of its subject, as functions on frames; here it gets what it uses.
-`running.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
-in `tables.py` and made by a stage here; both run it, version it and show it from there.
+`qa_pipeline.defs.assets` makes an asset of each. Their work is in the folders of their subjects; here they
+get the settings, models and files that they use.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.curation.coverage import cover_sections
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
     chat_rows,
@@ -55,15 +51,14 @@ from qa_pipeline.generation.reference_validation import (
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.prompts.loading import SYSTEM_PROMPTS
 from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks
+from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.documents import MaskingSettings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import KeptQuestionRow
@@ -74,7 +69,6 @@ from qa_pipeline.storage.tables import (
     LAYOUTS,
     PAIRS,
     QUESTIONS,
-    STORED,
 )
 from qa_pipeline.verification.canaries import (
     Canary,
@@ -102,72 +96,19 @@ class StageRun:
     Args:
         resources: settings and the models that are built from them.
         batch: the name of the batch.
-        inputs: the stage's inputs by name: tables, and the shard under `index`.
-        previous: the stage's own table as the last run left it; None without one, or where it is not asked.
+        previous: the stage's own table as the last run left it; None without one.
         notify: called with the progress of the stage.
-        figures: what the stage counted besides its table, for people; the stage fills it.
     """
 
     resources: Resources
     batch: str
-    inputs: Mapping[str, Any]
     previous: pl.DataFrame | None = None
     notify: ProgressCallback = no_progress
-    figures: dict[str, int] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.inputs[name]
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The declaration of a stage.
-
-    Args:
-        name: of the stage, of its table in `tables.STORED` and of its asset.
-        run: makes the table.
-        group: under which the UI shows it.
-        description: what is worth knowing of it, for the UI.
-        inputs: the stages whose output it reads.
-        after: stages that come before it without being read.
-        reads_corpus: whether it looks into the batch folder.
-        settings: the groups of settings that decide what it makes, besides its inputs.
-        prompts: the prompts that do.
-        asks_a_model: whether it may call a hosted model, and so wait for replies.
-        keeps: whether it takes rows over from its previous table.
-        counts: what its progress counts.
-        computed_with: the library, for the UI; a model goes before it.
-        finish: puts files beside the table once the stage has run, before the table is kept.
-    """
-
-    name: str
-    run: Callable[[StageRun], Any]
-    group: str
-    description: str
-    inputs: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    reads_corpus: bool = False
-    settings: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = ()
-    asks_a_model: bool = False
-    keeps: bool = False
-    counts: str | None = None
-    computed_with: str = "polars"
-    finish: Callable[[StageRun, Any], None] | None = None
 
     @property
-    def is_table(self) -> bool:
-        """Return whether it makes a stored table."""
-        return self.name in STORED
-
-
-def run_stage(stage: Stage, run: StageRun) -> Any:
-    """Run a stage under its span, put its files in place and return its output; the caller stores that."""
-    with stage_span(run.resources.settings, run.batch, stage.name, asks_a_model=stage.asks_a_model):
-        output = stage.run(run)
-        if stage.finish is not None:
-            stage.finish(run, output)
-    return output
+    def settings(self) -> Settings:
+        """Return the whole tree of settings."""
+        return self.resources.settings
 
 
 def batch_files(resources: Resources, batch: str) -> BatchFiles:
@@ -179,19 +120,25 @@ def batch_files(resources: Resources, batch: str) -> BatchFiles:
     return open_corpus(resources.settings.corpus).batch(batch)
 
 
-def read_batch(
-    resources: Resources, batch: str, previous: pl.DataFrame | None, notify: ProgressCallback = no_progress
-) -> pl.DataFrame:
+def read_batch(run: StageRun) -> pl.DataFrame:
     """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
-    files = batch_files(resources, batch)
-    forgotten = forgotten_documents(resources.layout)
-    settings = resources.settings.documents
-    return read_documents(batch, files, settings, resources.parse, previous, notify, forgotten)
+    resources = run.resources
+    return read_documents(
+        run.batch,
+        batch_files(resources, run.batch),
+        run.settings.documents,
+        resources.parse,
+        run.previous,
+        run.notify,
+        forgotten_documents(resources.layout),
+    )
 
 
-def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
+def note_documents(run: StageRun, documents: pl.DataFrame) -> None:
+    """Note the batch's documents in the store of replies, and the corpus that it was read from."""
     run.resources.note_documents(documents)
-    note_origin(run.resources.layout, run.batch, run.resources.settings.corpus)
+    is_checked = run.resources.pairs_file is not None
+    note_origin(run.resources.layout, run.batch, None if is_checked else run.settings.corpus)
 
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
@@ -201,43 +148,44 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
     return mark_repeated_blocks(chunks, documents)
 
 
-def _index(run: StageRun) -> Shard:
-    return build_index(run["embeddings"])
-
-
-def _questions(run: StageRun) -> pl.DataFrame:
-    """Ask the chunks for questions; without a generator there are none."""
-    resources, settings = run.resources, run.resources.settings
-    if resources.generator is None:
+def ask_questions(run: StageRun, chunks: pl.DataFrame, shard: Shard) -> pl.DataFrame:
+    """Ask the chunks for questions; none without a generator, and none where a file of pairs is checked."""
+    resources, settings = run.resources, run.settings
+    if resources.generator is None or resources.pairs_file is not None:
         return QUESTIONS.empty()
-    shard: Shard = run["index"]
-    retriever = Retriever(run["chunks"], shard, resources.embedder, settings.retrieval, resources.reranker)
+    retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
     return write_questions(
-        run["chunks"],
+        chunks,
         resources.generator,
         retriever.retrieve,
         settings.generation,
         settings.llm,
         batch=run.batch,
-        links=run["links"],
+        links=link_chunks(chunks),
         topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
         previous=run.previous,
         notify=run.notify,
     )
 
 
-def _pairs(run: StageRun) -> pl.DataFrame:
-    """Draft an answer to each kept question; add the pairs beside the documents and edited ones."""
-    resources, settings = run.resources, run.resources.settings
-    file_pairs = read_pairs_beside(batch_files(resources, run.batch))
-    added = resources.layout.added_pairs(run.batch)
-    if added.is_file():
-        file_pairs += read_pairs(added)
-    pairs = [_imported(run, file_pairs)]
-    if resources.generator is not None:
+def answer_questions(
+    run: StageRun,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    questions: pl.DataFrame,
+    decisions: pl.DataFrame,
+) -> pl.DataFrame:
+    """Draft an answer to each kept question; add existing pairs, and the edits of people.
+
+    Existing pairs are those of `resources.pairs_file`, else the files beside the documents and what people
+    added in the review app.
+    """
+    resources, settings = run.resources, run.settings
+    pairs = [_imported(run, _existing_pairs(run), documents, chunks)]
+    if resources.generator is not None and questions.height:
         drafted = draft_answers(
-            run["questions"],
-            run["chunks"],
+            questions,
+            chunks,
             resources.generator,
             settings.generation,
             settings.llm,
@@ -246,8 +194,16 @@ def _pairs(run: StageRun) -> pl.DataFrame:
             previous=run.previous,
             notify=run.notify,
         )
-        pairs.insert(0, mark_flawed(drafted, run["chunks"], settings.generation.answer_checks))
-    return _with_edits(run, pl.concat(pairs))
+        pairs.insert(0, mark_flawed(drafted, chunks, settings.generation.answer_checks))
+    return with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
+
+
+def _existing_pairs(run: StageRun) -> list[RawPair]:
+    if run.resources.pairs_file is not None:
+        return read_pairs(run.resources.pairs_file)
+    pairs = read_pairs_beside(batch_files(run.resources, run.batch))
+    added = run.resources.layout.added_pairs(run.batch)
+    return pairs + read_pairs(added) if added.is_file() else pairs
 
 
 def relevance_guard(resources: Resources) -> Guard:
@@ -285,15 +241,6 @@ def passage_selection(resources: Resources) -> Select:
     return select
 
 
-def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
-    """Read one local file of existing pairs, and add those that people edited."""
-    return _with_edits(run, _imported(run, read_pairs(file)))
-
-
-def _with_edits(run: StageRun, pairs: pl.DataFrame) -> pl.DataFrame:
-    return with_edited_pairs(pairs, run["decisions"], run["documents"], run["chunks"], run.batch)
-
-
 def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     """Read the files of existing pairs beside the documents of a batch.
 
@@ -315,7 +262,9 @@ def _content(file: FoundFile) -> bytes:
         raise InputError(message) from failure
 
 
-def _imported(run: StageRun, raw: list[RawPair]) -> pl.DataFrame:
+def _imported(
+    run: StageRun, raw: list[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame
+) -> pl.DataFrame:
     """Resolve what pairs cite; a pair that two files hold is two rows.
 
     They are masked like the batch's documents: their quotes must still be found there.
@@ -325,18 +274,18 @@ def _imported(run: StageRun, raw: list[RawPair]) -> pl.DataFrame:
     masking = _masking(run)
     if masking is not None:
         raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
-    imported = import_pairs(raw, run["documents"], run["chunks"], run.batch)
-    return mark_flawed(imported, run["chunks"], run.resources.settings.generation.answer_checks)
+    imported = import_pairs(raw, documents, chunks, run.batch)
+    return mark_flawed(imported, chunks, run.settings.generation.answer_checks)
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:
     """Return the masking of the batch's texts; None where they stay as they are."""
-    files, settings = batch_files(run.resources, run.batch), run.resources.settings.documents.masking
-    _, masking = description_and_masking(run.batch, files, settings)
+    files = batch_files(run.resources, run.batch)
+    _, masking = description_and_masking(run.batch, files, run.settings.documents.masking)
     return masking if masking.action in ("mask", "drop") else None
 
 
-def _decisions(run: StageRun) -> pl.DataFrame:
+def recorded_decisions(run: StageRun) -> pl.DataFrame:
     """Return the decisions of people about the batch, their texts masked like its documents."""
     decisions = read_decisions(run.resources.layout.decisions(run.batch))
     masking = _masking(run) if decisions.height else None
@@ -350,36 +299,26 @@ def _decisions(run: StageRun) -> pl.DataFrame:
     return DECISIONS.frame(rows)
 
 
-def _twins(run: StageRun) -> pl.DataFrame:
-    return find_twins(run["pairs"])
-
-
-def _claims(run: StageRun) -> pl.DataFrame:
+def split_and_score(
+    run: StageRun,
+    pairs: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    embeddings: pl.DataFrame,
+) -> pl.DataFrame:
     """Split the answers into claims, find the evidence of each and compute every local score.
 
     A model that verifies cuts answers into single statements, where the settings want it and there is one.
     """
-    settings, model = run.resources.settings, run.resources.reviewer("verifier")
-    model_claims = (
-        None
-        if model is None
-        else split_answers(
-            run["pairs"],
-            passages_by_id(run["chunks"]),
-            model,
-            settings.verification,
-            settings.llm,
-            notify=run.notify,
+    settings, model = run.settings, run.resources.reviewer("verifier")
+    model_claims = None
+    if model is not None:
+        passages = passages_by_id(chunks)
+        model_claims = split_answers(
+            pairs, passages, model, settings.verification, settings.llm, notify=run.notify
         )
-    )
     return score_claims(
-        run.resources,
-        run["pairs"],
-        run["documents"],
-        run["chunks"],
-        run["embeddings"],
-        run.notify,
-        model_claims=model_claims,
+        run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=model_claims
     )
 
 
@@ -410,112 +349,156 @@ def score_claims(
     return fill_entailment(claims, pairs, passages_by_id(chunks), resources.entailment, notify)
 
 
-def _refusals(run: StageRun) -> pl.DataFrame:
-    settings = run.resources.settings.verification
-    return judge_refusals(
-        run["pairs"], run["chunks"], run.resources.embedder, settings, embeddings=run["embeddings"]
+def check_refusals(
+    run: StageRun, pairs: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
+) -> pl.DataFrame:
+    """Look for an answer in the batch to each question whose answer refuses."""
+    verification = run.settings.verification
+    return judge_refusals(pairs, chunks, run.resources.embedder, verification, embeddings=embeddings)
+
+
+def decide_claims(
+    run: StageRun,
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    decisions: pl.DataFrame,
+) -> pl.DataFrame:
+    """Decide each claim: by its quotation, else by the verifying model; a person overrules both."""
+    decided = _decided(run, claims, pairs, documents, chunks, run.resources.reviewer("verifier"))
+    return overrule_claims(decided, claims, pairs, decisions)
+
+
+def _decided(
+    run: StageRun,
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel | None,
+) -> pl.DataFrame:
+    verification, llm = run.settings.verification, run.settings.llm
+    return verify_claims(
+        claims, pairs, documents, chunks, verification, model=model, llm=llm, notify=run.notify
     )
 
 
-def _claim_verdicts(run: StageRun) -> pl.DataFrame:
-    """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
-    settings = run.resources.settings
-    decided = verify_claims(
-        run["claims"],
-        run["pairs"],
-        run["documents"],
-        run["chunks"],
-        settings.verification,
-        model=run.resources.reviewer("verifier"),
-        llm=settings.llm,
-        notify=run.notify,
-    )
-    return overrule_claims(decided, run["claims"], run["pairs"], run["decisions"])
-
-
-def _round_trips(run: StageRun) -> pl.DataFrame:
-    """Question the verified pairs once more: those of several hops always, others by setting."""
-    settings = run.resources.settings
+def ask_again(
+    run: StageRun,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+) -> pl.DataFrame:
+    """Question the verified pairs once more: those of two hops always, others by setting."""
+    verification = run.settings.verification
     return make_round_trips(
-        **run.inputs,
-        accept_grounding=settings.verification.accept_grounding,
-        only_hops=not settings.verification.round_trip,
+        pairs,
+        claims,
+        claim_verdicts,
+        chunks,
+        accept_grounding=verification.accept_grounding,
+        only_hops=not verification.round_trip,
         model=run.resources.reviewer("verifier"),
-        llm=settings.llm,
+        llm=run.settings.llm,
         notify=run.notify,
     )
 
 
-def _canaries(run: StageRun) -> pl.DataFrame:
+def check_reviewers(
+    run: StageRun,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    embeddings: pl.DataFrame,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+) -> pl.DataFrame:
     """Make rows of known verdict and have them verified and judged exactly as pairs are."""
-    if not run.resources.settings.canaries.enabled:
+    if not run.settings.canaries.enabled:
         return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
-    rows = [_verified(run, draw_canaries(run["chunks"]), None)]
+    rows = [_verified(run, draw_canaries(chunks), None, documents, chunks, embeddings)]
     if verifier is not None:
-        rows.append(_verified(run, draw_for_model(run["chunks"]), verifier))
-    if judge is not None and run.resources.settings.judging.enabled:
-        rows.append(_judged(run, judge))
+        rows.append(_verified(run, draw_for_model(chunks), verifier, documents, chunks, embeddings))
+    if judge is not None and run.settings.judging.enabled:
+        rows.append(_judged(run, judge, chunks, pairs, claims, claim_verdicts))
     return pl.concat(rows)
 
 
-def _verified(run: StageRun, canaries: Sequence[Canary], model: LanguageModel | None) -> pl.DataFrame:
-    settings, documents, chunks = run.resources.settings, run["documents"], run["chunks"]
+def _verified(
+    run: StageRun,
+    canaries: Sequence[Canary],
+    model: LanguageModel | None,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    embeddings: pl.DataFrame,
+) -> pl.DataFrame:
     pairs = canary_pairs(canaries, chunks, run.batch)
     # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
-    similarity = settings.verification.policy == "similarity_only"
-    claims = score_claims(run.resources, pairs, documents, chunks, run["embeddings"], similarity=similarity)
-    verdicts = verify_claims(
-        claims,
-        pairs,
-        documents,
-        chunks,
-        settings.verification,
-        model=model,
-        llm=settings.llm,
-        notify=run.notify,
-    )
+    similarity = run.settings.verification.policy == "similarity_only"
+    claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
+    verdicts = _decided(run, claims, pairs, documents, chunks, model)
     return verified_rows(canaries, run.batch, claims, verdicts)
 
 
-def _judged(run: StageRun, judge: LanguageModel) -> pl.DataFrame:
-    settings, proofs = run.resources.settings, (run["claims"], run["claim_verdicts"])
+def _judged(
+    run: StageRun,
+    judge: LanguageModel,
+    chunks: pl.DataFrame,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+) -> pl.DataFrame:
+    settings = run.settings
     # whatever share of claims other pairs may be accepted with, these are to be right
-    right = grounded_pairs(run["pairs"], *proofs, accept_grounding=1.0)
-    passages = passages_by_id(run["chunks"])
-    canaries = draw_judge_pairs(with_evidence(right, *proofs), run["chunks"])
+    right = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
+    canaries = draw_judge_pairs(with_evidence(right, claims, claim_verdicts), chunks)
     read = [canary.pair for canary in canaries if canary.pair is not None]
+    passages = passages_by_id(chunks)
     assessed = judge_rows(read, passages, judge, settings.judging, llm=settings.llm, notify=run.notify)
     decided = judged_verdicts(ASSESSMENTS.frame(assessed), settings.judging)
     return judged_rows(canaries, run.batch, decided)
 
 
-def _assessments(run: StageRun) -> pl.DataFrame:
+def judge_pairs(
+    run: StageRun,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+) -> pl.DataFrame:
     """Have the pairs that passed source verification judged."""
-    settings = run.resources.settings
     return assess_pairs(
-        **run.inputs,
+        pairs=pairs,
+        claims=claims,
+        claim_verdicts=claim_verdicts,
+        chunks=chunks,
         model=run.resources.reviewer("judge"),
-        settings=settings.judging,
-        accept_grounding=settings.verification.accept_grounding,
-        llm=settings.llm,
+        settings=run.settings.judging,
+        accept_grounding=run.settings.verification.accept_grounding,
+        llm=run.settings.llm,
         notify=run.notify,
     )
 
 
-def _verdicts(run: StageRun) -> pl.DataFrame:
-    """Give every pair its verdict, and record the settings that decided."""
-    settings = run.resources.settings
-    record_deciding(run.resources.layout, settings.verification, settings.judging)
-    frames = {name: frame for name, frame in run.inputs.items() if name != "documents"}
-    return build_verdicts(**frames, verification=settings.verification, judging=settings.judging)
+def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame) -> pl.DataFrame:
+    """Give every pair its verdict, record the settings that decided, and write the JSONL files of the ledger.
 
-
-def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
-    """Write the JSONL files of the ledger, whatever the gates say; a withdrawal may follow."""
-    withdraw_outdated(run.resources.layout, run.batch, verdicts)
-    frames = {name: run[name] for name in ("pairs", "claims", "claim_verdicts", "assessments", "documents")}
-    write_exports(run.resources.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
+    The files are written whatever the gates say; a withdrawal may follow.
+    """
+    layout, settings = run.resources.layout, run.settings
+    record_deciding(layout, settings.verification, settings.judging)
+    twins = find_twins(frames["pairs"])
+    verdicts = build_verdicts(
+        twins=twins, verification=settings.verification, judging=settings.judging, **frames
+    )
+    withdraw_outdated(layout, run.batch, verdicts)
+    shown = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
+    rows = ledger_rows(verdicts=verdicts, documents=documents, **shown)
+    write_exports(layout, run.batch, ledger_files(rows))
+    return verdicts
 
 
 def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
@@ -523,10 +506,10 @@ def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
     return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
 
 
-def _training_examples(run: StageRun) -> pl.DataFrame:
+def select_examples(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
     """Return the training examples, which are gated there, whatever comes in."""
-    settings = run.resources.settings.training
-    return build_training_examples(**run.inputs, count_tokens=run.resources.counter.count, settings=settings)
+    count = run.resources.counter.count
+    return build_training_examples(count_tokens=count, settings=run.settings.training, **frames)
 
 
 def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:
@@ -544,223 +527,3 @@ def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame])
     card = exports_card()
     if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
         write_bytes(layout.exports_card, card)
-
-
-STAGES: Mapping[str, Stage] = {
-    stage.name: stage
-    for stage in (
-        Stage(
-            "documents",
-            lambda run: read_batch(run.resources, run.batch, run.previous, run.notify),
-            "ingestion",
-            "Any format becomes canonical text with sections and pages; what cannot be read keeps a row.",
-            reads_corpus=True,
-            settings=("documents",),
-            keeps=True,
-            counts="files",
-            finish=_note_documents,
-        ),
-        Stage(
-            "chunks",
-            lambda run: cut_documents(run.resources, run["documents"]),
-            "ingestion",
-            "Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk.",
-            inputs=("documents",),
-            settings=("chunking", "embedding"),
-        ),
-        Stage(
-            "embeddings",
-            lambda run: embed_chunks(run["chunks"], run.resources.embedder, run.notify),
-            "ingestion",
-            "Vectors are cached by text and model: only new texts are computed.",
-            inputs=("chunks",),
-            settings=("embedding",),
-            counts="texts embedded",
-            computed_with="pytorch",
-        ),
-        Stage(
-            "index",
-            _index,
-            "ingestion",
-            "One FAISS shard per batch; large ones are searched approximately. No batch changes another's "
-            "shard.",
-            inputs=("embeddings",),
-            settings=(),
-            computed_with="faiss",
-        ),
-        Stage(
-            "links",
-            lambda run: link_chunks(run["chunks"]),
-            "generation",
-            "A light graph of the batch: chunks that speak of the same name, heading or rare words. "
-            "Questions of two hops are asked along its edges.",
-            inputs=("chunks",),
-        ),
-        Stage(
-            "questions",
-            _questions,
-            "generation",
-            "A planned mix of types over the chunks; those of unchanged chunks are kept and not asked again.",
-            inputs=("chunks", "index", "links"),
-            settings=("generation", "retrieval", "embedding", "llm"),
-            prompts=("questions", "standalone"),
-            asks_a_model=True,
-            keeps=True,
-            counts="chunks asked",
-        ),
-        Stage(
-            "decisions",
-            _decisions,
-            "generation",
-            "What `qa-pipeline decide` recorded: it overrules the verdicts, and edits become pairs.",
-            reads_corpus=True,
-        ),
-        Stage(
-            "pairs",
-            _pairs,
-            "generation",
-            "Answers drafted from the retrieved passages only, with citations; imported pairs, and those "
-            "that people added in the review app, take the same way.",
-            inputs=("documents", "chunks", "questions", "decisions"),
-            reads_corpus=True,  # a pairs file may lie beside the documents
-            settings=("generation", "llm", "embedding", "documents.masking"),
-            prompts=("validate_reference", "guard", "answer"),
-            asks_a_model=True,
-            keeps=True,
-            counts="answers drafted",
-        ),
-        Stage(
-            "twins",
-            _twins,
-            "generation",
-            "Pairs that may say the same, in equal or nearly equal words. The ledger keeps the best of each.",
-            inputs=("pairs",),
-            settings=(),
-        ),
-        Stage(
-            "claims",
-            _claims,
-            "validation",
-            "Answers are cut into claims and looked up in what they cite; the scores decide nothing yet.",
-            inputs=("pairs", "documents", "chunks", "embeddings"),
-            settings=("embedding", "verification", "llm"),
-            prompts=("split",),
-            asks_a_model=True,
-            counts="answers and claims read",
-        ),
-        Stage(
-            "refusals",
-            _refusals,
-            "validation",
-            "A refusal is right only if nothing in the batch answers the question.",
-            inputs=("pairs", "chunks", "embeddings"),
-            settings=("verification", "embedding"),
-            computed_with="pytorch",
-        ),
-        Stage(
-            "claim_verdicts",
-            _claim_verdicts,
-            "validation",
-            "Source verification: citations and what the evidence proves decide, a model only the rest.",
-            inputs=("claims", "pairs", "documents", "chunks", "decisions"),
-            settings=("verification", "llm"),
-            prompts=("verify",),
-            asks_a_model=True,
-            counts="borderline claims asked",
-        ),
-        Stage(
-            "round_trips",
-            _round_trips,
-            "validation",
-            "A verified question is answered from its quotes alone, which should agree, and from "
-            "memory, which should fail; passages that hold the same proof are noted. One of several hops "
-            "is answered from a chunk less than it needs, which should fail too.",
-            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
-            settings=("verification", "llm"),
-            prompts=("answer", "recall", "compare"),
-            asks_a_model=True,
-            counts="calls answered",
-        ),
-        Stage(
-            "canaries",
-            _canaries,
-            "validation",
-            "Claims made wrong in one thing, sentences as they are and of other documents, answers of other "
-            "questions and cut short. A verifier or judge that accepts what is wrong decides nothing in this "
-            "batch. They do not tell how many rows of a release are wrong.",
-            inputs=("documents", "chunks", "embeddings", "pairs", "claims", "claim_verdicts"),
-            settings=("canaries", "embedding", "verification", "judging", "llm"),
-            prompts=("verify", "judge"),
-            asks_a_model=True,
-            counts="canaries asked about",
-        ),
-        Stage(
-            "assessments",
-            _assessments,
-            "validation",
-            "Relevance, correctness and completeness from a judge; without one, rows are marked not judged.",
-            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
-            settings=("judging", "verification", "llm"),
-            prompts=("judge",),
-            asks_a_model=True,
-            counts="pairs judged",
-        ),
-        Stage(
-            "verdicts",
-            _verdicts,
-            "curation",
-            "Accepted, rejected, needs review or failed, with the reason and the thresholds that decided.",
-            inputs=(
-                "pairs",
-                "twins",
-                "claims",
-                "claim_verdicts",
-                "refusals",
-                "assessments",
-                "canaries",
-                "round_trips",
-                "decisions",
-                "documents",
-            ),
-            settings=("verification", "judging"),
-            finish=_write_ledger,
-        ),
-        Stage(
-            "coverage",
-            lambda run: cover_sections(run["chunks"], run["questions"], run["pairs"], run["verdicts"]),
-            "curation",
-            "What each section was asked and what was accepted of it; a section without an accepted question "
-            "says why.",
-            inputs=("chunks", "questions", "pairs", "verdicts"),
-        ),
-        Stage(
-            "llm_calls",
-            lambda run: calls_table(run.resources, run.batch),
-            "cost",
-            "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
-            after=(
-                *("questions", "pairs", "claims", "claim_verdicts", "round_trips"),
-                *("canaries", "assessments"),
-            ),
-        ),
-        Stage(
-            "training_examples",
-            _training_examples,
-            "curation",
-            "Chat messages in three layouts, with the proof of each claim and where all of it comes from.",
-            inputs=(
-                "pairs",
-                "verdicts",
-                "claims",
-                "claim_verdicts",
-                "assessments",
-                "round_trips",
-                "chunks",
-                "documents",
-            ),
-            settings=("training", "embedding", "quality"),  # quality: another limit may let it pass
-            prompts=SYSTEM_PROMPTS,
-        ),
-    )
-}
-"""All stages by name, each after those whose output it reads."""

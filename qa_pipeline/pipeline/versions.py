@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
-from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_json
@@ -29,21 +28,50 @@ _ONLY_SPEED = {
         "store",
     },
 }
-_OTHERS = {
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "documents": ("documents",),
+    "chunks": ("chunking", "embedding"),
+    "embeddings": ("embedding",),
+    "index": (),
+    "questions": ("generation", "retrieval", "embedding", "llm"),
+    "pairs": ("generation", "llm", "embedding", "documents.masking"),
+    "claims": ("embedding", "verification", "llm"),
+    "claim_verdicts": ("verification", "llm"),
+    "canaries": ("canaries", "embedding", "verification", "judging", "llm"),
+    "assessments": ("judging", "verification", "llm"),
+    "verdicts": ("verification", "judging"),
+    "training_examples": ("training", "embedding", "quality"),  # another limit of a gate may let it pass
+    "llm_calls": (),
     "gates": ("quality",),
     "release": ("quality", "release"),
     "production_quality": ("embedding", "verification"),
 }
-"""The groups of settings that decide the gates, and assets which are no stage."""
+"""The groups of settings that decide what an asset is, besides its inputs."""
+
+PROMPTS: Mapping[str, tuple[str, ...]] = {
+    "questions": ("questions", "standalone"),
+    "pairs": ("validate_reference", "guard", "answer"),
+    "claims": ("split",),
+    "claim_verdicts": ("verify",),
+    "canaries": ("verify", "judge"),
+    "assessments": ("judge", "answer", "recall", "compare"),
+    "training_examples": SYSTEM_PROMPTS,
+}
+"""The prompts that do."""
+
+ASKING = ("questions", "pairs", "claims", "claim_verdicts", "canaries", "assessments", "round_trips")
+"""Tables with rows that a model was asked about."""
 
 
-def code_version(step: str, settings: Settings) -> str:
-    """Return the package version and a hash of the settings and prompts that the step depends on."""
-    stage = STAGES.get(step)  # the files of training jobs are no stage: nothing but their input decides them
-    groups, prompts = (stage.settings, stage.prompts) if stage else (_OTHERS.get(step, ()), ())
+def code_version(asset: str, settings: Settings) -> str:
+    """Return the package version and a hash of the settings and prompts that an asset depends on."""
     resources = {
-        "settings": {group: _group(settings, group) for group in groups},
-        "prompts": {f"{of}/{name}": _wording(of, name, settings) for name in prompts for of in LANGUAGES},
+        "settings": {group: _group(settings, group) for group in SETTINGS[asset]},
+        "prompts": {
+            f"{language}/{name}": _wording(language, name, settings)
+            for name in PROMPTS.get(asset, ())
+            for language in LANGUAGES
+        },
     }
     return f"{_package_version()}-{hash_json(resources)[:12]}"
 

@@ -19,9 +19,9 @@ from qa_pipeline.curation.gates.release import release_floor
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import CorpusError, TableError
+from qa_pipeline.pipeline.outcomes import LOOK_BACK
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import LOOK_BACK
 from qa_pipeline.publishing.keys import (
     BANDS,
     KEYS,

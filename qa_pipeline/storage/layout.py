@@ -155,6 +155,10 @@ class Layout:
         """Return the file of how a batch was when it was last run; it is run again when deleted."""
         return self._of_batch(self._memory("finished", ""), batch, ".json")
 
+    def batch_lock(self, batch: str) -> Path:
+        """Return the folder that a step locks while it works on a batch."""
+        return self._of_batch(self._memory("locks", ""), batch, "")
+
     @property
     def vectors(self) -> Path:
         """Store of chunk and sentence vectors."""

@@ -1,0 +1,124 @@
+"""Runs of the job `build_batch` in this process, as the command line starts them."""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME
+from qa_pipeline.defs.checks import WARNS
+from qa_pipeline.defs.jobs import batch_definitions
+from qa_pipeline.errors import PermanentModelError, QAPipelineError, SettingsError
+from qa_pipeline.pipeline.fingerprint import batch_fingerprint, note_finished
+from qa_pipeline.pipeline.outcomes import BLOCKED, WARNING, BatchOutcome, passed_outcome
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import VERDICTS
+
+SILENT = "silent"
+"""The logger of these runs: the command line shows their progress, and events are stored all the same."""
+
+
+@contextmanager
+def instance_at_home(*, recorded: bool) -> Iterator[dg.DagsterInstance]:
+    """Yield the instance at DAGSTER_HOME if runs are to be recorded, else one that is forgotten.
+
+    Raises:
+        SettingsError: DAGSTER_HOME does not name a folder.
+    """
+    home = os.environ.get("DAGSTER_HOME")
+    if recorded and not (home and Path(home).is_dir()):
+        raise SettingsError(
+            "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
+        )
+    with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+def run_batches(
+    resources: Resources, batches: Sequence[str], instance: dg.DagsterInstance | None = None
+) -> list[BatchOutcome]:
+    """Run batches one after the other; one that fails takes no other down.
+
+    Args:
+        resources: settings and models.
+        batches: batches of the corpus.
+        instance: where runs are recorded; a UI on the same instance shows them. None for one of this call.
+
+    Raises:
+        PermanentModelError: the model can answer no further request; what was answered is stored.
+    """
+    if instance is None:
+        with dg.DagsterInstance.ephemeral() as forgotten:
+            return run_batches(resources, batches, forgotten)
+    instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(set(batches)))
+    silent = dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)})
+    job = dg.Definitions.merge(batch_definitions(resources), silent).resolve_job_def(BUILD_BATCH)
+    return [_run(job, instance, resources, batch) for batch in batches]
+
+
+def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
+    logger = logging.Logger(SILENT)
+    logger.addHandler(logging.NullHandler())
+    return logger
+
+
+def _run(
+    job: dg.JobDefinition, instance: dg.DagsterInstance, resources: Resources, batch: str
+) -> BatchOutcome:
+    is_checked = resources.pairs_file is not None
+    try:  # before the run: what changes during it counts as changed
+        fingerprint = None if is_checked else batch_fingerprint(resources, batch)
+    except QAPipelineError as error:
+        return BatchOutcome(batch, "failed", str(error))
+    result = job.execute_in_process(
+        instance=instance,
+        partition_key=batch,
+        run_config={"loggers": {SILENT: {}}},
+        tags={"dagster/max_retries": "0"},  # the daemon could not launch it again
+        raise_on_error=False,
+    )
+    outcome = _outcome(result, resources, batch)
+    if fingerprint is not None:
+        note_finished(resources.layout, outcome, fingerprint)
+    return outcome
+
+
+def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str) -> BatchOutcome:
+    evaluations = [check for check in result.get_asset_check_evaluations() if not check.passed]
+    gates = tuple(map(_message, evaluations))
+    if result.success:
+        verdicts = read_table(resources.layout.table(VERDICTS.name, batch), VERDICTS)
+        return passed_outcome(batch, verdicts, gates)
+    if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in evaluations):
+        return BatchOutcome(batch, "failed", BLOCKED, gates)
+    return BatchOutcome(batch, "failed", _what_stopped(result), gates)
+
+
+def _message(evaluation: dg.AssetCheckEvaluation) -> str:
+    is_error = evaluation.severity == dg.AssetCheckSeverity.ERROR
+    gate = f"{evaluation.asset_key.to_user_string()} {evaluation.check_name.removeprefix(WARNS)}"
+    return f"{'' if is_error else WARNING}{gate}: {evaluation.description}"
+
+
+def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
+    """Return the asset that failed and its error.
+
+    Raises:
+        KeyboardInterrupt: this process was asked to end, which Dagster does not raise.
+        PermanentModelError: if that is what it was; the next batch would fare no better.
+    """
+    failure = next((event for event in result.all_events if event.is_step_failure), None)
+    error = failure.step_failure_data.error if failure else None
+    if failure is None or error is None:
+        raise KeyboardInterrupt
+    cause = error.cause or error
+    message = cause.message.strip().removeprefix(f"{cause.cls_name}: ")
+    permanent = [PermanentModelError, *PermanentModelError.__subclasses__()]
+    for kind in permanent:
+        if cause.cls_name == kind.__name__:
+            raise kind(message)
+    return f"{failure.step_key}: {message}"

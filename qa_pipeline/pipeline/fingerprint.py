@@ -1,0 +1,131 @@
+"""Has a batch changed since its last run here? Asked before a model or Dagster is loaded."""
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import polars.selectors as cs
+from pydantic import BaseModel, ValidationError
+
+from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.curation.withdrawals import files_of_batch, tombstone_of
+from qa_pipeline.errors import TransientModelError
+from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import batch_files
+from qa_pipeline.pipeline.versions import ASKING, SETTINGS, code_version
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.hashes import hash_file, hash_json
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
+
+
+class Finished(BaseModel):
+    """The state of a batch when its last run ended.
+
+    Args:
+        fingerprint: hash of all that it was made from.
+        files: hash of each file that was made, by its path below the output folder.
+        error: what the batch waits for.
+        failed_gates: the warnings of its gates, or what blocks it.
+        blocked: a gate blocks it.
+    """
+
+    fingerprint: str
+    files: dict[str, str] = {}
+    error: str | None = None
+    failed_gates: tuple[str, ...] = ()
+    blocked: bool = False
+
+
+def batch_fingerprint(resources: Resources, batch: str) -> str:
+    """Return a hash of all that decides what a run makes of a batch; every file of it is read.
+
+    Raises:
+        CorpusError: there is no such batch, or it cannot be read as a whole.
+        InputError: the list of forgotten documents is damaged.
+        SettingsError: a file that the settings name cannot be used.
+    """
+    settings, layout = resources.settings, resources.layout
+    facts = {
+        "documents": batch_files(resources, batch).fingerprint(),
+        "forgotten": sorted(forgotten_documents(layout)),
+        "people": [_hash_of(layout.decisions(batch)), _hash_of(layout.added_pairs(batch))],
+        "settings": [code_version(name, settings) for name in SETTINGS],
+        "keep_prompts": settings.llm.store.keep_prompts,
+        "code": _hash_code(),
+        "schema": SCHEMA_VERSION,
+    }
+    return hash_json(facts)
+
+
+def unchanged_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
+    """Return the outcome of a batch that a run would leave as it is; None for one that is due.
+
+    A file is compared by its content, so none has to be read as a table.
+    """
+    try:
+        finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
+        is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)
+    except (OSError, ValidationError):  # the batch is run, which reports what is wrong with a table
+        return None
+    stone = tombstone_of(layout, batch)
+    is_blocked = stone is not None and stone.reason == "gate_failed"
+    if not is_same or finished.blocked != is_blocked or (stone and not is_blocked):
+        return None
+    if finished.blocked:
+        error = f"{BLOCKED}; nothing has changed since"
+        return BatchOutcome(batch, "failed", error, finished.failed_gates)
+    return BatchOutcome(batch, "unchanged", finished.error, finished.failed_gates)
+
+
+def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:
+    """Note the state of a batch that needs no further run.
+
+    A batch that failed is noted only where a gate blocks it; one with rows that wait for a model that could
+    not be reached is not.
+
+    Raises:
+        StorageError: it cannot be written.
+        TableError: a table cannot be read.
+    """
+    batch, is_blocked = outcome.batch, outcome.error == BLOCKED
+    if not (outcome.passed or is_blocked) or _unanswered(layout, batch):
+        return
+    finished = Finished(
+        fingerprint=fingerprint,
+        files=_files(layout, batch),
+        error=outcome.error,
+        failed_gates=outcome.failed_gates,
+        blocked=is_blocked,
+    )
+    write_bytes(layout.finished(batch), finished.model_dump_json().encode())
+
+
+def _files(layout: Layout, batch: str) -> dict[str, str]:
+    files = [path for path in files_of_batch(layout, batch) if path.is_file()]
+    return {path.relative_to(layout.out).as_posix(): hash_file(path) for path in files}
+
+
+def _hash_of(path: Path) -> str | None:
+    return hash_file(path) if path.is_file() else None
+
+
+@cache
+def _hash_code() -> str:
+    """Hash the package: in a checkout, code changes while its version stays."""
+    package = Path(__file__).parents[1]
+    total = sha256()
+    for file in sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+        total.update(f"{file.relative_to(package)} {hash_file(file)}\n".encode())
+    return total.hexdigest()
+
+
+def _unanswered(layout: Layout, batch: str) -> bool:
+    """Return True if a table has rows whose model could not be reached."""
+    unreached = cs.matches("^(.*_)?reason$") == TransientModelError.reason
+    paths = {name: layout.table(name, batch) for name in ASKING}
+    tables = [read_table(path, STORED[name]) for name, path in paths.items() if path.is_file()]
+    return any(table.filter(pl.any_horizontal(unreached)).height for table in tables)
