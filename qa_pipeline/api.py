@@ -439,7 +439,7 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         InputError: there is no such document, or none can be read.
         ModelError: the model can answer no further request.
     """
-    from qa_pipeline.pipeline.running import run_batches
+    from qa_pipeline.defs.running import run_batches
 
     with TemporaryDirectory() as work:
         corpus, out = Path(work) / "corpus", Path(work) / "out"

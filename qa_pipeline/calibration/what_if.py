@@ -8,7 +8,6 @@ import polars as pl
 from qa_pipeline.curation.decisions import overrule_claims
 from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
 from qa_pipeline.errors import InputError
-from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.base import read_assignments
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
@@ -20,7 +19,10 @@ from qa_pipeline.verification.judging import not_judged
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import decide_refusals
 
-INPUTS = (*(name for name in STAGES["verdicts"].inputs if name != "documents"), "verdicts")
+INPUTS = (
+    *("pairs", "claims", "claim_verdicts", "refusals", "assessments", "canaries", "round_trips"),
+    *("decisions", "verdicts"),
+)
 """The tables that deciding again needs."""
 _GROUPS = ("verification", "judging")
 _DECIDING = {
@@ -100,7 +102,7 @@ def decide_again(
     has_judge = (assessments["status"] != "not_judged").any()
     missing = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
     unjudged = [{**not_judged(*ids), **missing} for ids in unseen.select("pair_id", "batch").iter_rows()]
-    tables = {name: frames[name] for name in ("twins", "round_trips", "canaries", "decisions")}
+    tables = {name: frames[name] for name in ("round_trips", "canaries", "decisions")}
     return decided, build_verdicts(
         pairs=pairs,
         claims=claims,

@@ -43,7 +43,8 @@ from qa_pipeline.storage.layout import Layout, check_batch_name
 
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.pipeline.running import BatchOutcome
+    from qa_pipeline.pipeline.outcomes import BatchOutcome
+    from qa_pipeline.pipeline.resources import Resources
 
 app = typer.Typer(
     name="qa-pipeline",
@@ -131,8 +132,8 @@ def run(
     """
     from qa_pipeline.cli.console import show_outcomes, watching
     from qa_pipeline.curation.withdrawals import withdraw_missing
+    from qa_pipeline.pipeline.outcomes import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.running import BatchOutcome, run_batches
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):
@@ -151,12 +152,9 @@ def run(
             locked(settings.out, shared=True),
             watching(quiet=as_json) as watch,
         ):
-            if dagster:
-                from qa_pipeline.defs.launch import run_on_instance
-
-                outcomes = run_on_instance(settings, batches, watch, force=force)
-            else:
-                outcomes = run_batches(Resources(settings), batches, watch, force=force)
+            outcomes = bring_up_to_date(
+                Resources(settings, watch=watch), batches, dagster=dagster, force=force
+            )
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [
                 BatchOutcome(name, "failed", error=why) for name, why in corpus_batches.refused.items()
@@ -183,9 +181,9 @@ def validate(
 ) -> None:
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
+    from qa_pipeline.defs.running import run_batches
     from qa_pipeline.documents.corpus.corpora import split_batch
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.running import validate_pairs
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):
@@ -199,7 +197,7 @@ def validate(
             locked(settings.out, shared=True),
             watching(quiet=as_json) as watch,
         ):
-            outcome = validate_pairs(Resources(settings), name, pairs, watch)
+            (outcome,) = run_batches(Resources(settings, pairs_file=pairs, watch=watch), [name])
         if not as_json:
             show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json, verbose=verbose)
@@ -234,6 +232,23 @@ def status(
             print_document(report_document(summary, layout))
         else:
             show_report(summary, layout)
+
+
+def bring_up_to_date(
+    resources: "Resources", batches: "Sequence[str]", *, dagster: bool, force: bool
+) -> "list[BatchOutcome]":
+    """Run the batches in which something changed; neither models nor Dagster are loaded for the others."""
+    from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
+
+    unchanged = {} if force else unchanged_outcomes(resources, batches)
+    due = [batch for batch in batches if batch not in unchanged]
+    made = {}
+    if due:
+        from qa_pipeline.defs.running import instance_at_home, run_batches
+
+        with instance_at_home(recorded=dagster) as instance:
+            made = {outcome.batch: outcome for outcome in run_batches(resources, due, instance)}
+    return [unchanged.get(batch) or made[batch] for batch in batches]
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:

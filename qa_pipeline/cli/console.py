@@ -31,8 +31,9 @@ from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
+from qa_pipeline.pipeline.outcomes import WARNING, BatchOutcome
 from qa_pipeline.pipeline.report import Report, report
-from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
+from qa_pipeline.pipeline.resources import StageObserver, no_observer
 from qa_pipeline.pipeline.samples import sample_pairs
 from qa_pipeline.records import ProgressCallback
 from qa_pipeline.storage.layout import Layout

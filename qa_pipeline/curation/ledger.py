@@ -29,6 +29,7 @@ from qa_pipeline.curation.gates.canaries import (
 )
 from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.errors import InputError
+from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.files import write_bytes
@@ -67,7 +68,6 @@ class Rule:
 def build_verdicts(
     *,
     pairs: pl.DataFrame,
-    twins: pl.DataFrame,
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
     assessments: pl.DataFrame,
@@ -96,7 +96,7 @@ def build_verdicts(
         _composite(judging), pl.col("pair_id").is_in(open_pairs.implode()).alias("open_without_model")
     )
     rules = _rules(judging, reviewer_trust(canaries, "verifier"), reviewer_trust(canaries, "judge"))
-    decided = _settle_repeats(_apply(rules, facts), twins)
+    decided = _settle_repeats(_apply(rules, facts), find_twins(pairs))
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(

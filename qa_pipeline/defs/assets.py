@@ -17,7 +17,7 @@ from qa_pipeline.defs.metadata import (
     summary_metadata,
     verdict_preview,
 )
-from qa_pipeline.defs.steps import Result, step_of, table_asset
+from qa_pipeline.defs.steps import step_of, table_asset
 from qa_pipeline.pipeline import stages
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.llm import same_model_warning
@@ -50,7 +50,7 @@ corpus = dg.AssetSpec(
 
 
 @dg.asset(deps=[corpus], **table_asset(DOCUMENTS, "ingestion"))
-def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Read the files of any format as text with sections and pages; one that cannot be read keeps a row."""
     with step_of(context, resources) as step:
         read = stages.read_batch(step.previous(DOCUMENTS))
@@ -59,14 +59,14 @@ def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> R
 
 
 @dg.asset(deps=[documents], **table_asset(CHUNKS, "ingestion"))
-def chunks(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def chunks(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Cut the sections into chunks of bounded length, each apart, so that an edit moves no other chunk."""
     with step_of(context, resources) as step:
         return step.store(CHUNKS, stages.cut_documents(resources, step.read(DOCUMENTS)))
 
 
 @dg.asset(deps=[chunks], **table_asset(EMBEDDINGS, "ingestion", kind="pytorch"))
-def embeddings(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def embeddings(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Embed the chunks; vectors are cached by text and model, so only new texts are computed."""
     with step_of(context, resources) as step:
         return step.store(EMBEDDINGS, embed_chunks(step.read(CHUNKS), resources.embedder, step.run.notify))
@@ -79,14 +79,14 @@ def embeddings(context: dg.AssetExecutionContext, resources: ResourcesParam) -> 
     kinds={"faiss"},
     owners=OWNERS,
 )
-def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Build the FAISS shard of the batch; no batch changes the shard of another."""
     with step_of(context, resources) as step:
         return step.store_index(build_index(step.read(EMBEDDINGS)))
 
 
 @dg.asset(deps=[chunks, index], **table_asset(QUESTIONS, "generation", kind="ai", asks_a_model=True))
-def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Ask a planned mix of questions about the chunks; those of unchanged chunks are kept."""
     with step_of(context, resources) as step:
         run = step.previous(QUESTIONS)
@@ -97,7 +97,7 @@ def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> R
     deps=[corpus, documents, chunks, questions],
     **table_asset(PAIRS, "generation", kind="ai", asks_a_model=True),
 )
-def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Draft cited answers from retrieved passages; add existing pairs, and what people wrote and edited."""
     with step_of(context, resources) as step:
         decisions = step.store_beside(DECISIONS, stages.recorded_decisions(step.run))
@@ -110,7 +110,7 @@ def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Resul
     deps=[documents, chunks, embeddings, pairs],
     **table_asset(CLAIMS, "validation", kind="ai", asks_a_model=True),
 )
-def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Split the answers into claims and look each up in what it cites; refusals in the whole batch."""
     with step_of(context, resources) as step:
         frames = step.read_all(PAIRS, CHUNKS, EMBEDDINGS)
@@ -122,7 +122,7 @@ def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Resu
     deps=[claims, pairs, documents, chunks],
     **table_asset(CLAIM_VERDICTS, "validation", kind="ai", asks_a_model=True),
 )
-def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Verify the claims: citation and quotation decide, a model the rest, and people overrule both."""
     with step_of(context, resources) as step:
         frames = step.read_all(CLAIMS, PAIRS, DOCUMENTS, CHUNKS, DECISIONS)
@@ -133,7 +133,7 @@ def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam)
     deps=[documents, chunks, embeddings, pairs, claims, claim_verdicts],
     **table_asset(CANARIES, "validation", kind="ai", asks_a_model=True),
 )
-def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Check verifier and judge with rows of known verdict; one that accepts what is wrong decides nothing."""
     with step_of(context, resources) as step:
         frames = step.read_all(DOCUMENTS, CHUNKS, EMBEDDINGS, PAIRS, CLAIMS, CLAIM_VERDICTS)
@@ -145,7 +145,7 @@ def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Re
     deps=[pairs, claims, claim_verdicts, chunks],
     **table_asset(ASSESSMENTS, "validation", kind="ai", asks_a_model=True),
 )
-def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Judge relevance, correctness and completeness of the verified pairs; ask their questions once more."""
     with step_of(context, resources) as step:
         frames = step.read_all(PAIRS, CLAIMS, CLAIM_VERDICTS, CHUNKS)
@@ -160,8 +160,8 @@ def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) ->
     deps=[documents, pairs, claims, claim_verdicts, canaries, assessments],
     **table_asset(VERDICTS, "curation"),
 )
-def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
-    """Give each pair its verdict, with the reason and the thresholds that decided; best of near-duplicates."""
+def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
+    """Give each pair its verdict, with the reason and the thresholds that decided; best of repeats."""
     with step_of(context, resources) as step:
         frames = step.read_all(
             *(DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS),
@@ -188,7 +188,7 @@ def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Re
     deps=[documents, chunks, pairs, claims, claim_verdicts, assessments, verdicts],
     **table_asset(TRAINING_EXAMPLES, "curation"),
 )
-def training_examples(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def training_examples(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Write the accepted pairs as chat messages, with the proof of each claim and where it comes from."""
     with step_of(context, resources) as step:
         refuse_blocked(resources, step.batch)
@@ -204,7 +204,7 @@ def training_examples(context: dg.AssetExecutionContext, resources: ResourcesPar
 
 
 @dg.asset(deps=[verdicts], **table_asset(LLM_CALLS, "cost"))
-def llm_calls(context: dg.AssetExecutionContext, resources: ResourcesParam) -> Result:
+def llm_calls(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """List tokens, times, outcome and cost of each call, as the store of replies noted them."""
     with step_of(context, resources) as step:
         calls = stages.calls_table(resources, step.batch)

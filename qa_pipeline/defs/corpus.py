@@ -1,7 +1,8 @@
 """The corpus sensor: folders become partitions, and what changed in them requests runs."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 from pydantic import BaseModel
@@ -38,6 +39,9 @@ UNENDED_RUNS = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+
+
+CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
 
 class Unsettled(BaseModel):
@@ -79,9 +83,7 @@ def reported_listings(instance: dg.DagsterInstance) -> dict[str, str]:
     return listings
 
 
-def report(
-    place: Corpus, batch: str, listing: str, version: str
-) -> list[dg.AssetObservation | dg.AssetMaterialization]:
+def report(place: Corpus, batch: str, listing: str, version: str) -> list[CorpusEvent]:
     """Return the events of a batch with new content.
 
     Dagster 1.13 reads what a run was made from in materializations, and the staleness of assets in
@@ -127,19 +129,7 @@ def corpus_sensor(
     seen = Unsettled.model_validate_json(context.cursor or "{}").seen
     settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
 
-    events, requests, until = [], [], time.monotonic() + TICK_SECONDS
-    for batch in settled[:BATCHES_A_TICK]:
-        if requests and time.monotonic() > until:
-            break
-        try:
-            version = place.batch(batch).fingerprint()
-        except CorpusError as error:
-            problems.append(str(error))
-            continue
-        listing = changed.pop(batch)
-        events += report(place, batch, listing, version)
-        run_key = f"{batch}:{listing}:{gone.get(batch, '')}"  # one that comes back unchanged is run again
-        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, gone, problems)
     for batch in gone.keys() - present:
         if reported.get(batch) not in (None, GONE):
             events += report(place, batch, GONE, GONE)
@@ -166,7 +156,39 @@ def corpus_sensor(
     )
 
 
-def _parts(items: Sequence[str] | Sequence[int]) -> Iterator[Sequence]:
+def _read_changed(
+    place: Corpus,
+    batches: Sequence[str],
+    changed: dict[str, str],
+    gone: Mapping[str, str],
+    problems: list[str],
+) -> tuple[list[CorpusEvent], list[dg.RunRequest]]:
+    """Read batches as far as the time allows.
+
+    Those read leave `changed`; why others cannot be read is added to `problems`.
+
+    Returns:
+        The events that report their content, and a request of a run for each.
+    """
+    events: list[CorpusEvent] = []
+    requests: list[dg.RunRequest] = []
+    until = time.monotonic() + TICK_SECONDS
+    for batch in batches:
+        if requests and time.monotonic() > until:
+            break
+        try:
+            version = place.batch(batch).fingerprint()
+        except CorpusError as error:
+            problems.append(str(error))
+            continue
+        listing = changed.pop(batch)
+        events += report(place, batch, listing, version)
+        run_key = f"{batch}:{listing}:{gone.get(batch, '')}"  # one that comes back unchanged is run again
+        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    return events, requests
+
+
+def _parts(items: Sequence[str] | Sequence[int]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), BATCHES_A_QUERY):
         yield items[start : start + BATCHES_A_QUERY]
 

@@ -4,7 +4,7 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import batch_assets, corpus
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, document_batches
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITION, PARTITIONS_NAME, document_batches
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import calls_table
 from qa_pipeline.storage.parquet import write_table
@@ -17,7 +17,8 @@ NIGHT_PRIORITY = {"dagster/priority": "-10"}
 @dg.failure_hook(required_resource_keys={"resources"})
 def note_calls(context: dg.HookContext) -> None:
     """Store the calls of a batch that failed: it has cost something too."""
-    resources, batch = context.resources.resources, context.partition_key
+    resources, run = context.resources.resources, context.instance.get_run_by_id(context.run_id)
+    batch = run.tags[PARTITION] if run else ""
     write_table(resources.layout.table(LLM_CALLS.name, batch), calls_table(resources, batch), LLM_CALLS)
 
 

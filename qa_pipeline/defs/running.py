@@ -117,7 +117,7 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
         raise KeyboardInterrupt
     cause = error.cause or error
     message = cause.message.strip().removeprefix(f"{cause.cls_name}: ")
-    permanent = [PermanentModelError, *PermanentModelError.__subclasses__()]
+    permanent: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
     for kind in permanent:
         if cause.cls_name == kind.__name__:
             raise kind(message)

@@ -21,8 +21,6 @@ from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, wr
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED
 
-Result = dg.MaterializeResult
-
 SECONDS_A_LINE = 30.0
 """Seconds between two lines of a long step in the run's log."""
 
@@ -74,7 +72,7 @@ class Step:
         write_table(self.resources.layout.table(table.name, self.batch), frame, table)
         return frame
 
-    def store(self, table: Table, frame: pl.DataFrame, **metadata: Any) -> Result:
+    def store(self, table: Table, frame: pl.DataFrame, **metadata: Any) -> dg.MaterializeResult:
         """Store the table of the asset and evaluate its gates over it."""
         path = self.resources.layout.table(table.name, self.batch)
         write_table(path, frame, table)
@@ -84,7 +82,7 @@ class Step:
             check_results=self.checked(table, frame),
         )
 
-    def store_index(self, shard: Shard) -> Result:
+    def store_index(self, shard: Shard) -> dg.MaterializeResult:
         """Store the index of the batch."""
         path, content = self.resources.layout.index(self.batch), dump_shard(shard)
         write_bytes(path, content)

@@ -11,7 +11,7 @@ from qa_pipeline.llm.budget.prices import load_prices, price_of, utc_day
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import batch_files, cut_documents, read_batch, read_pairs_beside
+from qa_pipeline.pipeline.stages import StageRun, batch_files, cut_documents, read_batch, read_pairs_beside
 from qa_pipeline.records import Role, Usage
 from qa_pipeline.settings.llm import HOSTED, ModelSettings
 from qa_pipeline.settings.tree import Settings
@@ -128,7 +128,7 @@ def _calls(
     settings, layout = resources.settings, resources.layout
     generation, verification, top_k = settings.generation, settings.verification, settings.retrieval.top_k
     documents = read_earlier(layout.table(DOCUMENTS.name, batch), DOCUMENTS)
-    chunks = cut_documents(resources, read_batch(resources, batch, documents))
+    chunks = cut_documents(resources, read_batch(StageRun(resources, batch, documents)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
     kept = still_valid(earlier, chunks, generation, settings.llm, makers)

@@ -1,5 +1,6 @@
 """Has a batch changed since its last run here? Asked before a model or Dagster is loaded."""
 
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -9,8 +10,8 @@ import polars.selectors as cs
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.curation.withdrawals import files_of_batch, tombstone_of
-from qa_pipeline.errors import TransientModelError
+from qa_pipeline.curation.withdrawals import files_of_batch, note_origin, tombstone_of
+from qa_pipeline.errors import QAPipelineError, TransientModelError
 from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
@@ -61,11 +62,26 @@ def batch_fingerprint(resources: Resources, batch: str) -> str:
     return hash_json(facts)
 
 
-def unchanged_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
-    """Return the outcome of a batch that a run would leave as it is; None for one that is due.
+def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str, BatchOutcome]:
+    """Return the outcomes of batches that a run would leave as they are, or that cannot be read.
 
     A file is compared by its content, so none has to be read as a table.
     """
+    outcomes = {}
+    for batch in batches:
+        try:
+            fingerprint = batch_fingerprint(resources, batch)
+        except QAPipelineError as error:
+            outcomes[batch] = BatchOutcome(batch, "failed", str(error))
+            continue
+        outcome = _noted_outcome(resources.layout, batch, fingerprint)
+        if outcome is not None:
+            note_origin(resources.layout, batch, resources.settings.corpus)
+            outcomes[batch] = outcome
+    return outcomes
+
+
+def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
         is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)

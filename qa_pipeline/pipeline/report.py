@@ -11,6 +11,7 @@ from qa_pipeline.curation.coverage import (
     TYPE_COUNTS,
     count_shortfalls,
     count_types,
+    cover_sections,
     section_outcomes,
 )
 from qa_pipeline.curation.decisions import decision_states, read_decisions
@@ -31,11 +32,12 @@ from qa_pipeline.storage.parquet import read_earlier, read_table
 from qa_pipeline.storage.tables import (
     CANARIES,
     CHUNKS,
-    COVERAGE,
     DECISIONS,
     DOCUMENTS,
     KEPT_APART,
     LLM_CALLS,
+    PAIRS,
+    QUESTIONS,
     TABLES,
     TRAINING_EXAMPLES,
     VERDICTS,
@@ -153,15 +155,18 @@ def read_outcomes(layout: Layout) -> pl.DataFrame:
         InputError: no batch has come as far.
         TableError: a table cannot be read.
     """
-    batches = [path.stem for path in layout.tables(COVERAGE.name)]
+    batches = [path.stem for path in layout.tables(VERDICTS.name)]
     if not batches:
         raise InputError(f"{layout.out} has no batch with verdicts; run qa-pipeline run CORPUS first")
-    return pl.concat(
-        section_outcomes(
-            *(read_table(layout.table(table.name, batch), table) for table in (COVERAGE, DOCUMENTS, CHUNKS))
-        )
-        for batch in sorted(batches)
+    return pl.concat(_section_outcomes(layout, batch) for batch in sorted(batches))
+
+
+def _section_outcomes(layout: Layout, batch: str) -> pl.DataFrame:
+    documents, chunks, questions, pairs, verdicts = (
+        read_table(layout.table(table.name, batch), table)
+        for table in (DOCUMENTS, CHUNKS, QUESTIONS, PAIRS, VERDICTS)
     )
+    return section_outcomes(cover_sections(chunks, questions, pairs, verdicts), documents, chunks)
 
 
 def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
@@ -184,7 +189,8 @@ def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
 
 def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
     documents, examples = frames["documents"], frames.get(TRAINING_EXAMPLES.name)
-    sections = frames[COVERAGE.name]
+    parts = ("chunks", "questions", "pairs", "verdicts")
+    sections = cover_sections(*(frames[name] for name in parts))
     return {
         "batch": batch,
         "documents": documents.height,

@@ -29,7 +29,6 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answers, keep_all
-from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.multihop import link_chunks
@@ -490,10 +489,7 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     """
     layout, settings = run.resources.layout, run.settings
     record_deciding(layout, settings.verification, settings.judging)
-    twins = find_twins(frames["pairs"])
-    verdicts = build_verdicts(
-        twins=twins, verification=settings.verification, judging=settings.judging, **frames
-    )
+    verdicts = build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
     withdraw_outdated(layout, run.batch, verdicts)
     shown = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
     rows = ledger_rows(verdicts=verdicts, documents=documents, **shown)

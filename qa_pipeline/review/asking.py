@@ -21,7 +21,15 @@ from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import STAGES, StageRun, passage_selection, relevance_guard
+from qa_pipeline.pipeline.stages import (
+    StageRun,
+    check_refusals,
+    decide_claims,
+    judge_pairs,
+    passage_selection,
+    relevance_guard,
+    split_and_score,
+)
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
@@ -262,18 +270,18 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
     if pair["status"][0] != "drafted":
         return
     if pair["coverage"][0] == "none":
-        every = {"pairs": pair, "chunks": searched.chunks, "embeddings": searched.embeddings}
-        refusals = STAGES["refusals"].run(StageRun(resources, ASKED, every))
-        answerable = refusals.filter(pl.col("outcome") == "refused_answerable")["best_sentence"]
-        yield replace(near.answer(pair), nearest=answerable.first())
+        refusals = check_refusals(near.run, pair, searched.chunks, searched.embeddings)
+        answerable = refusals.filter(pl.col("outcome") == "refused_answerable")
+        nearest = answerable["best_sentence"][0] if answerable.height else None
+        yield replace(near.answer(pair), nearest=nearest)
         return
-    claims = near.run("claims", pairs=pair)
+    claims = near.claims(pair)
     decided = verify_claims(claims, pair, documents, chunks, settings.verification)
     yield near.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
-        decided = near.run("claim_verdicts", pairs=pair, claims=claims, decisions=DECISIONS.empty())
+        decided = decide_claims(near.run, claims, pair, documents, chunks, DECISIONS.empty())
         yield near.answer(pair, claims, decided)
-    judged = near.run("assessments", pairs=pair, claims=claims, claim_verdicts=decided)
+    judged = judge_pairs(near.run, pair, claims, decided, chunks)
     yield near.answer(pair, claims, decided, judged)
 
 
@@ -322,12 +330,14 @@ class _Near:
     chunks: pl.DataFrame
     embeddings: pl.DataFrame
 
-    def run(self, stage: str, **inputs: pl.DataFrame) -> pl.DataFrame:
-        """Return the table that a stage makes of these documents."""
-        inputs |= {"documents": self.documents, "chunks": self.chunks, "embeddings": self.embeddings}
-        needed = {name: inputs[name] for name in STAGES[stage].inputs if name in inputs}
-        made: pl.DataFrame = STAGES[stage].run(StageRun(self.resources, ASKED, needed))
-        return made
+    @property
+    def run(self) -> StageRun:
+        """Return the run of a stage over these documents."""
+        return StageRun(self.resources, ASKED)
+
+    def claims(self, pairs: pl.DataFrame) -> pl.DataFrame:
+        """Return the claims of answers from these documents."""
+        return split_and_score(self.run, pairs, self.documents, self.chunks, self.embeddings)
 
     def answer(
         self,
@@ -343,7 +353,7 @@ class _Near:
         views, ledger = [], None
         if claims is not None and verdicts is not None:
             views = list(claim_views(claims, verdicts, by_id, paths))
-            others = ("twins", "refusals", "round_trips", "canaries", "decisions")
+            others = ("refusals", "round_trips", "canaries", "decisions")
             ledger = build_verdicts(
                 pairs=pair,
                 claims=claims,
@@ -396,7 +406,7 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
     of_questions = ("unclear_question", "not_standalone", "copied_passage", "repeats_question")
     checks = checks.model_copy(update={"ignore": (*checks.ignore, *of_questions)})
     tried = mark_flawed(tried, near.chunks, checks)
-    claims = near.run("claims", pairs=tried)
+    claims = near.claims(tried)
     verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
     proved = (
         claims.join(verdicts.select("claim_id", "verdict"), on="claim_id")

@@ -126,7 +126,7 @@ def _shown_again(request: Request, form: Mapping[str, str], outcome: Outcome) ->
     edit = None
     if outcome.edit:
         try:
-            edit = edit_view(review.tables, batch, review.local.verify(batch, outcome.edit))
+            edit = edit_view(review.tables, batch, review.editing.verify(batch, outcome.edit))
         except QAPipelineError as error:
             outcome = Outcome(str(error), status=outcome.status)
     try:
@@ -159,20 +159,7 @@ def send_page(request: Request) -> Response:
 def show_decisions(request: Request) -> Response:
     """Show the batches with decisions that are not in their tables yet."""
     review = review_of(request)
-    applying = review.local.applying
-    entries = pending_batches(review.tables, review.layout)
-    response = page(request, "decisions.html.j2", entries=entries, applying=applying)
-    if applying and not applying.is_done:
-        response.headers["Refresh"] = str(_RELOAD_SECONDS)
-    return response
-
-
-@posted
-def apply_to_tables(request: Request, fields: Mapping[str, str]) -> Response:
-    """Begin to apply the decisions about a batch."""
-    del fields
-    review_of(request).local.apply(request.path_params["batch"])
-    return RedirectResponse("/decisions", status_code=303)
+    return page(request, "decisions.html.j2", entries=pending_batches(review.tables, review.layout))
 
 
 ROUTES = (
@@ -182,5 +169,4 @@ ROUTES = (
     Route("/document/{batch}/{document_id}", show_document),
     Route("/page/{batch}/{document_id}/{number:int}.png", send_page),
     Route("/decisions", show_decisions),
-    Route("/decisions/{batch}/apply", apply_to_tables, methods=["POST"]),
 )

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from qa_pipeline.review.asking import Asking
-from qa_pipeline.review.decisions import LocalSteps
+from qa_pipeline.review.decisions import Editing
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.queue import Queue
 from qa_pipeline.review.stored import StoredTables
@@ -71,7 +71,7 @@ class ReviewApp:
     tables: StoredTables
     settings: Settings
     files: PageFiles
-    local: LocalSteps
+    editing: Editing
     asking: Asking
 
 

@@ -23,7 +23,7 @@ from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.review import ask_page, pages
 from qa_pipeline.review.asking import Asking, impatient
-from qa_pipeline.review.decisions import LocalSteps
+from qa_pipeline.review.decisions import Editing
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.queue import Queue
 from qa_pipeline.review.responses import Access, ReviewApp, cookie_name, message, page, review_of
@@ -82,7 +82,7 @@ def build_app(
     tables = StoredTables(layout)
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
-        layout, access, Queue(layout), tables, settings, files, LocalSteps(tables), Asking(resources)
+        layout, access, Queue(layout), tables, settings, files, Editing(tables), Asking(resources)
     )
     return app
 

@@ -8,22 +8,21 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import STAGES, StageRun, run_stage
+from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
 from qa_pipeline.records import ProgressCallback
-from qa_pipeline.retrieval.shard import dump_shard
+from qa_pipeline.retrieval.shard import build_index, dump_shard, embed_chunks
 from qa_pipeline.review.asking import Place
 from qa_pipeline.review.jobs import Job
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
-from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, STORED
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
 from qa_pipeline.text.rendering import shorten, words
 
 DOCUMENT = "document"
@@ -105,21 +104,18 @@ def read_document(
         settings = resources.settings.model_copy(update={"corpus": str(folder / "corpus"), "out": folder})
         shared = resources.layout.shared or resources.layout.out
         alone = Resources(settings, embedder=resources.embedder, shared=shared, run=resources.run)
-        made: dict[str, Any] = {}
-        for stage in (STAGES[name] for name in (DOCUMENTS.name, CHUNKS.name, "embeddings", "index")):
-            inputs = {needed: made[needed] for needed in stage.inputs}
-            run = StageRun(alone, DOCUMENT, inputs, notify=_progress(job, stage.name))
-            made[stage.name] = run_stage(stage, run)
-            if stage.name == DOCUMENTS.name:
-                document = made[stage.name].row(0, named=True)
-                if document["status"] != "parsed":
-                    reason = in_words(document["reason"], document["detail"])
-                    raise InputError(f"the document cannot be read: {reason}")
-            if stage.name == CHUNKS.name and not made[stage.name].height:
-                raise InputError("the document holds no text that could be searched; is it a scan?")
-            if stage.is_table:
-                write_table(alone.layout.table(stage.name, DOCUMENT), made[stage.name], STORED[stage.name])
-        write_bytes(alone.layout.index(DOCUMENT), dump_shard(made["index"]))
+        documents = read_batch(StageRun(alone, DOCUMENT, notify=_progress(job, DOCUMENTS.name)))
+        document = documents.row(0, named=True)
+        if document["status"] != "parsed":
+            reason = in_words(document["reason"], document["detail"])
+            raise InputError(f"the document cannot be read: {reason}")
+        chunks = cut_documents(alone, documents)
+        if not chunks.height:
+            raise InputError("the document holds no text that could be searched; is it a scan?")
+        embeddings = embed_chunks(chunks, alone.embedder, _progress(job, EMBEDDINGS.name))
+        for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
+            write_table(alone.layout.table(table.name, DOCUMENT), frame, table)
+        write_bytes(alone.layout.index(DOCUMENT), dump_shard(build_index(embeddings)))
     yield Place(f"upload:{folder.name}", DOCUMENT, alone.layout, shown)
 
 

@@ -577,7 +577,7 @@ LINKS = Table(
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, TWINS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS,
+        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS,
         ROUND_TRIPS, VERDICTS, TRAINING_EXAMPLES,
     )
 }
@@ -612,7 +612,7 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE, LINKS)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART
