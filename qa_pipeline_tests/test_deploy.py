@@ -5,7 +5,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.batch_runs import HOST_TAG, NOT_RETRIED, PROCESS_TAG
 from qa_pipeline.errors import PermanentModelError
 from qa_pipeline_tests.defs.project import Project, instance_at
 
@@ -43,7 +42,6 @@ def test_a_run_that_a_gate_a_model_or_an_exception_ended_is_not_retried(tmp_path
     for batch in ("gate1", "model1", "exception1"):
         project.write(batch)
     project.write("exception1", "this is no pair", file="pairs.parquet")
-    project.report("gate1", "model1", "exception1")
     strict = project.with_settings(quality={"min_pass_rate": 1.01})
     strict.build("gate1")
     project.build("exception1")
@@ -63,7 +61,7 @@ def test_a_run_whose_worker_is_gone_is_retried_and_one_of_the_command_line_is_no
     project = Project(tmp_path, instance_at(tmp_path / "home"))
     job = project.definitions.resolve_job_def("build_batch")
     launched = project.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
-    tags = {HOST_TAG: "here", PROCESS_TAG: "1", **NOT_RETRIED}
+    tags = {"dagster/max_retries": "0"}
     typed = project.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags)
     for run in (launched, typed):
         project.instance.report_run_failed(run, "Run execution process unexpectedly exited with code -9.")

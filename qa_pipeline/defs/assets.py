@@ -1,11 +1,9 @@
 """The assets of a batch, in the order in which they are made: one for each stage of `pipeline.stages`."""
 
-from typing import Any
-
 import dagster as dg
 
 from qa_pipeline.curation.exports import LEDGER_FILES
-from qa_pipeline.defs.base import OWNERS, ResourcesParam, document_batches, versioned
+from qa_pipeline.defs.base import OWNERS, ResourcesParam, document_batches
 from qa_pipeline.defs.checks import refuse_blocked
 from qa_pipeline.defs.metadata import (
     canary_metadata,
@@ -21,7 +19,6 @@ from qa_pipeline.defs.steps import step_of, table_asset
 from qa_pipeline.pipeline import stages
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.llm import same_model_warning
-from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CANARIES,
@@ -211,10 +208,7 @@ def llm_calls(context: dg.AssetExecutionContext, resources: ResourcesParam) -> d
         return step.store(LLM_CALLS, calls, **cost_metadata(calls, step.read(VERDICTS)))
 
 
-def batch_assets(settings: Settings) -> list[dg.AssetsDefinition]:
-    """Return the assets of a batch with the code versions of these settings."""
-    assets: list[Any] = [
-        documents, chunks, embeddings, index, questions, pairs, claims, claim_verdicts, canaries, assessments,
-        verdicts, training_examples, llm_calls,
-    ]  # fmt: skip
-    return [versioned(asset, settings) for asset in assets]
+BATCH_ASSETS: list[dg.AssetsDefinition] = [
+    documents, chunks, embeddings, index, questions, pairs, claims, claim_verdicts, canaries, assessments,
+    verdicts, training_examples, llm_calls,
+]  # fmt: skip

@@ -3,8 +3,8 @@
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.assets import batch_assets, corpus
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITION, PARTITIONS_NAME, document_batches
+from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITION, PARTITIONS_NAME, document_batches, versioned
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import calls_table
 from qa_pipeline.storage.parquet import write_table
@@ -19,7 +19,9 @@ def note_calls(context: dg.HookContext) -> None:
     """Store the calls of a batch that failed: it has cost something too."""
     resources, run = context.resources.resources, context.instance.get_run_by_id(context.run_id)
     batch = run.tags[PARTITION] if run else ""
-    write_table(resources.layout.table(LLM_CALLS.name, batch), calls_table(resources, batch), LLM_CALLS)
+    calls = calls_table(resources, batch)
+    if calls.height:
+        write_table(resources.layout.table(LLM_CALLS.name, batch), calls, LLM_CALLS)
 
 
 build_batch = dg.define_asset_job(
@@ -64,7 +66,7 @@ def nightly(
 def batch_definitions(resources: Resources) -> dg.Definitions:
     """Return the assets of a batch, their job, and the settings and models that they use."""
     return dg.Definitions(
-        assets=[corpus, *batch_assets(resources.settings)],
+        assets=[corpus, *(versioned(asset, resources.settings) for asset in BATCH_ASSETS)],
         jobs=[build_batch],
         resources={"resources": resources},
         executor=dg.in_process_executor,

@@ -115,14 +115,6 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
     return figures_known | {"cost by stage": _table(summary.stages)}
 
 
-def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
-    """Return the pairs with a possible twin, by kind: plain numbers."""
-    return {
-        "repeating exactly": twins.height - twins["exact_group"].n_unique(),
-        "repeating nearly": twins["exact_group"].n_unique() - twins["near_group"].n_unique(),
-    }
-
-
 def _money(amount: float | None) -> float | None:
     """Return an amount without the last digits of a sum of floats."""
     return None if amount is None else round(amount, 8)

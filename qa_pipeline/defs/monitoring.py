@@ -78,7 +78,7 @@ def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.
     )
     def production_quality(
         context: dg.AssetExecutionContext, resources: ResourcesParam
-    ) -> dg.MaterializeResult[Any]:
+    ) -> dg.MaterializeResult:
         day = date.fromisoformat(context.partition_key)
         chosen = resources.settings
         assert chosen.monitoring.logs is not None  # noqa: S101 - or this asset would not be there

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from qa_pipeline.defs.assets import BATCH_ASSETS
 from qa_pipeline.defs.base import BUILD_BATCH, PARTITION
 
 ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
@@ -25,6 +26,7 @@ def purge(instance: dg.DagsterInstance, before: datetime) -> int:
         Runs deleted.
     """
     old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=before)))
+    keys = {asset.key for asset in BATCH_ASSETS}
     rebuilt: set[str] = set()
     deleted = 0
     for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
@@ -32,7 +34,9 @@ def purge(instance: dg.DagsterInstance, before: datetime) -> int:
         if batch in rebuilt and run.run_id in old:
             instance.delete_run(run.run_id)
             deleted += 1
-        is_whole = run.job_name == BUILD_BATCH and run.root_run_id is None
+        is_whole = run.root_run_id is None and (
+            keys <= run.asset_selection if run.asset_selection else run.job_name == BUILD_BATCH
+        )
         if batch and is_whole and run.status == dg.DagsterRunStatus.SUCCESS:
             rebuilt.add(batch)
     return deleted

@@ -6,7 +6,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
-import polars.selectors as cs
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.forgetting import forgotten_documents
@@ -15,11 +14,11 @@ from qa_pipeline.errors import QAPipelineError, TransientModelError
 from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
-from qa_pipeline.pipeline.versions import ASKING, SETTINGS, code_version
+from qa_pipeline.pipeline.versions import SETTINGS, code_version
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.parquet import read_columns
 from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 
 
@@ -141,7 +140,12 @@ def _hash_code() -> str:
 
 def _unanswered(layout: Layout, batch: str) -> bool:
     """Return True if a table has rows whose model could not be reached."""
-    unreached = cs.matches("^(.*_)?reason$") == TransientModelError.reason
-    paths = {name: layout.table(name, batch) for name in ASKING}
-    tables = [read_table(path, STORED[name]) for name, path in paths.items() if path.is_file()]
-    return any(table.filter(pl.any_horizontal(unreached)).height for table in tables)
+    for table in STORED.values():
+        reasons = [name for name in table.schema if name == "reason" or name.endswith("_reason")]
+        path = layout.table(table.name, batch)
+        if reasons and path.is_file():
+            rows = read_columns(path, table, reasons)
+            unreached = pl.any_horizontal(pl.col(reasons) == TransientModelError.reason)
+            if rows.filter(unreached).height:
+                return True
+    return False

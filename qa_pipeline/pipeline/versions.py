@@ -59,9 +59,6 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
 }
 """The prompts that do."""
 
-ASKING = ("questions", "pairs", "claims", "claim_verdicts", "canaries", "assessments", "round_trips")
-"""Tables with rows that a model was asked about."""
-
 
 def code_version(asset: str, settings: Settings) -> str:
     """Return the package version and a hash of the settings and prompts that an asset depends on."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.coverage import cover_sections
 from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
 from qa_pipeline.settings.thresholds import Interval
 from qa_pipeline.storage.tables import LAYOUTS
@@ -60,7 +61,8 @@ class CardFacts:
         decided = tables["claim_verdicts"].join(pairs.select("pair_id", "released"), on="pair_id")
         self._sum("funnel", ("stage", "what", "reason"), yield_funnel(tables))
         self._sum("masked", ("kind",), masked_counts(tables["documents"]))
-        self._count("sections", tables["coverage"], "status")
+        asked = (tables[name] for name in ("chunks", "questions", "pairs", "verdicts"))
+        self._count("sections", cover_sections(*asked), "status")
         self._count("claims", decided, "verdict", "decided_by", "released")
         replied = tables["canaries"].filter(pl.col("verdict") != "failed")
         self._count("canaries", replied, "asks", "expected", "verdict")

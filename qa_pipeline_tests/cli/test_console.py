@@ -18,7 +18,7 @@ from qa_pipeline.cli.console import (
     watching,
 )
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.pipeline.running import BatchOutcome
+from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.records import CallRecord
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table

@@ -12,13 +12,12 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.curation.withdrawals import (
     note_gate,
     tombstone_of,
-    withdraw_failed,
     withdraw_outdated,
     withdrawn_batches,
 )
+from qa_pipeline.defs.running import run_batches
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import validate_pairs
 from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -92,7 +91,7 @@ def test_pairs_that_were_only_validated_are_not_gone(finished: Folder, tmp_path:
     loose.write("mine", TRUE)
     pairs = tmp_path / "mine.jsonl"
     (loose.corpus / "mine" / "pairs.jsonl").rename(pairs)
-    validate_pairs(Resources(loose.settings, embedder=HashEmbedder()), "mine", pairs)
+    run_batches(Resources(loose.settings, embedder=HashEmbedder(), pairs_file=pairs), ["mine"])
     loose.delete("mine")
     finished.run()
     assert finished.published() == {"b1": 1, "b2": 1, "mine": 1}
@@ -142,7 +141,7 @@ def test_status_names_what_is_withdrawn_why_and_since_when(blocked_folder: Folde
 
 
 def test_a_damaged_tombstone_is_reported_and_replaced(finished: Folder) -> None:
-    withdraw_failed(finished.layout, "b1", {"proof": "broken"})
+    note_gate(finished.layout, "b1", "proof", "broken")
     finished.layout.tombstone("b1").write_bytes(b"{")
     assert withdrawn_batches(finished.layout)["b1"].reason == "unreadable_tombstone"
     finished.run()

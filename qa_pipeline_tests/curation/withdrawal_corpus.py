@@ -8,9 +8,11 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.withdrawals import note_origin, withdraw_missing
+from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
+from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import BatchOutcome, run_batches
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import TRAINING_EXAMPLES, VERDICTS
@@ -71,8 +73,10 @@ class Folder:
         """Run the whole corpus as the command line does."""
         found = open_corpus(self.corpus).find_batches()
         withdraw_missing(self.layout, self.settings.corpus, {*found.names, *found.refused})
-        outcomes = run_batches(Resources(self.settings, embedder=HashEmbedder()), found.names)
-        return {outcome.batch: outcome for outcome in outcomes}
+        resources = Resources(self.settings, embedder=HashEmbedder())
+        unchanged = unchanged_outcomes(resources, found.names)
+        due = [batch for batch in found.names if batch not in unchanged]
+        return unchanged | {outcome.batch: outcome for outcome in run_batches(resources, due)}
 
     def published(self) -> dict[str, int]:
         return published(self.layout)

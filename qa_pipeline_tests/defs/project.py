@@ -13,17 +13,16 @@ import polars as pl
 from dagster._core.instance.ref import InstanceRef
 
 from qa_pipeline.curation.withdrawals import note_origin
-from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.launch import materialize_batches
+from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.defs.location import build_definitions
-from qa_pipeline.defs.staleness import examine_batches, steps_of
+from qa_pipeline.defs.running import run_batches
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
+from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline.records import Role
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
@@ -118,23 +117,13 @@ class Project:
         return other
 
     def copy(self, folder: Path) -> "Project":
-        """The same batches, tables, replies and records of an instance in memory, apart from these."""
+        """The same batches, tables and replies, apart from these; no run is recorded."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
         other = Project(folder, **self._changes)
         other.model.asked = list(self.model.asked)
         for batch in (folder / "corpus").iterdir():
             note_origin(other.resources.layout, batch.name, folder / "corpus")
-        for of in ("run_storage", "event_log_storage"):
-            source, target = (
-                getattr(instance, of)._held_conn for instance in (self.instance, other.instance)
-            )
-            source.connection.driver_connection.backup(target.connection.driver_connection)
         return other
-
-    @property
-    def reference(self) -> InstanceRef:
-        """What a daemon passes with the instance; with it, requests for partitions are checked."""
-        return InstanceRef.from_dir(str(self.folder))
 
     @property
     def resources(self) -> Resources:
@@ -151,18 +140,17 @@ class Project:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text or GUIDE.format(name=batch), encoding="utf-8")
 
-    def report(self, *batches: str) -> None:
-        report_batches(self.instance, corpus_of(self.settings), batches)
-
     def launch(self, *batches: str, force: bool = False) -> dict[str, BatchOutcome]:
         """Run as the command line does."""
-        outcomes = materialize_batches(
-            self.settings, batches, self.instance, resources=self.resources, force=force
-        )
-        return {outcome.batch: outcome for outcome in outcomes}
+        resources = self.resources
+        unchanged = {} if force else unchanged_outcomes(resources, batches)
+        due = [batch for batch in batches if batch not in unchanged]
+        made = run_batches(resources, due, self.instance)
+        return unchanged | {outcome.batch: outcome for outcome in made}
 
     def build(self, batch: str, *assets: str) -> dg.ExecuteInProcessResult:
         """Run the job, or some assets of it, as the UI does."""
+        self.instance.add_dynamic_partitions(PARTITIONS_NAME, [batch])
         return self.definitions.resolve_job_def("build_batch").execute_in_process(
             instance=self.instance,
             partition_key=batch,
@@ -171,10 +159,10 @@ class Project:
         )
 
     def tick(self, schedule: str, time: datetime) -> Any:
-        """One tick of a schedule, evaluated as the daemon does."""
+        """One tick of a schedule."""
         definitions = self.definitions
         with dg.build_schedule_context(
-            instance_ref=self.reference,
+            instance_ref=InstanceRef.from_dir(str(self.folder)),
             scheduled_execution_time=time,
             resources={"resources": self.resources},
             repository_def=definitions.get_repository_def(),
@@ -182,12 +170,6 @@ class Project:
             # it would open the one on files that the reference names
             context._instance = self.instance  # type: ignore[assignment]
             return definitions.resolve_schedule_def(schedule).evaluate_tick(context)
-
-    def reason(self, batch: str, *, compare_code: bool = True) -> str | None:
-        """Why a batch is due, as the command line sees it."""
-        steps = steps_of(build_assets(self.settings))
-        findings = examine_batches(self.instance, self.resources, steps, [batch], compare_code=compare_code)
-        return findings[batch].due
 
     def table(self, name: str, batch: str) -> pl.DataFrame:
         return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", STORED[name])

@@ -1,4 +1,4 @@
-"""People hear of failed runs and failing checks once, in one message, and of nothing else."""
+"""People hear of each run that failed, by names only."""
 
 import json
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.alerts import alerts_sensor
-from qa_pipeline.defs.checks import BLOCKED_TAG
+from qa_pipeline.curation.withdrawals import note_gate
+from qa_pipeline.defs.alerts import alerts_of
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import AlertSettings
-from qa_pipeline_tests.defs.project import instance_at
+from qa_pipeline.settings.tree import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")  # apprise 2.3.0 imports it
 
@@ -41,28 +42,6 @@ def webhook(status: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         thread.join()
 
 
-class Alerts:
-    """Ticks the sensor and keeps its cursor."""
-
-    def __init__(self, instance: dg.DagsterInstance, *urls: str, cursor: str | None = None) -> None:
-        self.instance, self.cursor = instance, cursor
-        self.sensor = alerts_sensor(AlertSettings.model_validate({"urls": urls}))
-
-    def tick(self) -> str:
-        context = dg.build_sensor_context(instance=self.instance, cursor=self.cursor)
-        result = self.sensor(context)
-        if isinstance(result, dg.SensorResult):
-            self.cursor = result.cursor
-            result = result.skip_reason
-        return str(result.skip_message)  # type: ignore[union-attr]
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
-    with instance_at(tmp_path / "home") as made:
-        yield made
-
-
 @dg.op
 def broken() -> None:
     """Fail."""
@@ -75,61 +54,47 @@ def failing() -> None:
     broken()
 
 
-def fail(instance: dg.DagsterInstance, batch: str) -> None:
-    tags = {"dagster/partition": batch, BLOCKED_TAG: "verdicts: pass_rate"}
-    failing.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+def tell(tmp_path: Path, *urls: str, **tags: str) -> None:
+    """Let the sensor see a run of batch b1 that failed."""
+    (sensor,) = alerts_of(AlertSettings.model_validate({"urls": urls}))
+    resources = Resources(Settings(out=tmp_path / "out"))
+    note_gate(resources.layout, "b1", "pass_rate", "secret words of a document")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = failing.execute_in_process(
+            instance=instance, tags={"dagster/partition": "b1", **tags}, raise_on_error=False
+        )
+        context = dg.build_run_status_sensor_context(
+            sensor_name="alerts",
+            dagster_instance=instance,
+            dagster_run=result.dagster_run,
+            dagster_event=result.get_run_failure_event(),
+            resources={"resources": resources},
+        )
+        sensor(context.for_run_failure())
 
 
-def test_one_message_names_all_runs_that_failed_since_the_last_one(instance: dg.DagsterInstance) -> None:
+def test_a_message_names_batch_step_and_gate_and_nothing_that_documents_say(tmp_path: Path) -> None:
     with webhook() as (url, messages):
-        alerts = Alerts(instance, url)
-        alerts.tick()
-        for batch in ("b1", "b2"):
-            fail(instance, batch)
-        alerts.tick()
-        alerts.tick()
+        tell(tmp_path, url)
     (message,) = messages
-    assert "2 runs" in message["title"]
+    assert all(name in message["message"] for name in ("b1", "broken", "pass_rate"))
     assert "words" not in message["message"]
-    assert all(batch in message["message"] for batch in ("b1", "b2", "verdicts: pass_rate"))
 
 
-def test_a_run_that_the_daemon_starts_anew_is_no_news_yet(instance: dg.DagsterInstance) -> None:
+def test_a_run_that_the_daemon_starts_anew_is_no_news_yet(tmp_path: Path) -> None:
     with webhook() as (url, messages):
-        alerts = Alerts(instance, url)
-        alerts.tick()
-        run = instance.create_run_for_job(failing, status=dg.DagsterRunStatus.STARTED)
-        instance.report_run_failed(run, "Run execution process unexpectedly exited.")
-        alerts.tick()
+        tell(tmp_path, url, **{"dagster/will_retry": "true"})
     assert messages == []
 
 
-def test_a_message_that_nobody_takes_is_sent_again_and_no_secret_is_shown(
-    instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("is_address", [True, False])
+def test_a_message_that_nobody_takes_fails_the_tick_and_shows_no_secret(
+    tmp_path: Path, is_address: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with webhook(status=500) as (url, _):
-        alerts = Alerts(instance, url)
-        alerts.tick()
-        fail(instance, "b1")
-        with pytest.raises(dg.Failure, match=r"1 \(JSON\)") as raised:
-            alerts.tick()
-    assert "secret" not in f"{raised.value}{caplog.text}"
-    with webhook() as (url, messages):
-        Alerts(instance, url, cursor=alerts.cursor).tick()
-    assert "b1" in messages[0]["message"]
+    with webhook(status=500) as (url, _), pytest.raises(Exception, match="alerts") as raised:
+        tell(tmp_path, url if is_address else "no-such-service://user:secret@host")
+    assert "secret" not in f"{raised.value}{raised.value.__cause__}{caplog.text}"
 
 
-def test_an_address_that_is_none_is_named_by_its_place_and_not_shown(instance: dg.DagsterInstance) -> None:
-    alerts = Alerts(instance, "no-such-service://user:secret@host")
-    alerts.tick()
-    fail(instance, "b1")
-    with pytest.raises(dg.Failure, match=r"address 1 of monitoring\.alerts\.urls") as raised:
-        alerts.tick()
-    assert "secret" not in str(raised.value)
-    assert "secret" not in repr(AlertSettings.model_validate({"urls": ["json://user:secret@host"]}))
-
-
-def test_without_an_address_nothing_is_sent_and_the_sensor_is_off(instance: dg.DagsterInstance) -> None:
-    alerts = Alerts(instance)
-    assert alerts.sensor.default_status == dg.DefaultSensorStatus.STOPPED
-    alerts.tick()
+def test_without_an_address_there_is_no_sensor() -> None:
+    assert alerts_of(AlertSettings()) == []

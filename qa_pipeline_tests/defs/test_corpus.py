@@ -1,4 +1,4 @@
-"""The sensor registers and reports; it asks for no runs, removes nothing, and a bad folder harms no other."""
+"""The sensor registers, reports and requests each change once; a bad folder harms no other."""
 
 import os
 import shutil
@@ -11,8 +11,9 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.defs import corpus as defs_corpus
-from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
-from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
+from qa_pipeline.defs.assets import corpus as corpus_asset
+from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME
+from qa_pipeline.defs.corpus import BATCHES_A_TICK, corpus_sensor
 from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
@@ -28,6 +29,7 @@ class Ticker:
         self.instance = dg.DagsterInstance.ephemeral()
         self.resources = Resources(Settings(corpus=corpus, out=corpus.parent / "out"))
         self.cursor: str | None = None
+        self.keys: list[str] = []
 
     def tick(self) -> dg.SensorResult:
         context = dg.build_sensor_context(
@@ -35,7 +37,9 @@ class Ticker:
         )
         result = corpus_sensor(context)
         assert isinstance(result, dg.SensorResult)
-        assert not result.run_requests
+        keys = [str(request.run_key) for request in result.run_requests or []]
+        assert not set(keys) & set(self.keys)
+        self.keys += keys
         self.cursor = result.cursor
         for request in result.dynamic_partitions_requests or []:
             if isinstance(request, dg.AddDynamicPartitionsRequest):
@@ -57,13 +61,23 @@ class Ticker:
 
 
 def reported(result: dg.SensorResult) -> list[str]:
-    """Batches of which new content is reported: each is observed and materialized, in this order."""
+    """Batches of which new content is reported, and whose run is requested."""
     kinds = (dg.AssetObservation, dg.AssetMaterialization)
     observed, materialized = (
         [str(event.partition) for event in result.asset_events if isinstance(event, kind)] for kind in kinds
     )
     assert observed == materialized
-    return materialized
+    requested = [str(request.partition_key) for request in result.run_requests or []]
+    assert [name for name in materialized if name in requested] == requested
+    return requested
+
+
+def version(ticker: Ticker, batch: str) -> str:
+    """The content of a batch as it was last reported."""
+    records = dg.AssetRecordsFilter(corpus_asset.key, asset_partitions=[batch])
+    (record,) = ticker.instance.fetch_materializations(records, limit=1).records
+    assert record.asset_materialization is not None
+    return (record.asset_materialization.tags or {})[DATA_VERSION]
 
 
 def backfill_of(batch: str, state: str) -> PartitionBackfill:
@@ -94,9 +108,7 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
     assert ticker.reported() == []
     assert ticker.partitions == ["b1", "b2"]
     assert ticker.reported() == ["b1", "b2"]
-    assert (
-        latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == open_folder(corpus / "b1").fingerprint()
-    )
+    assert version(ticker, "b1") == open_folder(corpus / "b1").fingerprint()
     assert ticker.reported() == []
 
 
@@ -136,10 +148,10 @@ def test_a_folder_still_being_copied_is_left_alone_until_it_stands_still(corpus:
 def test_a_touched_file_is_read_once(corpus: Path) -> None:
     ticker = Ticker(corpus)
     ticker.tick(), ticker.tick()
-    before = latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION]
+    before = version(ticker, "b1")
     os.utime(corpus / "b1" / "a.txt", (1, 1))
     assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
-    assert latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == before
+    assert version(ticker, "b1") == before
 
 
 def test_a_lost_cursor_reports_nothing_twice(corpus: Path) -> None:
@@ -216,11 +228,23 @@ def test_a_corpus_that_is_not_mounted_retires_no_batch_and_says_so(corpus: Path,
     assert ticker.partitions == ["b1", "b2"]
 
 
-def test_reporting_by_hand_and_by_sensor_agree(corpus: Path) -> None:
+def test_a_decision_of_a_person_requests_a_run(corpus: Path) -> None:
     ticker = Ticker(corpus)
-    report_batches(ticker.instance, corpus_of(ticker.resources.settings), ["b1", "b2"])
+    ticker.tick(), ticker.tick()
+    write(ticker.resources.layout.decisions("b2"), "{}")
+    assert [ticker.reported() for _ in range(3)] == [[], ["b2"], []]
+
+
+def test_a_batch_that_is_back_unchanged_is_requested_again(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    layout = ticker.resources.layout
+    note_origin(layout, "b1", corpus)
+    write(layout.table("chunks", "b1"), "rows")
+    (corpus / "b1").rename(corpus.parent / "aside")
     ticker.tick()
-    assert ticker.reported() == []
+    (corpus.parent / "aside").rename(corpus / "b1")
+    assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
 
 
 def test_an_archive_is_a_batch_and_a_damaged_one_takes_no_other_down(corpus: Path) -> None:
@@ -264,9 +288,6 @@ def test_a_batch_that_cannot_be_read_is_reported_and_tried_again(
         patch.setattr(BatchFiles, "fingerprint", closed)
         result = ticker.tick()
         assert reported(result) == ["b2"]
-        assert "b1 cannot be read today" in str(result.skip_reason)
-        place = corpus_of(ticker.resources.settings)
-        assert report_batches(ticker.instance, place, ["b1", "b2"]) == {"b1": "b1 cannot be read today"}
     assert ticker.reported() == ["b1"]
 
 

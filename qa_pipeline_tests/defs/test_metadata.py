@@ -1,4 +1,3 @@
-from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -16,11 +15,10 @@ from qa_pipeline.defs.metadata import (
     review_metadata,
     summary_metadata,
     table_schema,
-    twins_metadata,
     verdict_preview,
 )
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import STORED, TWINS, VERDICTS
+from qa_pipeline.storage.tables import STORED, VERDICTS
 from qa_pipeline_tests.defs.project import Project
 
 HOSTILE = [
@@ -118,14 +116,6 @@ def test_the_ledger_is_previewed_as_question_answer_verdict_and_quote(finished: 
     examples = frame_metadata(finished.table("training_examples", "b1"), STORED["training_examples"])
     assert rows_of(examples["preview"].value)[0] == ["question", "answer", "quote"]
     assert all(value == round(value, 4) for value in summary_metadata(tables[0]).values())
-
-
-def test_twins_are_counted_by_kind() -> None:
-    groups = [("a", "a", "a"), ("b", "a", "a"), ("c", "c", "a"), ("d", "d", "d")]
-    names = ("pair_id", "exact_group", "near_group")
-    rows: list[dict[str, Any]] = [{"batch": "b", **dict(zip(names, one, strict=True))} for one in groups]
-    shown = twins_metadata(TWINS.frame(rows))
-    assert shown == {"repeating exactly": 1, "repeating nearly": 1}
 
 
 def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set(finished: Project) -> None:

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline.defs import monitoring
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.monitoring import QUALITY, daily_monitoring, monitoring_definitions
 from qa_pipeline.monitoring import drift
@@ -135,7 +134,6 @@ def test_it_is_there_only_where_the_settings_name_logs_and_no_step_of_a_batch(
         job.asset_layer.selected_asset_keys
         == plain.resolve_job_def("build_batch").asset_layer.selected_asset_keys
     )
-    assert QUALITY not in {key for assets in build_assets(production.settings) for key in assets.keys}
     schedules = {one.name: one.default_status for one in watched.get_repository_def().schedule_defs}
     assert schedules["daily_monitoring"] == dg.DefaultScheduleStatus.STOPPED
 

@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.metadata import card_text
-from qa_pipeline.defs.release import build_release
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.defs.project import GUIDE, Project
 
@@ -53,28 +51,14 @@ def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and
     assert str(metadata["card"].value).startswith("# ")
 
 
-def test_materialize_all_publishes_only_where_its_configuration_says_so(finished: Project) -> None:
-    @dg.asset
-    def other() -> None:
-        """Be another asset of the run."""
-
-    def releases(*assets: dg.AssetsDefinition, **launch: Any) -> list[dg.AssetMaterialization]:
-        result = dg.materialize(
-            [*assets, dg.AssetSpec("training_examples"), build_release(finished.settings)],
-            instance=finished.instance,
-            resources={"resources": finished.resources},
-            **launch,
-        )
-        assert result.success
-        return list(result.asset_materializations_for_node("release"))
-
-    assert releases(other) == []
-    assert not (finished.settings.out / "releases").exists()
-    assert len(releases(other, run_config={"ops": {"release": {"config": {"publish": True}}}})) == 1
-    job = finished.definitions.resolve_job_def("publish_release")
-    tags = {"dagster/backfill": "all"}
-    of_backfill = job.execute_in_process(instance=finished.instance, tags=tags)
-    assert of_backfill.asset_materializations_for_node("release") == []
+def test_the_asset_publishes_only_where_its_configuration_says_so(finished: Project) -> None:
+    job = dg.Definitions.merge(
+        finished.definitions, dg.Definitions(jobs=[dg.define_asset_job("alone", selection=["release"])])
+    ).resolve_job_def("alone")
+    for publish_it in (False, True):
+        config = {"ops": {"release": {"config": {"publish": publish_it}}}}
+        assert job.execute_in_process(instance=finished.instance, run_config=config).success
+        assert (finished.settings.out / "releases" / "1").exists() == publish_it
 
 
 def test_an_unchanged_release_has_the_same_data_version_and_a_changed_one_another(finished: Project) -> None:

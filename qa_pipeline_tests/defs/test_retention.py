@@ -1,4 +1,4 @@
-"""What old runs leave behind: all that says which batch is due, and nothing else."""
+"""Old runs go once their batch was built whole again; those that made what is there now stay."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -37,12 +37,17 @@ def test_runs_of_the_last_days_stay_as_they_are(project: Project) -> None:
     assert project.instance.get_run_ids() == runs
 
 
-def test_old_runs_go_but_for_what_says_which_batch_is_due(project: Project) -> None:
+def test_old_runs_go_but_for_those_that_made_what_is_there(project: Project) -> None:
     assert purge(project.instance, later()) == 2
     assert {run.tags["dagster/partition"] for run in project.instance.get_runs()} == set(BATCHES)
-    assert [project.reason(batch) for batch in BATCHES] == [None, None]
-    assert {outcome.outcome for outcome in project.launch(*BATCHES).values()} == {"unchanged"}
     assert purge(project.instance, later()) == 0
+
+
+def test_a_run_of_one_asset_replaces_no_whole_run(project: Project) -> None:
+    project.build("b1", "chunks")
+    assert purge(project.instance, later()) == 0
+    project.launch("b1", force=True)
+    assert purge(project.instance, later()) == 2
 
 
 def test_a_run_in_progress_stays(project: Project) -> None:
@@ -51,12 +56,6 @@ def test_a_run_in_progress_stays(project: Project) -> None:
     )
     purge(project.instance, later())
     assert project.instance.get_run_by_id(going.run_id) is not None
-
-
-def test_an_edited_batch_is_due_after_old_runs_went(project: Project) -> None:
-    project.write("b2", "# Boiler\n\nThe boiler holds 40 litres of water.\n")
-    outcomes = project.launch(*BATCHES)
-    assert [outcomes[batch].outcome for batch in BATCHES] == ["unchanged", "succeeded"]
 
 
 def test_the_job_deletes_runs_of_more_than_its_days(project: Project) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 import yaml
 
-from qa_pipeline.pipeline.stages import STAGES
+from qa_pipeline.defs.assets import BATCH_ASSETS
 from qa_pipeline_tests.defs.project import GUIDE
 from qa_pipeline_tests.llm.postgres_server import Server
 from qa_pipeline_tests.system.servers import Servers, accepts, free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
-NAMES = [*STAGES, "exports"]
+NAMES = [asset.key.to_user_string() for asset in BATCH_ASSETS]
 HASHED = "qa_pipeline_tests.system.hashed_location"
 """The shipped code location without the embedding model, whose import takes a run twelve seconds."""
 BINARIES = Path(sys.executable).parent

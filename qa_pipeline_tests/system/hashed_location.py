@@ -3,10 +3,10 @@
 As a program it makes all batches of QA_PIPELINE_CORPUS.
 """
 
-from qa_pipeline.defs.corpus import corpus_of
 from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.defs.running import run_batches
+from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -19,7 +19,7 @@ def hashed_resources() -> Resources:
 def make_batches() -> None:
     """Run all batches; one that fails ends the program with an error."""
     resources = hashed_resources()
-    outcomes = run_batches(resources, corpus_of(resources.settings).find_batches().names)
+    outcomes = run_batches(resources, open_corpus(resources.settings.corpus).find_batches().names)
     failed = [outcome for outcome in outcomes if outcome.outcome not in ("succeeded", "unchanged")]
     if failed:
         raise SystemExit(str(failed))

@@ -17,7 +17,7 @@ import pytest
 
 from qa_pipeline import load_release
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
-from qa_pipeline.pipeline.stages import Stage, StageRun, run_stage
+from qa_pipeline.pipeline.stages import split_and_score
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.storage import object_stores
 from qa_pipeline.storage.files import delete
@@ -162,14 +162,14 @@ def test_what_is_not_allowed_is_named_before_any_work(
 def test_credentials_that_expire_in_the_middle_are_named_and_the_next_run_ends_the_work(
     server: str, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def expire_at_claims(stage: Stage, run: StageRun) -> Any:
-        proxy.refuses = float(stage.name == "claims")
-        return run_stage(stage, run)
+    def expire(*arguments: Any, **frames: Any) -> Any:
+        proxy.refuses = 1.0
+        return split_and_score(*arguments, **frames)
 
     with Proxy(server) as proxy, monkeypatch.context() as patched:
         proxy.refusal = 400, "ExpiredToken"
         reach(patched, proxy.url)
-        patched.setattr("qa_pipeline.pipeline.running.run_stage", expire_at_claims)
+        patched.setattr("qa_pipeline.pipeline.stages.split_and_score", expire)
         ran = run_small(f"s3://{BUCKET}/expired")
     assert ran.code == BAD_INPUT
     assert "credentials" in ran.stderr

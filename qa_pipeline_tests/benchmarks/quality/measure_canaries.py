@@ -65,7 +65,7 @@ def _tables(resources: Resources, batch: str) -> list[pl.DataFrame]:
     """Documents and chunks of a batch; read from the output folder where they are there."""
     paths = [resources.layout.table(table.name, batch) for table in (DOCUMENTS, CHUNKS)]
     if not all(path.exists() for path in paths):
-        documents = stages.read_batch(resources, batch, None)
+        documents = stages.read_batch(stages.StageRun(resources, batch))
         made = (documents, stages.cut_documents(resources, documents))
         for path, frame, table in zip(paths, made, (DOCUMENTS, CHUNKS), strict=True):
             write_table(path, frame, table)

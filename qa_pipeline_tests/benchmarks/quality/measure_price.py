@@ -23,9 +23,9 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline.cli.arguments import overrides
+from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.corpus.files import PAIRS_FILES
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import Table

@@ -6,18 +6,16 @@ A stage's peak is that of the process while the stage ran, so it contains what e
 Linux only.
 """
 
-import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 
@@ -46,87 +44,67 @@ def main() -> None:
 
 def _measure(corpus: Path, out: Path, batches: list[str]) -> dict[str, Any]:
     start = perf_counter()
+    from qa_pipeline.defs.running import run_batches
     from qa_pipeline.documents.corpus.corpora import open_corpus
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.running import run_batches
     from qa_pipeline.settings.tree import load_settings
 
     import_seconds = perf_counter() - start
     settings = load_settings(corpus=corpus, out=out, judging={"accept_unjudged": True})
-    resources = Resources(settings)
     meter = Meter()
+    resources = Resources(settings, watch=meter.watch)
     peak_by_batch = {}
     outcomes = []
     start = perf_counter()
-    with meter.watching_stages():
-        for batch in batches or open_corpus(corpus).find_batches().names:
-            outcomes += run_batches(resources, [batch])
-            meter.note_peak()
-            peak_by_batch[batch] = round(meter.peak)
+    for batch in batches or open_corpus(corpus).find_batches().names:
+        outcomes += run_batches(resources, [batch])
+        meter.end()
+        peak_by_batch[batch] = round(meter.peak)
     return {
         "outcomes": {outcome.batch: outcome.outcome for outcome in outcomes},
         "import_seconds": round(import_seconds, 2),
         "seconds": round(perf_counter() - start, 2),
         "peak_mb": round(meter.peak),
         "peak_mb_after_batch": peak_by_batch,
-        "stages": {name: stage.told() for name, stage in meter.stages.items()},
+        "stages": {
+            name: {"seconds": seconds, "peak_mb": meter.peaks[name]}
+            for name, seconds in meter.seconds.items()
+        },
     }
 
 
-@dataclass
-class Stage:
-    """What one stage has taken so far, over all batches."""
-
-    seconds: float = 0.0
-    peak: float = 0.0
-
-    def told(self) -> dict[str, float]:
-        """For printing."""
-        return {"seconds": round(self.seconds, 2), "peak_mb": round(self.peak)}
-
-
-@dataclass
 class Meter:
-    """Seconds and peak memory (MB) of the stages, by name."""
+    """Seconds and peak memory (MB) of the stages, by name; each lasts until the next one starts."""
 
-    stages: dict[str, Stage] = field(default_factory=dict)
-    peak: float = 0.0
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.peaks: dict[str, float] = {}
+        self._stage: str | None = None
+        self._start = 0.0
 
-    @contextmanager
-    def watching_stages(self) -> Iterator[None]:
-        """Measure each call of a stage while entered."""
-        from qa_pipeline.pipeline.stages import STAGES
+    @property
+    def peak(self) -> float:
+        """The highest memory of any stage."""
+        return max(self.peaks.values(), default=0.0)
 
-        stages = cast("dict[str, Any]", STAGES)
-        originals = dict(stages)
-        stages |= {name: replace(stage, run=self._timed(name, stage.run)) for name, stage in stages.items()}
-        try:
-            yield
-        finally:
-            stages |= originals
+    def watch(self, batch: str, stage: str) -> ProgressCallback:
+        """Note that a stage starts, as `Resources` tells it."""
+        self.end()
+        self._stage, self._start = stage, perf_counter()
+        return no_progress
 
-    def note_peak(self) -> float:
-        """The highest resident memory since the last call."""
+    def end(self) -> None:
+        """Note that the stage at work has ended."""
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-        highest = int(line.split()[1]) * 1024 / 1e6
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets VmHWM, see proc(5)
-        self.peak = max(self.peak, highest)
-        return highest
-
-    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            stage = self.stages.setdefault(name, Stage())
-            self.note_peak()
-            start = perf_counter()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                stage.seconds += perf_counter() - start
-                stage.peak = max(stage.peak, self.note_peak())
-
-        return call
+        if self._stage is not None:
+            seconds = self.seconds.get(self._stage, 0.0) + perf_counter() - self._start
+            self.seconds[self._stage] = round(seconds, 2)
+            self.peaks[self._stage] = round(
+                max(self.peaks.get(self._stage, 0), int(line.split()[1]) * 1024 / 1e6)
+            )
+        self._stage = None
 
 
 if __name__ == "__main__":

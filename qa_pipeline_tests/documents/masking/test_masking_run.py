@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import parse_in_process
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.generation.offline.provider import ExtractiveModel
@@ -16,7 +17,6 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.parquet import read_table

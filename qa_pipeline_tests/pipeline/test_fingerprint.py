@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.curation.withdrawals import withdraw_failed
-from qa_pipeline.pipeline import freshness
+from qa_pipeline.curation.withdrawals import note_gate
+from qa_pipeline.defs.running import run_batches
+from qa_pipeline.pipeline import fingerprint
+from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import BatchOutcome, run_batches
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -17,20 +18,21 @@ Change = Callable[[Folder], object]
 
 
 class Watched:
-    """Runs of one batch, remembering which stages ran."""
+    """Runs of one batch as the command line starts them, remembering which assets were made."""
 
     def __init__(self) -> None:
         self.stages: list[str] = []
 
-    def run(self, settings: Settings, *, force: bool = False) -> BatchOutcome:
+    def run(self, settings: Settings) -> BatchOutcome:
         self.stages.clear()
 
         def watch(batch: str, stage: str) -> Callable[[int, int], None]:
             self.stages.append(stage)
             return lambda done, total: None
 
-        resources = Resources(settings, embedder=HashEmbedder())
-        return run_batches(resources, [BATCH], watch, force=force)[0]
+        resources = Resources(settings, embedder=HashEmbedder(), watch=watch)
+        unchanged = fingerprint.unchanged_outcomes(resources, [BATCH])
+        return unchanged[BATCH] if unchanged else run_batches(resources, [BATCH])[0]
 
 
 @pytest.fixture
@@ -39,8 +41,8 @@ def folder(published_folder: Folder) -> Folder:
 
 
 def is_due(folder: Folder) -> bool:
-    basis = freshness.batch_basis(Resources(folder.settings, embedder=HashEmbedder()), BATCH)
-    return freshness.read_finished(folder.layout, BATCH, basis) is None
+    resources = Resources(folder.settings, embedder=HashEmbedder())
+    return not fingerprint.unchanged_outcomes(resources, [BATCH])
 
 
 def append(path: Path, text: str) -> None:
@@ -75,7 +77,7 @@ def test_an_unchanged_batch_is_not_run_and_none_of_its_tables_is_read(
         lambda folder: folder.layout.index(BATCH).unlink(),
         lambda folder: folder.layout.export("passed", BATCH).write_bytes(b"{}\n"),
         lambda folder: folder.layout.finished(BATCH).write_bytes(b"{"),
-        lambda folder: withdraw_failed(folder.layout, BATCH, {"pass_rate": "too low"}),
+        lambda folder: note_gate(folder.layout, BATCH, "pass_rate", "too low"),
     ],
     ids=["edit", "new file", "pairs", "decisions", "table", "index", "export", "note", "withdrawn"],
 )
@@ -95,7 +97,7 @@ def test_another_setting_or_other_code_runs_a_batch_again(
     )
     assert Watched().run(other).outcome == "succeeded"
     assert Watched().run(other).outcome == "unchanged"
-    monkeypatch.setattr(freshness, "_hash_code", lambda: "other code")
+    monkeypatch.setattr(fingerprint, "_hash_code", lambda: "other code")
     assert is_due(folder)
 
 
@@ -107,12 +109,9 @@ def test_speed_and_places_run_nothing_again(folder: Folder, tmp_path: Path) -> N
     assert folder.layout.origin(BATCH).read_text("utf-8") == str(moved.resolve())
 
 
-def test_a_batch_that_cannot_be_read_is_tried_every_time(folder: Folder) -> None:
+def test_a_batch_that_cannot_be_read_fails_with_the_reason_each_time(folder: Folder) -> None:
     (folder.corpus / BATCH / "batch.yaml").write_text("licence: [unclosed", encoding="utf-8")
-    watched = Watched()
-    assert watched.run(folder.settings).outcome == "failed"
-    assert watched.stages == ["documents"]
-    assert is_due(folder)
+    assert [Watched().run(folder.settings).outcome for _ in range(2)] == ["failed", "failed"]
 
 
 def test_a_blocked_batch_is_run_again_when_it_changes_and_not_when_another_does(

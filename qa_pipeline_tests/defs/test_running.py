@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.withdrawals import note_origin
+from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError, PermanentModelError
 from qa_pipeline.generation.offline.provider import ExtractiveModel
@@ -15,13 +16,8 @@ from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.pipeline.outcomes import BatchOutcome, earlier_yields
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.running import (
-    BatchOutcome,
-    earlier_yields,
-    run_batches,
-    validate_pairs,
-)
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings, load_settings
@@ -141,7 +137,7 @@ def run(
     rules = model or CountingRules()
     stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
     resources = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
-    return run_batches(resources, batches, force=True), rules
+    return run_batches(resources, batches), rules
 
 
 def table(settings: Settings, name: str, batch: str) -> pl.DataFrame:
@@ -252,7 +248,8 @@ def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:
     )
     settings = settings_for(tmp_path)
     rules = CountingRules()
-    validate_pairs(OnlyGenerates(settings, embedder=HashEmbedder(), model=rules), "boilers", pairs)
+    resources = OnlyGenerates(settings, embedder=HashEmbedder(), model=rules, pairs_file=pairs)
+    run_batches(resources, ["boilers"])
     assert rules.asked == []
     assert table(settings, "verdicts", "boilers")["verdict"].to_list() == ["accepted", "rejected"]
 
