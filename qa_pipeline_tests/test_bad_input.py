@@ -127,7 +127,10 @@ HOPELESS: dict[str, tuple[Files, str]] = {
     "a, b": ({"guide.md": GUIDE}, "'a, b'"),
     "[red]x[-red]": ({"guide.md": GUIDE}, "'[red]x[-red]'"),
     "locked": ({"locked.pdf": BAD_FILES["locked.pdf"][0]}, "1 encrypted"),
-    "letters": ({"pairs.jsonl": lines(PAIR).encode() + "\nGebühr".encode("cp1252")}, "pairs.jsonl"),
+    "letters": (
+        {"guide.md": GUIDE, "pairs.jsonl": lines(PAIR).encode() + "\nGebühr".encode("cp1252")},
+        "pairs.jsonl",
+    ),
     "bomb": ({"../bomb.zip": zip_bytes({f"{n}.md": b"x" * 20_000_000 for n in range(4)})}, "archive_bomb"),
     "linked": ({}, "link"),
     "far": ({"guide.md": GUIDE}, "link"),
@@ -263,7 +266,7 @@ def test_tables_of_another_release_are_named_and_made_again(
     workspace = finished_workspace
     made, other = workspace.contents("b"), SCHEMA_VERSION - 1
     with monkeypatch.context() as patch:
-        for module in ("storage.parquet", "pipeline.freshness"):
+        for module in ("storage.parquet", "pipeline.fingerprint"):
             patch.setattr(f"qa_pipeline.{module}.SCHEMA_VERSION", other)
         assert workspace.run().code == OK
     assert workspace.contents("b") != made
@@ -309,4 +312,4 @@ def test_a_screen_that_lacks_a_letter_ends_no_run(
         app(["run", str(workspace.corpus), "--out", str(workspace.out), "--provider", "none"])
     screen.flush()
     assert ended.value.code == OK
-    assert b"\\xe5 succeeded" in written.getvalue()
+    assert b"\\xe5 empty" in written.getvalue()

@@ -183,7 +183,9 @@ def validate(
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.documents.corpus.corpora import split_batch
+    from qa_pipeline.generation.pairs_file import read_pairs
     from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.stages import batch_files
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):
@@ -192,12 +194,16 @@ def validate(
         settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         check_batch_name(name)
+        resources = Resources(settings, pairs_file=pairs)
+        batch_files(resources, name)  # here what is wrong with the arguments is an error of theirs
+        read_pairs(pairs)
         prepare_folder(settings.out)
         with (
             locked(settings.out, shared=True),
             watching(quiet=as_json) as watch,
         ):
-            (outcome,) = run_batches(Resources(settings, pairs_file=pairs, watch=watch), [name])
+            resources.watch = watch
+            (outcome,) = run_batches(resources, [name])
         if not as_json:
             show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json, verbose=verbose)

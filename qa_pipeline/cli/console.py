@@ -71,6 +71,7 @@ MOST_BATCHES = 20
 COLOURS = {
     "failed": "red",
     "waiting": "yellow",
+    "empty": "yellow",
     "succeeded": "green",
     "unchanged": "green",
 }

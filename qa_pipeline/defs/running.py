@@ -116,7 +116,8 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     if failure is None or error is None:
         raise KeyboardInterrupt
     cause = error.cause or error
-    message = cause.message.strip().removeprefix(f"{cause.cls_name}: ")
+    text = cause.message.strip()
+    message = text.partition(f"{cause.cls_name}: ")[2] or text
     permanent: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
     for kind in permanent:
         if cause.cls_name == kind.__name__:

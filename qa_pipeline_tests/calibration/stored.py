@@ -14,7 +14,6 @@ from qa_pipeline.storage.tables import (
     DECISIONS,
     PAIRS,
     ROUND_TRIPS,
-    TWINS,
 )
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
@@ -85,7 +84,6 @@ def run(
     assessments = ASSESSMENTS.frame([_assessment(one, judge) for one in grounded["pair_id"]])
     frames = {
         "pairs": pairs,
-        "twins": TWINS.empty(),
         "claims": claims,
         "claim_verdicts": decided,
         "refusals": refusals,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import SCORES as JUDGE_SCORES
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
-from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.tables import CANARIES, ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
@@ -87,7 +86,7 @@ def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any)
         **frames,
     }
     return build_verdicts(
-        **{"twins": find_twins(frames["pairs"]), **made},
+        **made,
         verification=VerificationSettings(accept_grounding=accept),
         judging=JudgingSettings(**judging),
     )

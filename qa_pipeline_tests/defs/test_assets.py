@@ -35,7 +35,7 @@ class FirstRun:
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
     """Build a batch once for all tests that change nothing."""
-    project = Project(tmp_path_factory.mktemp("first_run"), dg.DagsterInstance.ephemeral())
+    project = Project(tmp_path_factory.mktemp("first_run"))
     project.write("b1")
     result = project.build("b1")
     assert result.success

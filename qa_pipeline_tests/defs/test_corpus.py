@@ -26,7 +26,7 @@ class Ticker:
     """Ticks the sensor as the daemon does: keeps the cursor and applies what comes back."""
 
     def __init__(self, corpus: Path) -> None:
-        self.instance = dg.DagsterInstance.ephemeral()
+        self.instance = dg.DagsterInstance.ephemeral(tempdir=str(corpus.parent))
         self.resources = Resources(Settings(corpus=corpus, out=corpus.parent / "out"))
         self.cursor: str | None = None
         self.keys: list[str] = []

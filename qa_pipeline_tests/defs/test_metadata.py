@@ -1,4 +1,3 @@
-
 import dagster as dg
 import polars as pl
 import pytest

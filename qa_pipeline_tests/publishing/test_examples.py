@@ -91,7 +91,9 @@ def released_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def consumer(released_once: Project, tmp_path: Path) -> Consumer:
     """A location beside a project that has released its one batch, to be changed at will."""
-    return Consumer(released_once.copy(tmp_path))
+    made = Consumer(released_once.copy(tmp_path))
+    assert made.publish().success
+    return made
 
 
 @pytest.mark.slow
