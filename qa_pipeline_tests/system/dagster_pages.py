@@ -3,8 +3,7 @@
 The UI has neither test ids nor stable classes, so what is looked for is what a person reads (Dagster 1.13).
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from playwright.sync_api import Page, expect
@@ -12,7 +11,6 @@ from playwright.sync_api import Page, expect
 from qa_pipeline_tests.system.servers import Servers
 
 BLOCKING = ("conservation", "fabricated_citations", "pass_rate", "proof")
-JOBS = "locations/qa_pipeline/jobs"
 
 
 @contextmanager
@@ -23,28 +21,25 @@ def opened(page: Page, address: str) -> Iterator[None]:
     page.goto("about:blank")
 
 
-def materialize(page: Page, servers: Servers, batch: str) -> None:
-    """Launch the job that builds a batch, from the page of the job."""
-    with opened(page, f"{servers.address}/{JOBS}/build_batch"):
-        page.get_by_role("button", name="Materialize all").click()
-        dialog = page.get_by_role("dialog").filter(has_text="Partition selection")
-        dialog.get_by_text("Select a partition").click()
-        page.get_by_role("menuitem", name=batch).click()
-        page.keyboard.press("Escape")
-        dialog.get_by_role("button", name=re.compile("^Launch")).click()
-        page.get_by_text("Launched run").wait_for()
+def expect_a_bar_for_each_asset(page: Page, servers: Servers, run: str, assets: Iterable[str]) -> None:
+    """Expect the page of a run to show each asset as a step."""
+    with opened(page, f"{servers.address}/runs/{run}"):
+        for asset in assets:
+            expect(page.get_by_text(asset, exact=True).first).to_be_visible()
 
 
-def expect_passed_checks(page: Page, servers: Servers) -> None:
-    """Expect the blocking checks of the ledger as passed, and names that set the others apart."""
-    with opened(page, f"{servers.address}/assets/verdicts?view=checks"):
+def expect_checks(page: Page, servers: Servers, batch: str, *, failed: str) -> None:
+    """Expect the blocking checks of the ledger: one failed, the others passed."""
+    with opened(page, f"{servers.address}/assets/verdicts?view=checks&partition={batch}"):
         for name in BLOCKING:
             check = page.locator("span", has=page.get_by_title(name, exact=True))
-            expect(check.filter(has_text="Succeeded").first).to_be_visible()
+            state = "Failed" if name == failed else "Succeeded"
+            expect(check.filter(has_text=state).first).to_be_visible()
         expect(page.get_by_title("warns_yield", exact=True)).to_be_visible()
 
 
-def expect_stale(page: Page, servers: Servers, batch: str) -> None:
-    """Expect the page of a batch to say that what its documents were made from has changed."""
-    with opened(page, f"{servers.address}/assets/documents?view=partitions&partition={batch}"):
-        expect(page.get_by_text("Unsynced").first).to_be_visible()
+def execute_from_failure(page: Page, servers: Servers, run: str) -> None:
+    """Press the button on the page of a failed run."""
+    with opened(page, f"{servers.address}/runs/{run}"):
+        page.get_by_role("button", name="Re-execute from failure").click()
+        page.get_by_text("Launched run").wait_for()

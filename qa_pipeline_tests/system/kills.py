@@ -263,9 +263,11 @@ class Target(Deployment):
             return len(connection.execute(query).fetchall())
 
     def is_loaded(self) -> bool:
-        """Whether the webserver knows all batches."""
+        """Whether the webserver knows all batches, which are registered."""
         with suppress(*_AWAY):
-            return set(self.batches) <= self.registered()
+            if self.repositories():
+                self.register(*set(self.batches) - self.registered())
+                return True
         return False
 
     def launch_batches(self, batches: Iterable[str]) -> None:

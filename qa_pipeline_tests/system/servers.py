@@ -37,8 +37,10 @@ START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sen
 REGISTERED = (
     """{ assetNodeOrError(assetKey: {path: ["documents"]}) { ... on AssetNode { partitionKeys } } }"""
 )
-REPORTED = """{ assetNodeOrError(assetKey: {path: ["corpus"]}) { ... on AssetNode { assetPartitionStatuses {
-  ... on DefaultPartitionStatuses { materializedPartitions } } } } }"""
+ADD = """mutation($repository: RepositorySelector!, $batch: String!) {
+  addDynamicPartition(repositorySelector: $repository, partitionsDefName: "document_batches",
+    partitionKey: $batch) { __typename } }"""
+STEPS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { stepStats { stepKey } } } }"
 REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
 
 
@@ -113,10 +115,21 @@ class Servers:
         """The batches that are partitions."""
         return set(self.ask(REGISTERED)["assetNodeOrError"].get("partitionKeys", ()))
 
-    def reported(self) -> set[str]:
-        """The batches whose content a tick has reported."""
-        statuses = self.ask(REPORTED)["assetNodeOrError"]["assetPartitionStatuses"]
-        return set(statuses["materializedPartitions"])
+    def register(self, *batches: str) -> None:
+        """Make batches partitions, as the button of the UI does."""
+        for batch in batches:
+            self.ask(ADD, repository=self._repository(), batch=batch)
+
+    def run_of(self, batch: str) -> str:
+        """The id of the newest run of a batch."""
+        for run in self.ask(RUNS)["runsOrError"]["results"]:
+            if {"key": "dagster/partition", "value": batch} in run["tags"]:
+                return str(run["runId"])
+        raise AssertionError(f"{batch} has no run")
+
+    def steps_of(self, run: str) -> set[str]:
+        """The steps of a run that were begun."""
+        return {step["stepKey"] for step in self.ask(STEPS, id=run)["runOrError"]["stepStats"]}
 
     def retried(self) -> int:
         """The number of runs that Dagster began anew."""
@@ -155,8 +168,12 @@ class Servers:
     def status_of(self, run: str) -> str:
         return str(self.ask(STATUS, id=run)["runOrError"].get("status"))
 
+    def repositories(self) -> list[Json]:
+        """The code locations that are loaded."""
+        return list(self.ask(REPOSITORIES)["repositoriesOrError"].get("nodes", ()))
+
     def _repository(self) -> Json:
-        (repository,) = self.ask(REPOSITORIES)["repositoriesOrError"]["nodes"]
+        (repository,) = self.repositories()
         return {
             "repositoryName": repository["name"],
             "repositoryLocationName": repository["location"]["name"],

@@ -4,6 +4,7 @@ Processes, commands, settings and health checks are those of the file; addresses
 vectors are hashed.
 """
 
+import json
 import os
 import shutil
 import ssl
@@ -21,14 +22,13 @@ import pytest
 from playwright.sync_api import Browser
 
 from qa_pipeline.publishing.differences import compare_releases
-from qa_pipeline.publishing.release import publish_release
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.dagster_pages import (
-    expect_passed_checks,
-    expect_stale,
-    materialize,
+    execute_from_failure,
+    expect_a_bar_for_each_asset,
+    expect_checks,
 )
 from qa_pipeline_tests.system.deployment import DEPLOY, HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.servers import ENDED, accepts, free_port
@@ -40,9 +40,13 @@ NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
 SETTINGS = {
     "QA_PIPELINE_JUDGING__ACCEPT_UNJUDGED": "true",
     "QA_PIPELINE_GENERATION__QUESTIONS_PER_CHUNK": "3",
-    "QA_PIPELINE_QUALITY__MIN_PASS_RATE": "0",
 }
 """What a project of the tests sets too."""
+WRONG = {
+    "question": "How long must one wait?",
+    "answer": "To drain the tank, open the lower valve and wait 5 hours.",
+    "citations": ["guide.md"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +55,34 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
+class Services(Deployment):
+    """A deployment at work, whose services can start anew under other settings."""
+
+    def __init__(self, folder: Path, postgres: Server) -> None:
+        super().__init__(folder, postgres, location=HASHED)
+        self._stacks: dict[str, ExitStack] = {}
+
+    def start(self, name: str, **changes: str) -> None:
+        """Start a service, or start it anew."""
+        self.stop(name)
+        self._stacks[name] = ExitStack()
+        self._stacks[name].enter_context(self.service(name, **SETTINGS, **changes))
+
+    def stop(self, name: str) -> None:
+        if name in self._stacks:
+            self._stacks.pop(name).close()
+
+
 @pytest.fixture(scope="module")
-def deployment(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """A deployment at work. Each test has batches of its own."""
-    deployed = Deployment(tmp_path_factory.mktemp("deployment"), postgres, location=HASHED)
-    with ExitStack() as ended:
-        for name in ("code", "daemon", "webserver"):
-            ended.enter_context(deployed.service(name, **SETTINGS))
-        yield deployed
+    deployed = Services(tmp_path_factory.mktemp("deployment"), postgres)
+    names = ("code", "daemon", "webserver")
+    for name in names:
+        deployed.start(name)
+    yield deployed
+    for name in reversed(names):
+        deployed.stop(name)
 
 
 @pytest.fixture
@@ -68,52 +92,50 @@ def project(deployment: Deployment) -> Project:
 
 
 @pytest.mark.timeout(3600)
-def test_from_a_new_folder_over_its_checks_to_an_edit_that_changes_only_the_pairs_that_rest_on_it(
-    browser: Browser, deployment: Deployment, project: Project
+def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
+    browser: Browser, deployment: Services, project: Project
 ) -> None:
     project.write("u1")
     project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
-    deployment.wait(
-        lambda: {"u1", "u2"} <= deployment.reported(),
-        "ticks register the folders, and report their content once it has settled",
-    )
+    project.write("u2", "\n".join(json.dumps({**WRONG, "id": str(n)}) for n in range(30)), "pairs.jsonl")
+    deployment.wait(lambda: bool(deployment.repositories()), "the code location is loaded")
+    deployment.start_sensor("corpus_sensor")
+    deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "the sensor requests a run of each folder")
+    assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["FAILURE"]}
+    pairs = project.table("pairs", "u1")
     with person(browser, deployment.address) as page:
-        for batch in ("u1", "u2"):
-            materialize(page, deployment, batch)
-        deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "both runs end")
-        assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["SUCCESS"]}
-        expect_passed_checks(page, deployment)
-        pairs = project.table("pairs", "u1")
-        before = publish_release(project.resources).folder
+        expect_a_bar_for_each_asset(page, deployment, deployment.run_of("u1"), NAMES)
+        expect_checks(page, deployment, "u2", failed="pass_rate")
 
-        project.write("u1", GUIDE.format(name="u1").replace("36 litres", "40 litres"))
-        deployment.wait(lambda: bool(deployment.stale("u1")), "the edited batch is stale")
-        assert deployment.stale("u2") == {}
-        expect_stale(page, deployment, "u1")
+        deployment.start("code", QA_PIPELINE_QUALITY__MIN_PASS_RATE="0")
+        execute_from_failure(page, deployment, deployment.run_of("u2"))
+    deployment.wait(lambda: deployment.runs()["u2"] == ["SUCCESS", "FAILURE"], "the failed run goes on")
+    assert deployment.steps_of(deployment.run_of("u2")) == {"verdicts", "training_examples", "llm_calls"}
+    release = deployment.launch("publish_release", {})
+    deployment.wait(lambda: deployment.status_of(release) == "SUCCESS", "a release is published")
 
-        materialize(page, deployment, "u1")
-        deployment.wait(
-            lambda: deployment.runs()["u1"] == ["SUCCESS", "SUCCESS"], "the edited batch runs again"
-        )
-        assert deployment.runs()["u2"] == ["SUCCESS"]
-        assert deployment.stale("u1") == {}
-
-    changed = compare_releases(before, publish_release(project.resources).folder)
+    project.write("u1", GUIDE.format(name="u1").replace("36 litres", "40 litres"))
+    deployment.wait(lambda: deployment.runs()["u1"] == ["SUCCESS", "SUCCESS"], "the edited batch runs again")
+    assert len(deployment.runs()["u2"]) == 2
+    assert deployment.stale("u1") == {}
+    release = deployment.launch("publish_release", {})
+    deployment.wait(lambda: deployment.status_of(release) == "SUCCESS", "another release is published")
+    releases = project.settings.out / "releases"
+    changed = compare_releases(releases / "1", releases / "2")
     dependent = resting_on(pairs, "36 litres") | resting_on(project.table("pairs", "u1"), "40 litres")
     assert set(changed["change"]) == {"came", "went"}
     assert set(changed["pair_id"]) <= dependent
-    assert set(pairs["pair_id"]) - dependent <= set(project.table("pairs", "u1")["pair_id"])
 
 
 @pytest.mark.timeout(3600)
-def test_from_a_backfill_over_an_edited_file_that_the_automation_picks_up_to_a_backup_and_a_purge(
-    deployment: Deployment, project: Project, postgres: Server, tmp_path: Path
+def test_a_backfill_makes_what_it_can_and_survives_a_purge_and_a_backup(
+    deployment: Services, project: Project, postgres: Server, tmp_path: Path
 ) -> None:
     batches = ("good", "bad")
     for batch in batches:
         project.write(batch)
     project.write("bad", "this is no pair", file="pairs.parquet")
-    deployment.wait(lambda: set(batches) <= deployment.registered(), "the sensor registers batches")
+    deployment.register(*batches)
     backfill = deployment.backfill(NAMES, list(batches))
     deployment.wait(lambda: deployment.backfill_status(backfill) in ENDED, "the backfill ends")
     # a step that fails is no reason to start anew
@@ -121,25 +143,11 @@ def test_from_a_backfill_over_an_edited_file_that_the_automation_picks_up_to_a_b
     assert runs_of(deployment, *batches) == made
     assert deployment.stale("good") == {}
 
-    project.write("good", GUIDE.format(name="good").replace("10 minutes", "20 minutes"))
-    deployment.wait(lambda: bool(deployment.stale("good")), "the edited batch is shown as stale")
-    because = [("corpus", "good", "has a new data version")]
-    assert deployment.stale("good") == dict.fromkeys(("documents", "decisions", "pairs"), because)
-
-    deployment.start_sensor("automation_sensor")
-    deployment.wait(lambda: len(deployment.runs()["good"]) > 1, "the automation runs the edited batch")
-    deployment.wait(lambda: have_ended(deployment, *batches), "all runs end")
-    runs = deployment.runs()
-    assert runs["good"] == ["SUCCESS", "SUCCESS"]
-    assert deployment.stale("good") == {}
-    assert set(runs["bad"]) == {"FAILURE"}
-    assert len(runs["bad"]) <= 2
-
     backup, saved = tmp_path / "backup.dump", run_ids(deployment, deployment.environment()["PGDATABASE"])
     deployment.run("pg_dump", "--format=custom", f"--file={backup}")
     purge = deployment.launch("purge_runs", {"ops": {"purge_old_runs": {"config": {"days": 0}}}})
     deployment.wait(lambda: deployment.status_of(purge) == "SUCCESS", "old runs are deleted")
-    assert runs_of(deployment, *batches) == made  # those that made the tables
+    assert runs_of(deployment, *batches) == made  # no later run replaced them
 
     restored = postgres.new_database().rpartition("/")[2]
     deployment.run("pg_restore", "--no-owner", f"--dbname={restored}", backup)

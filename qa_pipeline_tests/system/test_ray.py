@@ -63,9 +63,8 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
                 deployment.service("daemon", **shared),
                 deployment.service("webserver", **shared),
             ):
-                deployment.wait(
-                    lambda: deployment.registered() == {"b1", "b2"}, "the sensor registers batches"
-                )
+                deployment.wait(lambda: bool(deployment.repositories()), "the code location is loaded")
+                deployment.register("b1", "b2")
                 for batch in ("b1", "b2"):
                     deployment.launch_batch(batch)
                 out = output_folder(shared["QA_PIPELINE_OUT"])
