@@ -30,7 +30,6 @@ REASONS: Mapping[str, str] = {
     "not_offered": "it has nothing that the planned types of question ask for",
     "not_standalone": "its questions are only understood beside their text",
     "not_written": "no question was found in it",
-    "unnamed_source": "its questions do not say of what they ask, nor does the title of its document",
     "over_limit": "generation.max_questions was reached before it",
     "repeated_block": "other documents hold the same text",
     "repeated_question": "its questions were asked of another section",

@@ -8,7 +8,6 @@ from typing import Any, cast
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.generation.offline.provider import lacks_name
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
@@ -51,7 +50,7 @@ Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]
 
 MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
-NOT_WRITTEN, UNNAMED_SOURCE = "not_written", "unnamed_source"
+NOT_WRITTEN = "not_written"
 NOT_STANDALONE = "not_standalone"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 IN_DOUBT = "in_doubt"
@@ -326,13 +325,9 @@ def _rows(
     if not isinstance(reply, ModelError):
         drafts = _fitting(request.types, _possible(planned, _drafts(planned, reply.value)))
     rows = []
-    is_unnamed = (
-        not drafts and maker(model, reply).startswith("extractive/") and lacks_name(planned.passages[0])
-    )
-    reason = UNNAMED_SOURCE if is_unnamed else NOT_WRITTEN
     for place, planned_type in enumerate(request.types):
         row = _dropped(
-            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
+            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=NOT_WRITTEN
         )
         row["place"], row["planned_type"] = place, planned_type
         if isinstance(reply, ModelError):

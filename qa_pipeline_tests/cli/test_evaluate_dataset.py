@@ -76,7 +76,7 @@ def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(f
     ran = run(folder, release, "--metric", "faithfulness", "--metric", "grounding", "--replace")
     assert ran.code == OK, ran.stderr
     told = pl.read_parquet(folder / "report" / "statements.parquet")
-    assert told.height > 5
+    assert told.height > 3
     against = told.filter(pl.col("verdict").ne("supported") | pl.col("decided_by").ne("quotation"))
     assert against.to_dicts() == []
     values = pl.read_parquet(folder / "report" / "rows.parquet")

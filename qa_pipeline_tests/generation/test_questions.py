@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
-from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.records import (
@@ -190,15 +189,6 @@ def test_a_chunk_that_gave_no_question_is_not_asked_again() -> None:
     first = write(chunks("a"), ScriptedModel([QuestionsReply(questions=[])]))
     assert first["reason"].to_list() == ["not_written"]
     assert write(chunks("a"), ScriptedModel([]), previous=first).equals(first)
-
-
-@pytest.mark.parametrize(
-    ("title", "reason"),
-    [("Frequently Asked Questions", "unnamed_source"), ("Fjell 8", "round_trip_failed")],
-)
-def test_what_the_rules_would_ask_of_a_named_document_is_counted(title: str, reason: str) -> None:
-    frame = chunks(FEES).with_columns(title=pl.lit(title))
-    assert write(frame, ExtractiveModel())["reason"].to_list()[0] == reason
 
 
 def test_a_quoted_title_is_no_part_of_what_is_searched_for_a_question() -> None:

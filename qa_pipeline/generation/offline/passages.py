@@ -1,4 +1,4 @@
-"""A passage as the rules read it: its units and sentences, the names in it, and what its document is of."""
+"""A passage as the rules read it: its units and sentences, and the names in it."""
 
 import functools
 import re
@@ -16,8 +16,6 @@ from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, lexicon
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
 
-MAX_LABEL = 90
-"""Characters of a title that still reads well before a question."""
 LONGEST_NAME = 60
 
 _WORD = re.compile(r"[^\s,;:?!()\[\]\"“”„«»|]+")
@@ -28,7 +26,6 @@ _NUMBERING = re.compile(
     r"(?:(?i:chapter|part|appendix|kapitel|del|teil|anhang|bilaga) \w{1,4}[.:)]?"
     r"|\d{1,3}(?:\.\d{1,3}){0,5}[.:)]?|[A-Z][.:)]) "
 )
-_TITLE_PARTS = re.compile(r" [-–—|·] ")
 _MARKER = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+(?:\d{1,3}[.)][ \t]+)?")
 
 UnitKind = Literal["heading", "code", "item", "row", "prose"]
@@ -39,32 +36,18 @@ class Statement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     question: str
-    verbs: tuple[str, ...]
-    then: Literal["article", "clause", "number", "done, then date", "date, then done", "passive, then date"]
-    before: str = ""
-    opening: frozenset[str] = frozenset()
+    says: str
 
 
 class Words(BaseModel):
     """The questions of a language as templates, and closed lists of words: see words.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    meaning: str
-    value: str
-    plural: tuple[str, ...]
     statements: tuple[Statement, ...]
-    how: frozenset[str]
-    asking: frozenset[str]
-    laws: tuple[str, ...]
-    glossary: frozenset[str]
-    adjective_endings: tuple[str, ...]
-    aside: frozenset[str]
-    metadata: frozenset[str]
     leaning: frozenset[str]
     pointing: frozenset[str]
     purposes: tuple[str, ...]
     weak: frozenset[str]
-    generic: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +104,6 @@ def folded(text: str) -> list[str]:
     return [name.lower() for word in _WORD.findall(text) if (name := word.strip(".'’*`"))]
 
 
-def is_code(word: str) -> bool:
-    """Return True if a word is a name of code."""
-    return len(word) <= LONGEST_NAME and bool(_CODE_NAME.search(word))
-
-
-def is_identifier(word: str) -> bool:
-    """Return True if a word is a name of code or of a product, or an abbreviation."""
-    return (len(word) <= LONGEST_NAME and bool(_NAME.search(word))) or is_code(word)
-
-
 def has(text: str, words: Set[str]) -> bool:
     """Return True if a text has one of some words."""
     return not words.isdisjoint(folded(text))
@@ -142,7 +115,6 @@ class Reading:
     def __init__(self, passage: Passage) -> None:
         self.passage, self.text = passage, passage.text
         self.words, self.grammar = words_of(passage.language), lexicon(passage.language)
-        self.generic = self.words.generic | self.grammar.layout.empty | self.grammar.layout.manuals
         is_cut = passage.text.count("```") % 2 == 1  # a border of the passage cuts code
         self.units = [] if is_cut else units_of(passage.text)
         self.headings = [plain(heading) for heading in (passage.title, *passage.section_path)]
@@ -165,14 +137,14 @@ class Reading:
         by side are names ("Stadtbibliothek Auental"), and a compound with a hyphen.
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
-        closed = self.grammar.stop_words | self.grammar.speakers | self.generic
+        closed = self.grammar.stop_words | self.grammar.speakers
         told = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
         found = {word for word in told if len(word) <= LONGEST_NAME and _NAME.search(word)}
         found |= {*_NUMBERED_NAME.findall(text)} & {*told}
         is_sentence = any(word[:1].islower() and len(word) > 3 for word in told)
         for before, word in zip(["", *written], written, strict=False):
             if self.grammar.nouns_capitalised:
-                is_noun = before[:1].isupper() and not before.lower().endswith(self.words.adjective_endings)
+                is_noun = before[:1].isupper()
                 is_name = (is_noun and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
             else:
                 is_noun, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
@@ -180,45 +152,29 @@ class Reading:
                 found |= {before, word} & {*told} if is_noun else {word}
         return {word.lower() for word in found}
 
-    @functools.cached_property
-    def label(self) -> str:
-        """The part of the title that names a program, product, law or place; "" where none does."""
-        for part in (*_TITLE_PARTS.split(self.passage.title), self.passage.title):
-            name = plain(part).rstrip(".")
-            is_law = any(word.endswith(self.words.laws) for word in folded(name)[:2])
-            if len(name) <= MAX_LABEL and not name.endswith("?") and (is_law or self.names_in(name)):
-                return name
-        return ""
-
-    def placed(self, question: str, *, is_named: bool) -> str | None:
-        """Return a question that names its subject or that of its document; None for any other."""
-        names = {name.partition("-")[0] for name in self.names_in(self.label)}
-        if is_named or not names.isdisjoint(word.partition("-")[0] for word in folded(question)):
-            return question
-        words = [word for word in _WORD.findall(question) if word.lower() not in self.generic]
-        is_name = any(_NAME.search(word) or self.writes_as_name(word) for word in words)
-        return question if is_name or _NUMBERED_NAME.search(question) else None
+    def is_named(self, text: str) -> bool:
+        """Return True if a text names something, or has a name of the title."""
+        names = {name.partition("-")[0] for name in self.names_in(plain(self.passage.title))}
+        return bool(self.names_in(text)) or not names.isdisjoint(
+            word.partition("-")[0] for word in folded(text)
+        )
 
     def is_headed(self, words: str) -> bool:
-        """Return True if the innermost heading or the title speaks of little else."""
-        needed = read(words, self.passage.language).stem_set
-        lines = {self.headings[0], self.headings[-1]}
-        headings = (read(line, self.passage.language).stem_set for line in lines)
-        return bool(needed) and any(needed <= line and 2 * len(needed) > len(line) for line in headings)
+        """Return True if the innermost heading or the title has the words."""
+        needed = self.stems(words)
+        return bool(needed) and any(
+            needed <= self.stems(line) for line in (self.headings[0], self.headings[-1])
+        )
 
-    def share_words(self, text: str, other: str) -> bool:
-        """Return True if two texts have a content word in common."""
-        language = self.passage.language
-        return not read(text, language).stem_set.isdisjoint(read(other, language).stem_set)
+    def stems(self, text: str) -> Set[str]:
+        """Return the stems of the content words of a text."""
+        return read(text, self.passage.language).stem_set
 
     def small(self, text: str) -> str:
         """Return a text without the capital that its first word has only as an opening."""
-        first, _, rest = text.partition(" ")
-        is_adjective = rest[:1].isupper() and first.endswith(self.words.adjective_endings)
-        is_noun = (
-            self.grammar.nouns_capitalised
-            and first.lower() not in self.grammar.definite | self.grammar.indefinite
-            and not is_adjective
-        )
-        keeps = is_noun or is_identifier(first) or self.writes_as_name(first)
+        first = text.partition(" ")[0]
+        articles = self.grammar.definite | self.grammar.indefinite
+        is_noun = self.grammar.nouns_capitalised and first.lower() not in articles
+        is_identifier = len(first) <= LONGEST_NAME and (_NAME.search(first) or _CODE_NAME.search(first))
+        keeps = is_noun or is_identifier or self.writes_as_name(first)
         return text if keeps else text[:1].lower() + text[1:]

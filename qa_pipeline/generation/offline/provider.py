@@ -6,7 +6,6 @@ It neither verifies nor judges, because a rule that agrees with itself proves no
 import functools
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,6 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import LEXICONS
-
-_NAMED_TITLE = "Fjell 8"
-"""Stands for any title that names something."""
 
 
 class ExtractiveModel:
@@ -57,11 +53,6 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
     for candidate in candidates.find(passage):
         found.setdefault(candidate.question.casefold(), candidate)
     return tuple(found.values())
-
-
-def lacks_name(passage: Passage) -> bool:
-    """Return True if the rules would ask a passage something if its document's title named a thing."""
-    return bool(find_candidates(replace(passage, title=_NAMED_TITLE)))
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
