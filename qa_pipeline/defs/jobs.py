@@ -4,24 +4,12 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITION, PARTITIONS_NAME, document_batches, versioned
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, document_batches, versioned
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import calls_table
-from qa_pipeline.storage.parquet import write_table
-from qa_pipeline.storage.tables import LLM_CALLS, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
 NIGHT_PRIORITY = {"dagster/priority": "-10"}
 """On a run that nobody waits for: those that people launch, at 0, leave the queue first."""
-
-
-@dg.failure_hook(required_resource_keys={"resources"})
-def note_calls(context: dg.HookContext) -> None:
-    """Store the calls of a batch that failed: it has cost something too."""
-    resources, run = context.resources.resources, context.instance.get_run_by_id(context.run_id)
-    batch = run.tags[PARTITION] if run else ""
-    calls = calls_table(resources, batch)
-    if calls.height:
-        write_table(resources.layout.table(LLM_CALLS.name, batch), calls, LLM_CALLS)
 
 
 build_batch = dg.define_asset_job(
@@ -32,7 +20,6 @@ build_batch = dg.define_asset_job(
     # `execution: {config: {multiprocess: {}}}` in the Launchpad gives each asset a process.
     executor_def=dg.multi_or_in_process_executor,
     config={"execution": {"config": {"in_process": {}}}},
-    hooks={note_calls},
 )
 
 

@@ -14,12 +14,12 @@ from qa_pipeline.defs.metadata import described, frame_metadata, shard_metadata
 from qa_pipeline.errors import QAPipelineError, StorageError
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun
+from qa_pipeline.pipeline.stages import StageRun, calls_table
 from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard_for
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, write_table
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import STORED
+from qa_pipeline.storage.tables import LLM_CALLS, STORED
 
 SECONDS_A_LINE = 30.0
 """Seconds between two lines of a long step in the run's log."""
@@ -76,11 +76,20 @@ class Step:
         """Store the table of the asset and evaluate its gates over it."""
         path = self.resources.layout.table(table.name, self.batch)
         write_table(path, frame, table)
+        checks = self.checked(table, frame)
+        if any(check.severity == dg.AssetCheckSeverity.ERROR and not check.passed for check in checks):
+            self.note_calls()
         return dg.MaterializeResult(
             metadata={**frame_metadata(frame, table), **metadata, "path": dg.MetadataValue.path(str(path))},
             data_version=dg.DataVersion(frame_hash(frame)),
-            check_results=self.checked(table, frame),
+            check_results=checks,
         )
+
+    def note_calls(self) -> None:
+        """Store the calls of a batch whose run ends here: it has cost something too."""
+        calls = calls_table(self.resources, self.batch)
+        if calls.height:
+            self.store_beside(LLM_CALLS, calls)
 
     def store_index(self, shard: Shard) -> dg.MaterializeResult:
         """Store the index of the batch."""
@@ -137,4 +146,5 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
             alone.enter_context(stage_span(resources.settings, step.batch, name, asks_a_model=asks_a_model))
             yield step
     except QAPipelineError as error:
+        step.note_calls()
         raise dg.Failure(str(error), allow_retries=False) from error

@@ -21,8 +21,8 @@ def opened(page: Page, address: str) -> Iterator[None]:
     page.goto("about:blank")
 
 
-def expect_a_bar_for_each_asset(page: Page, servers: Servers, run: str, assets: Iterable[str]) -> None:
-    """Expect the page of a run to show each asset as a step."""
+def expect_bars(page: Page, servers: Servers, run: str, assets: Iterable[str]) -> None:
+    """Expect the page of a run to show assets as bars of their own."""
     with opened(page, f"{servers.address}/runs/{run}"):
         for asset in assets:
             expect(page.get_by_text(asset, exact=True).first).to_be_visible()
@@ -41,5 +41,7 @@ def expect_checks(page: Page, servers: Servers, batch: str, *, failed: str) -> N
 def execute_from_failure(page: Page, servers: Servers, run: str) -> None:
     """Press the button on the page of a failed run."""
     with opened(page, f"{servers.address}/runs/{run}"):
-        page.get_by_role("button", name="Re-execute from failure").click()
-        page.get_by_text("Launched run").wait_for()
+        again = page.get_by_role("button", name="Re-execute all")
+        again.locator("xpath=following-sibling::*").first.click()
+        page.get_by_role("menuitem", name="From failure", exact=True).click()
+        page.wait_for_url(lambda address: not address.endswith(run))

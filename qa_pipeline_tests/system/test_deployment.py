@@ -27,7 +27,7 @@ from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.dagster_pages import (
     execute_from_failure,
-    expect_a_bar_for_each_asset,
+    expect_bars,
     expect_checks,
 )
 from qa_pipeline_tests.system.deployment import DEPLOY, HASHED, NAMES, Deployment
@@ -102,9 +102,10 @@ def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
     deployment.start_sensor("corpus_sensor")
     deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "the sensor requests a run of each folder")
     assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["FAILURE"]}
+    assert deployment.steps_of(deployment.run_of("u1")) == {*NAMES}
     pairs = project.table("pairs", "u1")
     with person(browser, deployment.address) as page:
-        expect_a_bar_for_each_asset(page, deployment, deployment.run_of("u1"), NAMES)
+        expect_bars(page, deployment, deployment.run_of("u1"), ("documents", "chunks"))
         expect_checks(page, deployment, "u2", failed="pass_rate")
 
         deployment.start("code", QA_PIPELINE_QUALITY__MIN_PASS_RATE="0")
