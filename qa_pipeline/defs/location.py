@@ -7,7 +7,7 @@ from qa_pipeline.defs.base import versioned
 from qa_pipeline.defs.corpus import corpus_sensor
 from qa_pipeline.defs.jobs import batch_definitions, nightly
 from qa_pipeline.defs.monitoring import monitoring_definitions
-from qa_pipeline.defs.release import nightly_release, publish_job, release, release_checks
+from qa_pipeline.defs.release import batches_left_out, nightly_release, publish_job, release, release_verifies
 from qa_pipeline.defs.retention import purge_runs, weekly_purge
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -23,7 +23,7 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     """
     over_batches = dg.Definitions(
         assets=[versioned(release, settings)],
-        asset_checks=release_checks,
+        asset_checks=[release_verifies, batches_left_out],
         jobs=[publish_job, purge_runs],
         schedules=[nightly, nightly_release, weekly_purge],
         sensors=[corpus_sensor, *alerts_of(settings.monitoring.alerts)],

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import dagster as dg
 import polars as pl
-from markupsafe import Markup
 
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import (
@@ -20,18 +19,12 @@ from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.review.queue import Filters
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.text import rendering
-from qa_pipeline.text.rendering import code_span, visible
+from qa_pipeline.text.rendering import shorten, visible
 from qa_pipeline.verification.canaries import canary_rates
 
 PREVIEW_ROWS = 5
-"""Rows of a preview: more would not be seen without a click, see `INLINE_LENGTH`."""
-CELL_LENGTH = 80
+CELL_LENGTH = 200
 """Characters of a cell; longer ones are cut, the table has them in full."""
-SHORTER = (80, 60, 45, 30, 20, 12)
-"""Lengths of cells that a preview tries one after the other until it is short enough."""
-INLINE_LENGTH = 1000
-"""From this length on, the UI hides Markdown behind a button (Dagster 1.13.27)."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:
@@ -76,8 +69,27 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     return metadata | ({"preview": preview(frame, table.preview)} if frame.height else {})
 
 
-def _table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
-    return dg.MetadataValue.md(markdown_table(frame.columns, frame.iter_rows()))
+def table_metadata(header: Iterable[str], rows: Iterable[Iterable[object]]) -> dg.TableMetadataValue:
+    """Return a table for the UI, which shows texts as they are and nothing in them as markup."""
+    columns = list(header)
+    records = [dg.TableRecord(dict(zip(columns, map(_cell, row), strict=True))) for row in rows]
+    schema = dg.TableSchema([dg.TableColumn(name) for name in columns])
+    return dg.MetadataValue.table(records, schema)
+
+
+def _cell(value: object) -> str | int | float | bool:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, int):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shorten(text, CELL_LENGTH)
+
+
+def _table(frame: pl.DataFrame) -> dg.TableMetadataValue:
+    return table_metadata(frame.columns, frame.iter_rows())
 
 
 def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
@@ -176,7 +188,7 @@ def shard_metadata(shard: Shard) -> dict[str, Any]:
 
 def verdict_preview(
     verdicts: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame
-) -> dg.MarkdownMetadataValue:
+) -> dg.TableMetadataValue:
     """Return the first pairs of the ledger with their texts and their first supporting quote."""
     quotes = claims.sort("pair_id", "position").group_by("pair_id", maintain_order=True).first()
     joined = verdicts.head(PREVIEW_ROWS)
@@ -188,41 +200,13 @@ def verdict_preview(
     return preview(joined, ("question", "answer", "verdict", "quote"))
 
 
-def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """Return the first rows as a Markdown table, short enough to be seen without a click."""
-    quoted = _with_quote(frame.head(PREVIEW_ROWS))
-    columns_shown = quoted.select(name for name in columns if name in quoted.columns)
-    tables = (markdown_table(columns_shown.columns, columns_shown.iter_rows(), length) for length in SHORTER)
-    fitting = next((table for table in tables if len(table) < INLINE_LENGTH), "")
-    return dg.MetadataValue.md(fitting)
-
-
-def _with_quote(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the first quote of the lists that hold quotes, as a column."""
+def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.TableMetadataValue:
+    """Return the first rows, with the first quote of lists that hold quotes."""
+    first_rows = frame.head(PREVIEW_ROWS)
     lists = [name for name in ("evidence", "citations") if name in frame.columns]
-    return frame.with_columns(
-        pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists
-    )
-
-
-def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]], length: int = CELL_LENGTH) -> str:
-    """Return a Markdown table of harmless cells, each cut at a length."""
-    heads = [cell(name, length) for name in header]
-    spans = ([Markup(cell(value, length)) for value in row] for row in rows)  # noqa: S704
-    return str(rendering.markdown_table(spans, heads))
-
-
-def cell(value: object, length: int = CELL_LENGTH) -> str:
-    """Return a value as a code span on one line, cut when long; null is empty, a fraction has three digits.
-
-    A document must not be able to say anything in our name: see `code_span`.
-    """
-    if isinstance(value, Markup):
-        return str(value)
-    if isinstance(value, float):
-        value = round(value, 3)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None or not text.strip() else str(code_span(text, length))
+    first_quotes = (pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists)
+    quoted = first_rows.with_columns(first_quotes)
+    return _table(quoted.select(name for name in columns if name in quoted.columns))
 
 
 CARD_LENGTH = 20_000

@@ -12,7 +12,7 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.defs.base import OWNERS, ResourcesParam
-from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
+from qa_pipeline.defs.metadata import table_metadata
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
@@ -106,8 +106,7 @@ def _metadata(made: Labelled) -> dict[str, Any]:
     }
     faults = made.left_out.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
     if faults:
-        table = markdown_table(("reason", "rows"), faults[:MOST_SHOWN], INLINE_LENGTH)
-        metadata["what the logs left out"] = dg.MetadataValue.md(table)
+        metadata["what the logs left out"] = table_metadata(("reason", "rows"), faults[:MOST_SHOWN])
     return metadata
 
 
@@ -149,12 +148,12 @@ def _result(
 ) -> dg.AssetCheckResult:
     """Return a check of findings (`LEVELS` or `DRIFT`), which shows all that was measured."""
     columns = ("metric", "state", "message")
-    table = markdown_table(columns, looked.select(columns).rows()[:MOST_SHOWN], INLINE_LENGTH)
+    table = table_metadata(columns, looked.select(columns).rows()[:MOST_SHOWN])
     more = f" (and {bad.height - 1} more)" if bad.height > 1 else ""
     return dg.AssetCheckResult(
         check_name=check,
         passed=not bad.height,
         severity=severity,
-        description=f"{cell(bad['message'][0], INLINE_LENGTH)}{more}" if bad.height else "no alert",
-        metadata={"alerts": bad.height, "looked at": dg.MetadataValue.md(table)},
+        description=f"{bad['message'][0]}{more}" if bad.height else "no alert",
+        metadata={"alerts": bad.height, "looked at": table},
     )

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -28,6 +29,12 @@ def failed_checks(result: dg.ExecuteInProcessResult) -> dict[str, tuple[str, str
     return {one.check_name: (one.severity.value, str(one.description)) for one in found}
 
 
+def names_of(table: dg.MetadataValue[Any]) -> set[object]:
+    """The first cells of a table."""
+    assert isinstance(table, dg.TableMetadataValue)
+    return {next(iter(record.data.values())) for record in table.records}
+
+
 def version_of(result: dg.ExecuteInProcessResult) -> str:
     return str((told(result).tags or {})["dagster/data_version"])
 
@@ -46,8 +53,8 @@ def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and
     assert metadata["folder"].value == str(finished.settings.out / "releases" / "1")
     assert metadata["dagster/row_count"].value == pl.read_parquet(files).height > 0
     assert metadata["batches released"].value == 2
-    assert "| `train` |" in str(metadata["splits"].value)
-    assert "| `b2` |" in str(metadata["batches"].value)
+    assert names_of(metadata["splits"]) >= {"train"}
+    assert names_of(metadata["batches"]) == {"b1", "b2"}
     assert str(metadata["card"].value).startswith("# ")
 
 
@@ -78,7 +85,7 @@ def test_a_batch_whose_gates_fail_is_named_by_a_warning_and_takes_no_other_down(
     assert result.success
     ((severity, left_out),) = failed_checks(result).values()
     assert (severity, "b2" in left_out) == ("WARN", True)
-    assert "| `b2` |" in str(told(result).metadata["batches left out"].value)
+    assert names_of(told(result).metadata["batches left out"]) == {"b2"}
 
 
 def test_nothing_to_release_fails_with_the_reason_and_is_not_retried(project: Project) -> None:
@@ -100,19 +107,20 @@ def test_a_release_whose_files_were_changed_fails_its_blocking_check(finished: P
     assert "README.md" in problem
 
 
-def asks(project: Project) -> int:
-    """How many runs a tick requests."""
+def asked(project: Project) -> str | None:
+    """The key of the run that a tick requests; Dagster starts a key once."""
     found = project.tick("nightly_release", datetime(2026, 11, 22, 5, tzinfo=UTC))
-    return len(found.run_requests or [])
+    return found.run_requests[0].run_key if found.run_requests else None
 
 
-def test_the_night_publishes_what_changed_and_requests_nothing_otherwise(finished: Project) -> None:
-    assert asks(finished) == 1
+def test_the_night_publishes_each_state_of_the_tables_once(finished: Project) -> None:
+    first = asked(finished)
+    assert first is not None
     publish(finished)
-    assert asks(finished) == 0
+    assert asked(finished) == first
     finished.write("b2")
     finished.launch("b2")
-    assert asks(finished) == 1
+    assert asked(finished) not in (first, None)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +132,7 @@ def test_the_night_publishes_nothing_while_runs_go_on(
     finished.instance.create_run_for_job(
         finished.definitions.resolve_job_def(job), tags=tags, status=dg.DagsterRunStatus.STARTED
     )
-    assert asks(finished) == 0
+    assert asked(finished) is None
 
 
 @pytest.mark.parametrize(
