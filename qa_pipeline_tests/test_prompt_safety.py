@@ -105,6 +105,11 @@ class Attack:
             for n, ((title, section), one) in enumerate(zip(heads, shown, strict=True), start=1)
         ]
 
+    @property
+    def withheld_contexts(self) -> list[tuple[str, str]]:
+        """The same of contexts, which have no sections."""
+        return [(label, re.sub("\nsection: .*", "", body, count=1)) for label, body in self.withheld]
+
 
 def ask_questions(attack: Attack, model: LanguageModel) -> object:
     first = attack.chunks.head(1)
@@ -212,7 +217,7 @@ def split(attack: Attack, model: LanguageModel) -> object:
 
 
 def evaluate_with(
-    request: Callable[[Row, list[Passage]], Request[Any]],
+    request: Callable[[Row, list[Row]], Request[Any]],
 ) -> Callable[[Attack, LanguageModel], object]:
     """Ask what an evaluation asks about an answered question."""
 
@@ -223,7 +228,8 @@ def evaluate_with(
             "reference": attack.text,
             "language": attack.language,
         }
-        return complete_all(model, [request(row, list(passages_by_id(attack.chunks).values()))], workers=1)
+        contexts = [{"document": f"T {attack.text}", "text": text} for text in attack.chunks["text"]]
+        return complete_all(model, [request(row, contexts)], workers=1)
 
     return run
 
@@ -291,7 +297,7 @@ def answered(attack: Attack) -> dict[str, list[tuple[str, str]]]:
 STAGES |= {
     "contradicts": Stage(
         evaluate_with(lambda row, shown: judge_request(row, "contradicts", ContextReply, DEFAULT, shown[:1])),
-        lambda attack: {"passages": attack.withheld[:1], **answered(attack)},
+        lambda attack: {"passages": attack.withheld_contexts[:1], **answered(attack)},
     ),
     "relevant_sentences": Stage(
         evaluate_with(
@@ -313,7 +319,7 @@ STAGES |= {
         evaluate_with(
             lambda row, shown: judge_request(row, "groundedness", GroundednessReply, DEFAULT, shown)
         ),
-        lambda attack: {"passages": attack.withheld, **answered(attack)},
+        lambda attack: {"passages": attack.withheld_contexts, **answered(attack)},
     ),
 }
 

@@ -5,8 +5,7 @@ the third entry, and where there is none the third context; any other mark names
 and marks it is unknown whether the answer cites at all.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 import polars as pl
@@ -14,7 +13,7 @@ import polars as pl
 from qa_pipeline.evaluation.signals.means import RULES, Means, Row
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE, Verified, by_contexts, verify
 from qa_pipeline.text.quotes import locate_quote
-from qa_pipeline.text.references import NUMBER_MARK, is_same_path, marked_numbers, normalise_path
+from qa_pipeline.text.references import NUMBER_MARK, is_same_path, marked_numbers
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
 CITED = pl.Struct(
@@ -34,22 +33,14 @@ SUPPORT = pl.Struct({"score": pl.Float64(), "proves": pl.List(pl.Int64()), "deci
 is unknown), and the positions of those it proves."""
 
 
-@dataclass
-class _Citation:
-    document: str | None
-    quote: str | None = None
-    marks: list[str] = field(default_factory=list)
-
-
-def find_cited(rows: list[Row], means: Means) -> list[Verified]:
+def find_cited(rows: list[Row], _: Means) -> list[Verified]:
     """Return the citations of each answer (`CITED`); None where there are no entries and no marks."""
-    del means
     return [_cited(row) for row in rows]
 
 
 def _cited(row: Row) -> list[Row] | None:
     entries = [
-        _Citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
+        _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
     citations = [*entries]
     answer = row["answer"]
@@ -57,13 +48,17 @@ def _cited(row: Row) -> list[Row] | None:
         if numbers := _numbers(mark):
             named = entries[max(0, numbers[0] - 1) : numbers[0]]
         else:
-            named = [entry for entry in entries if entry.document and is_same_path(mark, entry.document)]
+            named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
         if not named:
-            named = [_Citation(mark)]
+            named = [_citation(mark)]
             citations += named
-        named[0].marks.append(mark)
+        named[0]["marks"].append(mark)
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
+
+
+def _citation(reference: str | None, quote: str | None = None) -> Row:
+    return {"reference": reference, "quote": quote, "marks": []}
 
 
 def _marks(claim: Claim) -> list[str]:
@@ -76,45 +71,32 @@ def _numbers(reference: str) -> list[int]:
     return marked_numbers(reference) if NUMBER_MARK.fullmatch(reference.strip()) else []
 
 
-def _looked_up(citation: _Citation, row: Row) -> Row:
+def _looked_up(citation: Row, row: Row) -> Row:
     """Return a citation as a row of `CITED`."""
-    documents = [context["document"] for context in row["contexts"]]
+    documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
-    reference = citation.document
+    reference, quote = citation["reference"], citation["quote"]
     if reference is None:
-        contexts, exists = list(range(len(texts))), citation.quote is not None
+        contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         reference, exists = None, len(contexts) == len(numbers)
     else:
-        contexts = _naming(reference, documents)
+        sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         annotated = [
-            *(row["relevant_documents"] or ()),
-            *(claim["source"] for claim in row["true_claims"] or ()),
+            name for name in (row["relevant_documents"] or []) + sources if is_same_path(reference, name)
         ]
-        elsewhere = [name for name in annotated if name and is_same_path(reference, name)]
-        reference, exists = next(iter(elsewhere), reference), bool(contexts or elsewhere)
+        contexts = [index for index, name in enumerate(documents) if is_same_path(reference, name)]
+        reference, exists = [*annotated, reference][0], bool(contexts or annotated)
     quote_found = None
-    if citation.quote and citation.quote.strip():
+    if quote and quote.strip():
         readable = [index for index in contexts if texts[index] is not None]
-        holding = [index for index in readable if locate_quote(citation.quote, texts[index])]
+        holding = [index for index in readable if locate_quote(quote, texts[index])]
         quote_found = bool(holding) if readable else None
         contexts = holding or contexts
     document = (documents[contexts[0]] if contexts else None) or reference
-    return {
-        "document": document,
-        "contexts": contexts,
-        "exists": exists,
-        "quote_found": quote_found,
-        "marks": citation.marks,
-    }
-
-
-def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
-    """Return the indexes of the documents of that very path, else of possible matches."""
-    same = [index for index, name in enumerate(documents) if name and is_same_path(reference, name)]
-    exact = [index for index in same if normalise_path(documents[index] or "") == normalise_path(reference)]
-    return exact or same
+    found = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
+    return citation | found
 
 
 def find_support(rows: list[Row], means: Means) -> list[list[Row]]:
@@ -144,9 +126,9 @@ def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
     sentences = split_claims(row["answer"], row["language"])
     claims = []
     for statement in row["statements"]:
-        start, end = statement["start"], statement["end"]
+        start = statement["start"]
         around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
-        claims.append(Claim(statement["text"], start, end, next(around, ())))
+        claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
     marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
     marked = [*zip(row["statements"], marks, strict=True)]
     return [

@@ -15,29 +15,23 @@ from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
 
 
-def contexts_as_passages(row: Row) -> list[Passage]:
-    """Return the contexts of a row as prompts show them."""
-    return [
-        Passage(f"context-{at}", context["document"] or "", (), context["text"] or "", row["language"])
-        for at, context in enumerate(row["contexts"], start=1)
-    ]
-
-
 def judge_request(
     row: Row,
     name: PromptName,
     reply_model: type[ReplyT],
     means: Means,
-    passages: Sequence[Passage] = (),
+    contexts: Sequence[Row] = (),
     sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
-    """Return the request that fills a prompt with the texts of a row, passages and numbered sentences."""
+    """Return the request that fills a prompt with the texts of a row, contexts and numbered sentences."""
     language, llm = row["language"], means.resources.settings.llm
     prompt = load_prompt(language, name, llm)
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in texts.items()}
-    if passages:
+    shown = [(context["document"] or "", context["text"] or "") for context in contexts]
+    passages = [Passage(f"context-{at}", title, (), text, language) for at, (title, text) in enumerate(shown)]
+    if contexts:
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
     if sentences:
         values["sentences"] = delimit_all(sentences, "sentence")

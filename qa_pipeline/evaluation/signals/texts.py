@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain, combinations, islice, product
 
-from qa_pipeline.evaluation.signals.judge import ask, contexts_as_passages, judge_request
+from qa_pipeline.evaluation.signals.judge import ask, judge_request
 from qa_pipeline.evaluation.signals.means import Means, Row
 from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.records import BackQuestionsReply, ContextReply, GroundednessReply, RelevanceReply
@@ -157,9 +157,10 @@ def find_contradictions(rows: list[Row], means: Means) -> list[list[bool | None]
     """
     if means.judge is None:
         return [_denied_contexts(row) for row in rows]
-    passages = [(row, passage) for row in rows for passage in contexts_as_passages(row)]
     requests = [
-        judge_request(row, "contradicts", ContextReply, means, [passage]) for row, passage in passages
+        judge_request(row, "contradicts", ContextReply, means, [context])
+        for row in rows
+        for context in row["contexts"]
     ]
     verdicts = {"yes": True, "no": False}
     flags = (None if reply is None else verdicts.get(reply.contradicts) for reply in ask(requests, means))
@@ -177,8 +178,5 @@ def find_groundedness(rows: list[Row], means: Means) -> list[float | None]:
     """Return the judge's rating of how far the contexts ground each answer, 0 to 1."""
     if means.judge is None:
         return [None] * len(rows)
-    requests = [
-        judge_request(row, "groundedness", GroundednessReply, means, contexts_as_passages(row))
-        for row in rows
-    ]
+    requests = [judge_request(row, "groundedness", GroundednessReply, means, row["contexts"]) for row in rows]
     return [None if reply is None else reply.groundedness for reply in ask(requests, means)]
