@@ -27,8 +27,7 @@ class Signal(NamedTuple):
 
 
 _NUMBER, _FLAG, _FLAGS = pl.Float64(), pl.Boolean(), pl.List(pl.Boolean())
-_STATEMENTS, _HELD = pl.List(statements.STATEMENT), pl.List(statements.HELD)
-_CITED, _SUPPORT = pl.List(citations.CITED), pl.List(citations.SUPPORT)
+_STATEMENTS, _HELD = pl.List(statements.STATEMENT), statements.HELD
 _SHOWN, _VERIFIED = ("answer", "contexts", "refused"), ("contexts", "statements")
 _REFERENCE, _CLAIMS = ("answer", "reference", "refused"), ("answer", "true_claims", "refused")
 SIGNALS = (
@@ -46,8 +45,8 @@ SIGNALS = (
     Signal("covered", _HELD, _CLAIMS, statements.find_covered),
     Signal("contradictions", _FLAGS, _VERIFIED, texts.find_contradictions, QUOTATION, True),
     Signal("groundedness", _NUMBER, _VERIFIED, texts.find_groundedness, MODEL),
-    Signal("cited", _CITED, ("answer", "contexts"), citations.find_cited, RULES),
-    Signal("citation_support", _SUPPORT, ("cited", "statements"), citations.find_support),
+    Signal("cited", pl.List(citations.CITED), ("answer", "contexts"), citations.find_cited, RULES),
+    Signal("citation_support", pl.List(citations.SUPPORT), ("cited", "statements"), citations.find_support),
 )
 """Each signal comes after those that it needs."""
 

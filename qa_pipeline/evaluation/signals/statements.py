@@ -44,8 +44,8 @@ STATEMENT = pl.Struct(
 """A statement of an answer: its place, its words there and as they are understood alone, the verdict
 (supported, unsupported, contradicted or undecided), the context of its evidence (from 0), its cosine to the
 question, its scores against the best context and the best pair of contexts, and who scored."""
-HELD = pl.Struct({"supported": pl.Boolean(), "decided_by": pl.String()})
-"""Whether a text states a statement, or a claim of several; null where that is undecided."""
+HELD = pl.List(pl.Struct({"supported": pl.Boolean(), "decided_by": pl.String()}))
+"""Whether a text states each statement or claim; null where that is undecided."""
 Verified = list[Row] | None
 """The statements of a text; None if it has none, or nothing could prove them."""
 

@@ -22,6 +22,9 @@ SAME_MEANING = 0.9
 Lower ones join answers that differ in a word, higher ones part those in other words.
 """
 
+Sentences = tuple[Row, list[str] | None]
+"""A row, and the sentences of one of its contexts; None if its text is unknown."""
+
 
 def find_refusals(rows: list[Row], _: Means) -> list[bool | None]:
     """Return True for each answer that only says that there is none; None for an empty one."""
@@ -68,32 +71,33 @@ def find_relevant_sentences(rows: list[Row], means: Means) -> list[list[list[boo
     Without a judge it does if its cosine to the question or the reference is that of texts about one thing.
     """
     contexts = [(row, context["text"]) for row in rows for context in row["contexts"]]
-    shown = [(row, text) for row, context in contexts if (text := _sentences(context or "", row))]
-    relevant = _near(shown, means) if means.judge is None else _helpful(shown, means)
-    flags: Iterator[list[bool | None]] = (
-        next(relevant) if _sentences(context or "", row) else [None] * (context is None)
-        for row, context in contexts
-    )
+    texts = [(row, None if text is None else _sentences(text, row)) for row, text in contexts]
+    flags = _near(texts, means) if means.judge is None else _helpful(texts, means)
     return [[*islice(flags, len(row["contexts"]))] for row in rows]
 
 
-def _near(shown: list[tuple[Row, list[str]]], means: Means) -> Iterator[list[bool | None]]:
-    aims = [[row["query"], row["reference"] or row["query"]] for row, _ in shown]
-    vectors = TextVectors(chain(*aims, *(text for _, text in shown)), means.resources.embedder)
+def _near(texts: list[Sentences], means: Means) -> Iterator[list[bool | None]]:
+    aims = [[row["query"], row["reference"] or row["query"]] for row, _ in texts]
+    vectors = TextVectors(chain(*aims, *(text or () for _, text in texts)), means.resources.embedder)
     limit = means.resources.settings.verification.similarity_fail
-    for (_, text), of_row in zip(shown, aims, strict=True):
-        cosines = (vectors.cosines(aim, text) for aim in of_row)
-        yield [max(of_sentence) >= limit for of_sentence in zip(*cosines, strict=True)]
+    for (_, text), of_row in zip(texts, aims, strict=True):
+        cosines = (vectors.cosines(aim, text or ()) for aim in of_row)
+        near = [max(of_sentence) >= limit for of_sentence in zip(*cosines, strict=True)]
+        yield [None] if text is None else [*near]
 
 
-def _helpful(shown: list[tuple[Row, list[str]]], means: Means) -> Iterator[list[bool | None]]:
+def _helpful(texts: list[Sentences], means: Means) -> Iterator[list[bool | None]]:
     requests = [
-        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=text) for row, text in shown
+        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=text)
+        for row, text in texts
+        if text
     ]
-    for (_, text), reply in zip(shown, ask(requests, means), strict=True):
-        numbers = range(1, len(text) + 1)
+    replies = ask(requests, means)
+    for _, text in texts:
+        numbers = range(1, len(text or ()) + 1)
+        reply = next(replies) if text else None
         if reply is None or not {*reply.relevant} <= {*numbers}:
-            yield [None] * len(text)
+            yield [None] * (1 if text is None else len(text))
         else:
             yield [number in reply.relevant for number in numbers]
 

@@ -11,7 +11,6 @@ from qa_pipeline_tests.verdict_replies import deciding
 
 TOWER = context("The tower is in Paris. It was completed in 1889.", "guide/tower.md")
 ROME = context("Rome is the capital of Italy.", "guide/rome.md")
-FABRICATED = ("fabricated_citations",)
 SUPPORT = ("citation_accuracy", "citation_precision", "citation_completeness")
 
 
@@ -28,7 +27,6 @@ def values(
         ("[2]", 1.0, 0),
         ("[1]", 0.0, 0),
         ("[3]", 0.0, 1),
-        ("[source: guide/rome.md]", 1.0, 0),
         ("[source: ROME.md#capital]", 1.0, 0),
         ("[source: ./guide/rome]", 1.0, 0),
         ("[source: rome.pdf]", 0.0, 1),
@@ -45,7 +43,7 @@ def test_a_mark_names_the_contexts_of_its_number_or_document(
 
 def test_an_answer_without_marks_and_entries_may_cite_or_not(tmp_path: Path) -> None:
     answer = "Rome is the capital of Italy."
-    assert values(tmp_path, (*FABRICATED, *SUPPORT), answer) == (None, None, None, None)
+    assert values(tmp_path, ("fabricated_citations", *SUPPORT), answer) == (None, None, None, None)
 
 
 def test_an_entry_and_the_marks_of_its_number_or_document_are_one_citation(tmp_path: Path) -> None:
@@ -54,35 +52,25 @@ def test_an_entry_and_the_marks_of_its_number_or_document_are_one_citation(tmp_p
     assert values(tmp_path, SUPPORT, answer, entries) == (1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("quote", "fabricated"), [("completed in 1889", 0), ("Completed  in 1889", 0), ("completed in 1989", 1)]
-)
+@pytest.mark.parametrize(("quote", "fabricated"), [("Completed  in 1889", 0), ("completed in 1989", 1)])
 def test_a_quote_must_be_in_the_document_that_its_citation_names(
     tmp_path: Path, quote: str, fabricated: int
 ) -> None:
     entries = [{"raw": "x", "document": "tower.md", "quote": quote}]
-    assert values(tmp_path, FABRICATED, "It is old.", entries) == (fabricated,)
+    assert values(tmp_path, ("fabricated_citations",), "It is old.", entries) == (fabricated,)
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"),
+    ("answer", "means", "expected"),
     [
-        ("The tower is in Paris [1]. Rome is the capital of Italy [2].", (1.0, 1.0, 1.0)),
-        ("The tower is in Paris [2]. Rome is the capital of Italy [1].", (0.0, 0.0, 0.0)),
-        ("It was completed in 1989 [1].", (0.0, 0.0, 0.0)),
+        ("The tower is in Paris [1]. Rome is the capital of Italy [2].", {}, (1.0, 1.0, 1.0)),
+        ("The tower is in Paris [2]. Rome is the capital of Italy [1].", {}, (0.0, 0.0, 0.0)),
+        ("It was completed in 1989 [1].", {}, (0.0, 0.0, 0.0)),
+        ("Bread is baked at night [1].", {"undecided": "unknown"}, (None, None, None)),
+        ("Bread is baked at night [1].", {"verifier": ScriptedModel(deciding("reject"))}, (0.0, 0.0, 0.0)),
     ],
 )
 def test_a_statement_is_proved_by_its_own_citation_alone(
-    tmp_path: Path, answer: str, expected: tuple[float, ...]
+    tmp_path: Path, answer: str, means: Any, expected: tuple[float | None, ...]
 ) -> None:
-    assert values(tmp_path, SUPPORT, answer) == expected
-
-
-@pytest.mark.parametrize(
-    ("means", "accuracy"),
-    [({"undecided": "unknown"}, None), ({"verifier": ScriptedModel(deciding("reject"))}, 0.0)],
-)
-def test_the_support_of_a_statement_is_0_if_denied_and_unknown_if_undecided(
-    tmp_path: Path, means: Any, accuracy: float | None
-) -> None:
-    assert values(tmp_path, SUPPORT, "Bread is baked at night [1].", **means)[0] == accuracy
+    assert values(tmp_path, SUPPORT, answer, **means) == expected

@@ -24,11 +24,10 @@ def test_the_contexts_that_a_statement_denies_are_contradicted(tmp_path: Path) -
 
 def test_relevance_is_that_of_the_sentences_and_0_for_a_refusal(tmp_path: Path) -> None:
     query = "How tall is the tower?"
-    other = value(tmp_path, "answer_relevance", query=query, answer=f"{query} Bread needs yeast.")
-    assert value(tmp_path, "answer_relevance", query=query, answer=query) == pytest.approx(1.0)
-    assert other is not None
-    assert other < 0.9
-    assert value(tmp_path, "answer_relevance", query=query, answer="I do not know.") == 0.0
+    answers = (query, f"{query} Bread needs yeast.", "I do not know.")
+    same, half, refused = (value(tmp_path, "answer_relevance", query=query, answer=one) for one in answers)
+    assert same == pytest.approx(1.0)
+    assert 0 == refused < (half or 0) < 0.9
 
 
 def test_sentences_near_the_question_or_the_reference_are_relevant(tmp_path: Path) -> None:
@@ -68,8 +67,6 @@ def test_true_claims_are_looked_for_in_the_contexts_and_in_the_answer(tmp_path: 
     assert value(tmp_path, "information_integration", **row) == pytest.approx(0.6 * 0.5 + 0.4 * 0.5)
 
 
-def test_an_answer_is_held_against_its_reference(tmp_path: Path) -> None:
+def test_an_answer_is_compared_with_its_reference(tmp_path: Path) -> None:
     assert value(tmp_path, "answer_correctness", answer=TALL, reference=TALL) == pytest.approx(1.0)
-    wrong = value(tmp_path, "answer_correctness", answer=TALLER, reference=TALL)
-    assert wrong is not None
-    assert wrong < 0.4 + 1e-9
+    assert (value(tmp_path, "answer_correctness", answer=TALLER, reference=TALL) or 1) < 0.4 + 1e-9
