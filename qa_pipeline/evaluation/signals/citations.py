@@ -33,12 +33,8 @@ SUPPORT = pl.Struct({"score": pl.Float64(), "proves": pl.List(pl.Int64()), "deci
 is unknown), and the positions of those it proves."""
 
 
-def find_cited(rows: list[Row], _: Means) -> list[Verified]:
-    """Return the citations of each answer (`CITED`); None where there are no entries and no marks."""
-    return [_cited(row) for row in rows]
-
-
-def _cited(row: Row) -> list[Row] | None:
+def find_cited(row: Row) -> list[Row] | None:
+    """Return the citations of an answer (`CITED`); None if there are no entries and no marks."""
     entries = [
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]

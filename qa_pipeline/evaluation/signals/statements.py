@@ -127,23 +127,12 @@ def verify(
     """
     resources = means.resources
     settings = resources.settings
-    text_by_id = {
-        text.statement_id: text
-        for text in texts
-        if text is not None and text.text.strip() and any(map(str.strip, text.passages))
-    }
-    verified = verification.verify(
-        [*text_by_id.values()],
-        verification.Means(
-            settings.verification,
-            resources.embedder,
-            resources.entailment,
-            means.verifier,
-            means.splitter,
-            settings.llm,
-        ),
-        to_the_question=False,  # whether an answer is to the question is another metric's concern
-    )
+    checked = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
+    text_by_id = {text.statement_id: text for text in checked}
+    models = (resources.embedder, resources.entailment, means.verifier, means.splitter)
+    step_means = verification.Means(settings.verification, *models, settings.llm)
+    # whether an answer is to the question is another metric's concern
+    verified = verification.verify([*text_by_id.values()], step_means, to_the_question=False)
     if settings.verification.split_claims == "model":
         for statement_id, reason in verified.failures.items():
             text = text_by_id.pop(statement_id)
