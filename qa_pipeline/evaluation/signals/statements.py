@@ -156,23 +156,23 @@ def _statement(claim: Row, text: Statement, means: Means, compare_figures: bool)
     """Return a claim with its scores, and with the verdict where these decide.
 
     The score is the probability of entailment, or else likeness: the mean of cosine and share of words. The
-    words of a fragment are in many places, so it has its cosine alone. What a step proved has the score 1,
+    words of a fragment are in many places, so its cosine alone decides. What a step proved has the score 1,
     what it denied 0.
     """
     stated, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
     other = _other_evidence(stated.stem_set - evidence.stem_set, claim, text)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     if means.resources.entailment is not None:
-        scored_by, limit = ENTAILMENT, ENTAILED
+        scored_by = ENTAILMENT
         score = pair_score = claim["entailment"] or 0.0
-    elif claim["fragment"]:
-        scored_by, limit = SIMILARITY, means.resources.settings.verification.similarity_pass
-        score = pair_score = cosine
+        is_alike = score >= ENTAILED
     else:
-        scored_by, limit = SIMILARITY, STATED
+        scored_by = SIMILARITY
         score = (cosine + (claim["token_recall"] or 0.0)) / 2
         in_pair = recall(stated.stem_set, evidence.stem_set | other.stem_set) or 0.0
         pair_score = max(score, (cosine + in_pair) / 2)
+        similarity_pass = means.resources.settings.verification.similarity_pass
+        is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
     # a score hardly moves with yes and no, figures and negations
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
     is_open = means.verifier is not None or means.undecided == "unknown" or is_polar
@@ -180,9 +180,9 @@ def _statement(claim: Row, text: Statement, means: Means, compare_figures: bool)
     if verdict == "failed":
         verdict = "undecided"
     elif verdict == "undecided" and not is_open:
-        is_compared = score >= limit and compare_figures
+        is_compared = is_alike and compare_figures
         reason = _difference(claim, stated, evidence, other) if is_compared else None
-        verdict = "supported" if score >= limit and reason is None else "unsupported"
+        verdict = "supported" if is_alike and reason is None else "unsupported"
         decided_by = scored_by if reason is None else QUOTATION
     if verdict != "undecided" and decided_by not in SCORES_DECIDE:
         scored_by = decided_by
