@@ -22,7 +22,7 @@ from qa_pipeline.errors import InputError, TransientModelError
 from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
 from qa_pipeline.evaluation.datasets.labelled_files import Faults, Row, check, left_out, usable_blocks
 from qa_pipeline.evaluation.running import cut_by
-from qa_pipeline.evaluation.signals.base import Means, Undecided
+from qa_pipeline.evaluation.signals.means import Means, Undecided
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema
 from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.models.encoder import load_embedder
@@ -35,7 +35,7 @@ from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.outcomes import evidence_pieces, ground_pairs
 from qa_pipeline.verification.refusals import judge_refusals
-from qa_pipeline.verification.verify import Statement
+from qa_pipeline.verification.verify import Statement, Verified
 
 Function = Callable[[str], str]
 AnyModel = str | Function | LanguageModel
@@ -268,7 +268,7 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
         "coverage": "none" if refused else "full",
     }
     pairs, refusals = PAIRS.frame([pair]), REFUSALS.empty()
-    claims, verdicts = CLAIMS.empty(), CLAIM_VERDICTS.empty()
+    verified = Verified(CLAIMS.empty(), CLAIM_VERDICTS.empty())
     if refused:
         chunks = pl.DataFrame(
             [
@@ -281,10 +281,9 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
     else:
         means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], means)
-        claims, verdicts = verified.claims, verified.verdicts
     outcome, proved = pl.coalesce("refusal", "outcome"), pl.col("outcome") == "grounded"
     result = (
-        ground_pairs(pairs, claims, verdicts, accept_grounding=settings.accept_grounding)
+        ground_pairs(pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding)
         .join(refusals.select("pair_id", refusal="outcome"), on="pair_id", how="left")
         .with_columns(
             support_level(),
@@ -296,8 +295,6 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
         )
         .row(0, named=True)
     )
-    decided = verdicts.select("claim_id", "verdict", "decided_by", "reason", "detail")
-    rows = claims.join(decided, on="claim_id").sort("position")
     names = ("verdict", "reason", "detail", "grounding", "support_level")
     interval = (result["grounding_low"], result["grounding_high"])
     return Verification(
@@ -307,15 +304,14 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
         language=statement.language,
         **{name: result[name] for name in names},
         grounding_interval=None if result["grounding"] is None else interval,
-        claims=tuple(_claim(row) for row in rows.iter_rows(named=True)),
+        claims=tuple(map(_claim, verified.claims_with_verdicts().iter_rows(named=True))),
     )
 
 
 def _claim(row: Row) -> Claim:
-    evidence, chunk_id = None, row["evidence_chunk_id"]
-    if chunk_id is not None:
-        context = int(chunk_id.rpartition("-")[2])
-        evidence = Evidence(context, row["evidence_start"], row["evidence_end"], row["evidence_quote"])
+    evidence = None
+    if row["evidence_passage"] is not None:
+        evidence = Evidence(*(row[f"evidence_{name}"] for name in ("passage", "start", "end", "quote")))
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
     return Claim(
         **{name: row[name] for name in names}, differences=tuple(row["unproved"] or ()), evidence=evidence

@@ -338,14 +338,6 @@ class BackQuestionsReply(ReplyModel):
     questions: list[str] = Field(description="Three questions that it answers.")
 
 
-class ConflictReply(ReplyModel):
-    """A decision whether contexts contradict one another and an answer says so; reasoning comes first."""
-
-    reasoning: str = Field(description="What cannot both be true, and what the answer says of it.")
-    contradict: bool = Field(description="Do they contradict one another on what the question asks?")
-    handled: bool = Field(description="Does the answer name it, or leave the question open?")
-
-
 class GroundednessReply(ReplyModel):
     """A rating of how far contexts ground an answer; reasoning comes first."""
 

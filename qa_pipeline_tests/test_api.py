@@ -179,7 +179,7 @@ ROWS = [
         "ground_truth": "330 metres",
     },
 ]
-OFFLINE = ["faithfulness", "exact_match", "token_f1"]
+OFFLINE = ["faithfulness", "context_recall", "refusal_correct"]
 
 
 def test_a_frame_and_its_file_have_equal_figures(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_answers_whose_cut_cannot_be_read_are_counted_and_the_report_says_so() -
     report = evaluate(ROWS, metrics=OFFLINE, statements="model", model=lambda _: "no JSON at all")
     assert report.document["settings"]["unsplit"] == {"not_json": 2}
     assert report.scores["faithfulness"].to_list() == [None, None]
-    assert report.scores["exact_match"].null_count() == 0
+    assert report.scores["refusal_correct"].null_count() == 0
     assert "not json 2" in report.page
 
 

@@ -15,13 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.signals.asked import (
-    back_questions_request,
-    conflict_request,
-    contradiction_request,
-    groundedness_request,
-    relevance_request,
-)
+from qa_pipeline.evaluation.signals.judge import judge_request
+from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.questions import question_request, standalone_request, write_questions
@@ -29,11 +24,22 @@ from qa_pipeline.generation.reference_validation import reference_request, refer
 from qa_pipeline.generation.round_trip import compare_request, recall_request
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts import loading
 from qa_pipeline.prompts.loading import Prompt, delimit, render_passages
-from qa_pipeline.records import AnsweredQuestion, Passage, Question, passages_by_id
+from qa_pipeline.records import (
+    AnsweredQuestion,
+    BackQuestionsReply,
+    ContextReply,
+    GroundednessReply,
+    Passage,
+    Question,
+    RelevanceReply,
+    passages_by_id,
+)
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import QUESTIONS
@@ -98,6 +104,11 @@ class Attack:
             (f"passage-{n}", f"title: {title}\nsection: {section}\n\n{one.text}")
             for n, ((title, section), one) in enumerate(zip(heads, shown, strict=True), start=1)
         ]
+
+    @property
+    def withheld_contexts(self) -> list[tuple[str, str]]:
+        """The same of contexts, which have no sections."""
+        return [(label, re.sub("\nsection: .*", "", body, count=1)) for label, body in self.withheld]
 
 
 def ask_questions(attack: Attack, model: LanguageModel) -> object:
@@ -206,7 +217,7 @@ def split(attack: Attack, model: LanguageModel) -> object:
 
 
 def evaluate_with(
-    request: Callable[[Row, list[Passage]], Request[Any]],
+    request: Callable[[Row, list[Row]], Request[Any]],
 ) -> Callable[[Attack, LanguageModel], object]:
     """Ask what an evaluation asks about an answered question."""
 
@@ -217,7 +228,8 @@ def evaluate_with(
             "reference": attack.text,
             "language": attack.language,
         }
-        return complete_all(model, [request(row, list(passages_by_id(attack.chunks).values()))], workers=1)
+        contexts = [{"document": f"T {attack.text}", "text": text} for text in attack.chunks["text"]]
+        return complete_all(model, [request(row, contexts)], workers=1)
 
     return run
 
@@ -275,17 +287,24 @@ STAGES = {
 }
 
 
+DEFAULT = Means(Resources(Settings()))
+
+
 def answered(attack: Attack) -> dict[str, list[tuple[str, str]]]:
     return {"question": [("question", attack.text)], "answer": [("answer", f"It is {attack.text}")]}
 
 
 STAGES |= {
     "contradicts": Stage(
-        evaluate_with(lambda row, shown: contradiction_request(row, shown[0], LLMSettings())),
-        lambda attack: {"passages": attack.withheld[:1], **answered(attack)},
+        evaluate_with(lambda row, shown: judge_request(row, "contradicts", ContextReply, DEFAULT, shown[:1])),
+        lambda attack: {"passages": attack.withheld_contexts[:1], **answered(attack)},
     ),
     "relevant_sentences": Stage(
-        evaluate_with(lambda row, _: relevance_request(row, ["First.", row["query"]], LLMSettings())),
+        evaluate_with(
+            lambda row, _: judge_request(
+                row, "relevant_sentences", RelevanceReply, DEFAULT, sentences=["First.", row["query"]]
+            )
+        ),
         lambda attack: {
             "question": [("question", attack.text)],
             "reference": [("reference", attack.text)],
@@ -293,16 +312,14 @@ STAGES |= {
         },
     ),
     "back_questions": Stage(
-        evaluate_with(lambda row, _: back_questions_request(row, LLMSettings())),
+        evaluate_with(lambda row, _: judge_request(row, "back_questions", BackQuestionsReply, DEFAULT)),
         lambda attack: {"answer": answered(attack)["answer"]},
     ),
-    "conflict": Stage(
-        evaluate_with(lambda row, shown: conflict_request(row, shown, LLMSettings())),
-        lambda attack: {"passages": attack.withheld, **answered(attack)},
-    ),
     "groundedness": Stage(
-        evaluate_with(lambda row, shown: groundedness_request(row, shown, LLMSettings())),
-        lambda attack: {"passages": attack.withheld, **answered(attack)},
+        evaluate_with(
+            lambda row, shown: judge_request(row, "groundedness", GroundednessReply, DEFAULT, shown)
+        ),
+        lambda attack: {"passages": attack.withheld_contexts, **answered(attack)},
     ),
 }
 

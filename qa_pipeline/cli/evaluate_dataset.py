@@ -12,7 +12,7 @@ from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.evaluation.signals.base import Means
+    from qa_pipeline.evaluation.signals.means import Means
     from qa_pipeline.settings.tree import Settings
 
 
@@ -165,7 +165,7 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
         KeyRejectedError: its key is missing.
     """
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.signals.base import Means
+    from qa_pipeline.evaluation.signals.means import Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, cut_by = Resources(settings), settings.verification.split_claims

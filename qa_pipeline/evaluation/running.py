@@ -12,7 +12,7 @@ import polars as pl
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
-from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.evaluation.signals.registry import add_signals
 from qa_pipeline.evaluation.signals.statements import STATEMENT
 from qa_pipeline.records import ProgressCallback, no_progress

@@ -112,13 +112,6 @@ def judge_answer(statement: Statement, resources: Resources, alone: Claim | None
     means = Means(settings, resources.embedder, resources.entailment)
     given = None if alone is None else {statement.statement_id: [alone]}
     verified = verify([statement], means, given_claims=given, to_the_question=False)
-    with_verdicts = verified.claims.select(
-        "claim_id", "start", "end", "text", score="similarity", quote="evidence_quote"
-    ).join(
-        verified.verdicts.select("claim_id", "verdict", "decided_by", "reason"),
-        on="claim_id",
-        maintain_order="left",
-    )
-    return [
-        Verdict(**row, final=alone is None) for row in with_verdicts.drop("claim_id").iter_rows(named=True)
-    ]
+    names = ("start", "end", "text", "verdict", "decided_by", "reason")
+    claims = verified.claims_with_verdicts().select(*names, score="similarity", quote="evidence_quote")
+    return [Verdict(**claim, final=alone is None) for claim in claims.iter_rows(named=True)]

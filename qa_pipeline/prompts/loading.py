@@ -39,7 +39,6 @@ PromptName = Literal[
     "contradicts",
     "relevant_sentences",
     "back_questions",
-    "conflict",
     "groundedness",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)

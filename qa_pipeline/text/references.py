@@ -102,6 +102,13 @@ def normalise_path(path: str) -> str:
     return "/".join(part for part in folded.split("/") if part not in ("", "."))
 
 
+def is_same_path(reference: str, path: str) -> bool:
+    """Return True if two paths are equal but for leading folders, or a suffix, that one of them lacks."""
+    paths = [normalise_path(split_reference(name)[0]) for name in (reference, path)]
+    short, long = sorted(paths, key=len)
+    return bool(short) and short in (*_tails(long), *_tails(_without_suffix(long)))
+
+
 def _normalise_address(address: str) -> str:
     """Fold what does not tell addresses apart: http or https, case of the host, usual port, last slash."""
     try:

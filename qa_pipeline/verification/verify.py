@@ -62,6 +62,13 @@ class Verified:
     verdicts: pl.DataFrame
     failures: Mapping[str, str] = field(default_factory=dict)
 
+    def claims_with_verdicts(self) -> pl.DataFrame:
+        """Return the claims with their verdicts, and with the index of the passage that is their evidence."""
+        verdicts = self.verdicts.select("claim_id", "verdict", "decided_by", "reason", "detail")
+        index = pl.col("evidence_chunk_id").str.split("-").list.last().cast(pl.Int64())
+        claims = self.claims.with_columns(evidence_passage=index)
+        return claims.join(verdicts, on="claim_id", maintain_order="left")
+
 
 @dataclass(frozen=True, slots=True)
 class Means:

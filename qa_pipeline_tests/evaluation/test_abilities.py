@@ -122,7 +122,7 @@ def test_answers_to_a_suite_are_measured_by_ability_and_kind(
     answered = [{**row, "answer": row["contexts"][0]["text"]} for row in of(COUNTERFACTUAL) + of(REJECTION)]
     suite, report = tmp_path / "suite.jsonl", tmp_path / "report"
     suite.write_text("\n".join(map(json.dumps, answered)), encoding="utf-8")
-    names = ("--metric", "refusal_correct", "--metric", "token_f1")
+    names = ("--metric", "refusal_correct", "--metric", "context_diversity")
     ran = invoke("eval", "run", suite, "--out", report, "--data", tmp_path / "data", *names)
     assert ran.code == OK, ran.stderr
     found = json.loads((report / "report.json").read_text())

@@ -26,7 +26,6 @@ from qa_pipeline.records import (
     AnswerReply,
     BackQuestionsReply,
     CompareReply,
-    ConflictReply,
     ContextReply,
     DraftPair,
     GroundednessReply,
@@ -62,7 +61,6 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "contradicts": {"passages", "question", "answer"},
     "relevant_sentences": {"question", "reference", "sentences"},
     "back_questions": {"answer"},
-    "conflict": {"passages", "question", "answer"},
     "groundedness": {"passages", "question", "answer"},
 }
 PART_PLACEHOLDERS: dict[PartName, set[str]] = {
@@ -84,7 +82,6 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "contradicts": ContextReply,
     "relevant_sentences": RelevanceReply,
     "back_questions": BackQuestionsReply,
-    "conflict": ConflictReply,
     "groundedness": GroundednessReply,
 }
 NASTY = [

@@ -16,44 +16,7 @@ WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
 """Parts of answer_correctness that the specification of the metrics sets (docs/metrics.md)."""
 WEIGHT_COVERAGE, WEIGHT_SYNTHESIS = 0.6, 0.4
 """Parts of information_integration that the specification of the metrics sets (docs/metrics.md)."""
-_SQUAD = "Rajpurkar et al. 2016, SQuAD, arXiv:1606.05250"
 _SPECIFIED = "specification of this project (docs/metrics.md)"
-
-
-def _relevance() -> pl.Expr:
-    """Return the mean cosine of the question to what the answer answers; 0 where it commits to nothing."""
-    cosines = pl.col("relevance").struct.field("cosines")
-    noncommittal = pl.col("relevance").struct.field("noncommittal")
-    return pl.when(noncommittal).then(0.0).otherwise(share(cosines).clip(-1, 1))
-
-
-def _words(column: str) -> pl.Expr:
-    """Return the words as SQuAD compares them: lower case, no punctuation, no English articles."""
-    plain = pl.col(column).str.normalize("NFC").str.to_lowercase().str.replace_all(r"[\p{P}\p{S}]", "")
-    bare = plain.str.replace_all(r"\b(?:a|an|the)\b", " ")
-    text = pl.when(pl.col("language") == "en").then(bare).otherwise(plain)
-    return text.str.extract_all(r"\S+")
-
-
-def _token_f1(frame: pl.DataFrame) -> pl.Series:
-    """Return 2 x words in common / words of both, repeats counted; 1 where neither has any."""
-    words = frame.select(
-        pl.int_range(pl.len()).alias("row"), answer=_words("answer"), reference=_words("reference")
-    )
-    counts = [
-        words.select("row", word=side).explode("word").drop_nulls().group_by("row", "word").len(side)
-        for side in ("answer", "reference")
-    ]
-    shared = (
-        counts[0]
-        .join(counts[1], on=["row", "word"])
-        .group_by("row")
-        .agg(shared=pl.min_horizontal("answer", "reference").sum())
-    )
-    joined = words.join(shared, on="row", how="left", maintain_order="left")
-    total = pl.col("answer").list.len() + pl.col("reference").list.len()
-    f1 = 2 * pl.col("shared").fill_null(0) / total
-    return joined.select(value=pl.when(total > 0).then(f1).otherwise(1.0))["value"]
 
 
 def _synthesis(frame: pl.DataFrame) -> pl.Series:
@@ -91,7 +54,7 @@ METRICS = (
     Metric(
         "answer_relevance",
         ("relevance",),
-        _relevance(),
+        pl.col("relevance"),
         "Es et al. 2024, RAGAS: mean cosine of the question and 3 questions asked back from the answer",
         range=(-1.0, 1.0),
         decided_by=pl.col("relevance_by"),
@@ -99,7 +62,7 @@ METRICS = (
     Metric(
         "answer_correctness",
         ("reference_statements", "reference_similarity"),
-        WEIGHT_FAITHFULNESS * faithfulness("reference_statements")
+        WEIGHT_FAITHFULNESS * share(field(pl.col("reference_statements"), "supported"))
         + WEIGHT_SIMILARITY * pl.col("reference_similarity"),
         f"{_SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
         decided_by=pl.concat_list(
@@ -107,13 +70,6 @@ METRICS = (
         ),
         version=STATEMENTS_VERSION,
     ),
-    Metric(
-        "exact_match",
-        ("answer", "reference"),
-        (_words("answer") == _words("reference")).cast(pl.Float64),
-        _SQUAD,
-    ),
-    Metric("token_f1", ("answer", "reference"), _token_f1, _SQUAD),
     Metric(
         "answer_uncertainty",
         ("meanings",),
@@ -141,7 +97,7 @@ METRICS = (
     Metric(
         "contradiction_handling",
         ("conflicts",),
-        share(field(pl.col("conflicts"), "handled")),
+        share(pl.col("conflicts")),
         f"{_SPECIFIED}: contradictions between contexts that the answer names or leaves open",
         decided_by=pl.col("conflicts_by"),
     ),

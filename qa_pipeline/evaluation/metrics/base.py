@@ -13,9 +13,8 @@ from typing import Literal
 import polars as pl
 
 Direction = Literal["higher", "lower"]
-STATEMENTS_VERSION = 2
-"""Version of metrics over statements: 2 since headings and copied lines prove, changed numbers contradict,
-and a proved statement has the score 1."""
+STATEMENTS_VERSION = 3
+"""Version of metrics over statements: 3 since the scores are those of verification."""
 
 
 @dataclass(frozen=True, slots=True)

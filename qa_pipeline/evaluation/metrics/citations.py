@@ -10,12 +10,10 @@ from qa_pipeline.evaluation.metrics.base import (
     field,
     share,
 )
-from qa_pipeline.evaluation.metrics.evidence import weakest_step
 from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
 from qa_pipeline.text.references import normalise_path
 
 _CITED, _SUPPORT = pl.col("cited"), pl.col("citation_support")
-_SECTIONS = pl.col("cited_sections")
 _SCORES = field(_SUPPORT, "score")
 _BY = field(_SUPPORT, "decided_by")
 _ALCE = "Gao et al. 2023, ALCE, arXiv:2305.14627"
@@ -58,13 +56,6 @@ def _as_annotated(frame: pl.DataFrame) -> pl.Series:
         else:
             values.append(float({*map(normalise_path, cited)} == {*map(normalise_path, relevant)}))
     return pl.Series(values, dtype=pl.Float64())
-
-
-def _law_quality() -> pl.Expr:
-    """Return the least of support, existence and support of sections, and the weakest step where known."""
-    parts = [share(field(_SECTIONS, "exists")), share(field(_SECTIONS, "supported")), faithfulness()]
-    is_measured = pl.all_horizontal(part.is_not_null() for part in parts)
-    return pl.when(is_measured).then(pl.min_horizontal(*parts, weakest_step()))
 
 
 def _source_coverage(frame: pl.DataFrame) -> pl.Series:
@@ -150,26 +141,5 @@ METRICS = (
         "GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: accuracy of the citations chosen, "
         "held against annotated ones; all of a row or none",
         decided_by=pl.col("cited_by"),
-    ),
-    Metric(
-        "section_existence",
-        ("cited_sections",),
-        share(field(_SECTIONS, "exists")),
-        f"{_SPECIFIED}: sections named that a context has / sections named",
-        decided_by=field(_SECTIONS, "decided_by"),
-    ),
-    Metric(
-        "section_support",
-        ("cited_sections",),
-        share(field(_SECTIONS, "supported")),
-        f"{_SPECIFIED}: sections named whose words prove the statement / sections named",
-        decided_by=field(_SECTIONS, "decided_by"),
-    ),
-    Metric(
-        "law_quality",
-        ("cited_sections", "statements"),
-        _law_quality(),
-        f"{_SPECIFIED}: the least of faithfulness, section_existence, section_support and weakest_step",
-        decided_by=DECIDED,
     ),
 )

@@ -77,14 +77,6 @@ def _unbroken() -> pl.Expr:
     return pl.when(finite & all_known(confidences)).then(share(steps))
 
 
-def weakest_step() -> pl.Expr:
-    """Return the least confidence of the steps; null without steps, or where one is no share."""
-    confidences = pl.col("confidences")
-    is_share = confidences.list.eval(pl.element().is_between(0, 1)).list.all()
-    is_measured = is_share & all_known(confidences) & (confidences.list.len() > 0)
-    return pl.when(is_measured).then(confidences.list.min())
-
-
 METRICS = (
     Metric(
         "evidence_quality",
@@ -99,11 +91,5 @@ METRICS = (
         ("confidences",),
         _unbroken(),
         f"{_SPECIFIED}: steps at which confidence does not fall / steps",
-    ),
-    Metric(
-        "weakest_step",
-        ("confidences",),
-        weakest_step(),
-        f"{_SPECIFIED}: least confidence of the steps; a chain is as good as its weakest one",
     ),
 )

@@ -13,9 +13,9 @@ _SPECIFIED = "specification of this project (docs/metrics.md)"
 _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
-def faithfulness(statements: str = "statements") -> pl.Expr:
+def faithfulness() -> pl.Expr:
     """Return the share of statements that are supported; null without any, or where one is undecided."""
-    return share(pl.col(statements).list.eval(pl.when(_IS_DECIDED).then(_SUPPORTED)))
+    return share(pl.col("statements").list.eval(pl.when(_IS_DECIDED).then(_SUPPORTED)))
 
 
 def _weighted(weight: pl.Expr) -> pl.Expr:
@@ -79,14 +79,14 @@ METRICS = (
         "multi_document_grounding",
         ("statements",),
         _mean("pair_score"),
-        "as grounding, with pairs of passages where the best single one is below 0.8",
+        "as grounding, or two passages together where these say more",
         decided_by=_SCORED,
         version=STATEMENTS_VERSION,
     ),
     Metric(
         "hallucination",
         ("contradictions",),
-        share(field(pl.col("contradictions"), "contradicted")),
+        share(pl.col("contradictions")),
         "DeepEval HallucinationMetric: contradicted contexts / contexts",
         direction="lower",
         decided_by=pl.col("contradictions_by"),

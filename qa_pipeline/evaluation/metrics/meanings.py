@@ -20,9 +20,6 @@ MEANINGS: Mapping[str, str] = {
     "source_coverage": "Share of the cited documents that prove a statement of the answer.",
     "fabricated_citations": "Citations of documents or quotes that do not exist.",
     "annotated_citation_accuracy": "Whether exactly the documents are cited that people annotated.",
-    "section_existence": "Share of the sections named (§ 12, Article 5) that the passages have.",
-    "section_support": "Share of the sections named whose own words prove what is said of them.",
-    "law_quality": "The least of support, of sections that exist and prove, and of the weakest step.",
     "precision_at": "Share of the first {} passages that are relevant.",
     "recall_at": "Share of the relevant documents that are among the first {} passages.",
     "f1_at": "Harmonic mean of precision and recall among the first {} passages.",
@@ -34,15 +31,12 @@ MEANINGS: Mapping[str, str] = {
     "context_diversity": "How evenly the passages come from different documents, in bits.",
     "answer_relevance": "How near questions made from the answer are to the one that was asked.",
     "answer_correctness": "Statements that the right answer supports (0.6) and cosine to it (0.4).",
-    "exact_match": "Whether the answer is the right one, case, articles and punctuation aside.",
-    "token_f1": "Words that the answer and the right one share.",
     "answer_uncertainty": "How far several answers to the same question differ.",
     "refusal_correct": "Whether the answer refuses where it should, and only there.",
     "information_integration": "Right statements that the answer makes (0.6) and their sources (0.4).",
     "contradiction_handling": "Contradictions between passages that the answer names or leaves open.",
     "evidence_quality": "Support of the evidence, independence of its sources, their date and authority.",
     "chain_integrity": "Share of the steps of the evidence at which the confidence does not fall.",
-    "weakest_step": "Confidence of the weakest step of the evidence.",
 }
 """By name of the metric; of those at a rank by what stands before it."""
 LACKS: Mapping[str, str] = {
@@ -58,7 +52,6 @@ LACKS: Mapping[str, str] = {
     "statements": "there is no statement to verify: no answer, a refusal, or a passage without text",
     "contradictions": "there is no statement to verify: no answer, a refusal, or a passage without text",
     "groundedness": "no model rated it, or its reply could not be read",
-    "cited_sections": "there is no answer, or there are no passages",
     "refused": "there is no answer",
     "cited": "nothing is cited",
     "citation_support": "nothing is cited, or no statement was verified",

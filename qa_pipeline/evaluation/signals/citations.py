@@ -1,30 +1,20 @@
-"""Signals of citations: what an answer cites, whether that is there, and whether it proves what is said.
+"""Signals of citations: what an answer cites, whether it exists, and whether it proves what it stands for.
 
 A citation is an entry of the row's `citations`, or a mark in the answer that no entry accounts for. [3] is
 the third entry, and where there is none the third context; any other mark names a document. Without entries
 and marks it is unknown whether the answer cites at all.
 """
 
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
+from itertools import islice
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import RULES, Means, Row
-from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE
+from qa_pipeline.evaluation.signals.means import RULES, Means, Row
+from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE, Verified, by_contexts, verify
 from qa_pipeline.text.quotes import locate_quote
-from qa_pipeline.text.references import (
-    NUMBER_MARK,
-    SOURCE_MARK,
-    mark_references,
-    marked_numbers,
-    normalise_path,
-    split_reference,
-    without_marks,
-)
-from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.text.references import NUMBER_MARK, is_same_path, marked_numbers
+from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
 CITED = pl.Struct(
     {
@@ -32,159 +22,132 @@ CITED = pl.Struct(
         "contexts": pl.List(pl.Int64()),
         "exists": pl.Boolean(),
         "quote_found": pl.Boolean(),
-        "places": pl.List(pl.Int64()),
+        "marks": pl.List(pl.String()),
     }
 )
-"""One citation: its document, the contexts it names (from 0; those that hold its quote, where
-it has one), whether it names anything known, whether its quote is there (null without quote, or without text
-to look in), and where its marks stand in the answer."""
-CITATION_SUPPORT = pl.Struct(
-    {"score": pl.Float64(), "proves": pl.List(pl.Int64()), "decided_by": pl.String()}
-)
-"""How far a citation supports the statements it stands for: the best score of these against what it names
-alone (null where its text or the verdict is unknown), and the positions of those it proves."""
-_SUFFIX = re.compile(r"(?<=[^/])\.[a-z0-9]{1,8}$")
+"""A citation: its document, the contexts it names (from 0; those that hold its quote, where it has one),
+whether it names anything known, whether its quote is there (null without quote, or without text to look in),
+and the marks in the answer that name it."""
+SUPPORT = pl.Struct({"score": pl.Float64(), "proves": pl.List(pl.Int64()), "decided_by": pl.String()})
+"""The best score of the statements that a citation stands for against what it names alone (null where that
+is unknown), and the positions of those it proves."""
 
 
-@dataclass
-class _Citation:
-    document: str | None
-    quote: str | None = None
-    places: list[int] = field(default_factory=list)
-
-
-def find_cited(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
-    """Return the citations of each answer (`CITED`); None where there are no entries and no marks."""
-    del means
-    return [_cited(row) for row in rows.iter_rows(named=True)]
-
-
-def _cited(row: Row) -> list[Row] | None:
+def find_cited(row: Row) -> list[Row] | None:
+    """Return the citations of an answer (`CITED`); None if there are no entries and no marks."""
     entries = [
-        _Citation(citation["document"] or citation["raw"], citation["quote"])
-        for citation in row["citations"] or ()
+        _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
-    of_marks: dict[str, _Citation] = {}
-    for place, number, reference in _marks(row["answer"]):
-        if number is None:
-            matches = [entry for entry in entries if entry.document and _same(entry.document, reference)]
+    citations = [*entries]
+    answer = row["answer"]
+    for mark in dict.fromkeys(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0])):
+        if numbers := _numbers(mark):
+            named = entries[max(0, numbers[0] - 1) : numbers[0]]
         else:
-            matches = entries[max(0, number - 1) : number]
-        citation = matches[0] if matches else of_marks.setdefault(reference, _Citation(reference))
-        citation.places.append(place)
-    if row["citations"] is None and not of_marks:
-        return None
-    return [_looked_up(citation, row) for citation in (*entries, *of_marks.values())]
+            named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
+        if not named:
+            named = [_citation(mark)]
+            citations += named
+        named[0]["marks"].append(mark)
+    is_unknown = row["citations"] is None and not citations
+    return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
 
-def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
-    """Yield the offset, number and reference of each mark, in order; a named source has no number."""
-    marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=re.Match.start):
-        references = mark_references(mark[0])
-        yield from ((mark.start(), None, reference) for reference in references)
-        if not references:
-            yield from ((mark.start(), number, f"[{number}]") for number in marked_numbers(mark[0]))
+def _citation(reference: str | None, quote: str | None = None) -> Row:
+    return {"reference": reference, "quote": quote, "marks": []}
 
 
-def _looked_up(citation: _Citation, row: Row) -> Row:
+def _marks(claim: Claim) -> list[str]:
+    """Return the marks of a claim; [1-3] is three."""
+    marks = [[f"[{number}]" for number in _numbers(name)] or [name] for name in claim.references]
+    return [mark for of_reference in marks for mark in of_reference]
+
+
+def _numbers(reference: str) -> list[int]:
+    return marked_numbers(reference) if NUMBER_MARK.fullmatch(reference.strip()) else []
+
+
+def _looked_up(citation: Row, row: Row) -> Row:
     """Return a citation as a row of `CITED`."""
-    documents = [context["document"] for context in row["contexts"]]
+    documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
-    reference = citation.document
-    numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
-    if numbers:
-        reference = None
+    reference, quote = citation["reference"], citation["quote"]
+    if reference is None:
+        contexts, exists = [*range(len(texts))], quote is not None
+    elif numbers := _numbers(reference):
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
-        exists = len(contexts) == len(numbers)
-    elif reference is None:
-        contexts, exists = list(range(len(texts))), citation.quote is not None
+        reference, exists = None, len(contexts) == len(numbers)
     else:
-        sources = [claim["source"] for claim in row["true_claims"] or ()]
-        others = [*(row["relevant_documents"] or ()), *sources]
-        contexts, elsewhere = _naming(reference, documents), _naming(reference, others)
-        exists = bool(contexts or elsewhere)
-        reference = others[elsewhere[0]] if elsewhere else reference
+        sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
+        annotated = [
+            name for name in (row["relevant_documents"] or []) + sources if is_same_path(reference, name)
+        ]
+        contexts = [index for index, name in enumerate(documents) if is_same_path(reference, name)]
+        reference, exists = [*annotated, reference][0], bool(contexts or annotated)
     quote_found = None
-    if citation.quote and citation.quote.strip():
-        readable = [at for at in contexts if texts[at] is not None]
-        holding = [at for at in readable if locate_quote(citation.quote, texts[at])]
+    if quote and quote.strip():
+        readable = [index for index in contexts if texts[index] is not None]
+        holding = [index for index in readable if locate_quote(quote, texts[index])]
         quote_found = bool(holding) if readable else None
         contexts = holding or contexts
-    return {
-        "document": (documents[contexts[0]] if contexts else None) or reference,
-        "contexts": contexts,
-        "exists": exists,
-        "quote_found": quote_found,
-        "places": citation.places,
-    }
+    document = (documents[contexts[0]] if contexts else None) or reference
+    found = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
+    return citation | found
 
 
-def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
-    """Return the documents that a reference names: those of its very path, else possible matches."""
-    path = normalise_path(split_reference(reference)[0])
-    exact = [at for at, name in enumerate(documents) if name and normalise_path(name) == path]
-    return exact or [at for at, name in enumerate(documents) if name and _same(reference, name)]
+def find_support(rows: list[Row], means: Means) -> list[list[Row]]:
+    """Return how far each citation supports the statements it stands for (`SUPPORT`).
 
-
-def _same(reference: str, document: str) -> bool:
-    """Return True if two paths are equal but for leading folders or a suffix that one lacks."""
-    first, second = (normalise_path(split_reference(name)[0]) for name in (reference, document))
-    suffixes = {match[0] for name in (first, second) if (match := _SUFFIX.search(name))}
-    short, long = sorted((_SUFFIX.sub("", first), _SUFFIX.sub("", second)), key=len)
-    return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
-
-
-def find_citation_support(rows: pl.DataFrame, means: Means) -> list[list[Row]]:
-    """Return how far each citation supports the statements it stands for (`CITATION_SUPPORT`).
-
-    A mark stands for the statement it is in or behind, as in verification, and for the others of its sentence
-    that have no mark; a citation without marks for all of them.
+    A mark stands for the statement it is in or behind, and for those of its sentence that have none; a
+    citation without marks for all statements.
     """
-    del means
-    supports = []
-    for row in rows.select("cited", "statements", "answer", "language").iter_rows(named=True):
-        sentences = [start for start, _ in sentence_spans(without_marks(row["answer"]), row["language"])]
-        owners = _owners([statement["start"] for statement in row["statements"]], row["cited"], sentences)
-        supports.append(
-            [
-                _support(cited, [row["statements"][at] for at in owned])
-                for cited, owned in zip(row["cited"], owners, strict=True)
-            ]
-        )
-    return supports
+    pairs = [
+        (row, cited, statement) for row in rows for cited, of_cited in _owned(row) for statement in of_cited
+    ]
+    texts = [
+        by_contexts(statement["claim"], row, [row["contexts"][index] for index in cited["contexts"]])
+        for row, cited, statement in pairs
+    ]
+    # no model is paid again for a statement that it decided, and its figures may be in several contexts
+    local = replace(means, verifier=None, splitter=None, undecided="similarity")
+    alone = iter(verify(texts, local, compare_figures=False))
+    return [
+        [_support(cited, statements, [*islice(alone, len(statements))]) for cited, statements in _owned(row)]
+        for row in rows
+    ]
 
 
-def _owners(starts: Sequence[int], cited: Sequence[Row], sentences: Sequence[int]) -> list[list[int]]:
-    """Return the indexes of the statements that each citation stands for."""
-    everything = range(len(starts))
-    marked = [{max(0, bisect_left(starts, place) - 1) for place in row["places"]} for row in cited]
-    unmarked = {*everything}.difference(*marked)
-    sentence_of = [bisect_right(sentences, start) for start in starts]
-    owners = []
-    for at in marked:
-        of_sentences = {sentence_of[statement] for statement in at}
-        owned = at | {other for other in unmarked if sentence_of[other] in of_sentences}
-        owners.append(sorted(owned) if at else list(everything))
-    return owners
+def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
+    """Return each citation with the statements that it stands for."""
+    sentences = split_claims(row["answer"], row["language"])
+    claims = []
+    for statement in row["statements"]:
+        start = statement["start"]
+        around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
+        claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
+    marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
+    marked = [*zip(row["statements"], marks, strict=True)]
+    return [
+        (cited, [one for one, names in marked if not cited["marks"] or names & {*cited["marks"]}])
+        for cited in row["cited"]
+    ]
 
 
-def _support(cited: Row, statements: Sequence[Row]) -> Row:
-    """Return the best score of the statements; one that a step or model denied has 0 everywhere."""
+def _support(cited: Row, statements: list[Row], alone: list[Verified]) -> Row:
+    """Return a row of `SUPPORT`; one that a step or model denied has 0 everywhere."""
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     support: Row = {"score": None, "proves": [], "decided_by": None}
-    for statement in statements:
-        verdict, decided_by = statement["verdict"], statement["decided_by"]
-        is_scored = decided_by in SCORES_DECIDE
-        is_denied = verdict == "contradicted" or (verdict == "unsupported" and not is_scored)
-        scores = [0.0 if is_denied else statement["scores"][at] for at in cited["contexts"]]
-        score = max((score for score in scores if score is not None), default=None)
-        if score is None or verdict == "undecided":
+    for statement, verified in zip(statements, alone, strict=True):
+        if statement["verdict"] == "undecided" or not verified:
             continue
-        if support["score"] is None or score > support["score"]:
-            support["score"] = score
-            support["decided_by"] = decided_by if is_denied else statement["scored_by"]
-        if verdict == "supported" and any(statement["holds"][at] for at in cited["contexts"]):
-            support["proves"].append(statement["position"])
+        scored, is_proof = verified[0], verified[0]["verdict"] == "supported"
+        if statement["verdict"] != "supported":
+            is_proof = False
+            scored = scored if statement["decided_by"] in SCORES_DECIDE else statement
+        elif statement["context"] in cited["contexts"]:
+            scored, is_proof = statement, True
+        support["proves"] += [statement["position"]] if is_proof else []
+        if support["score"] is None or scored["score"] > support["score"]:
+            support |= {"score": scored["score"], "decided_by": scored["scored_by"]}
     return support

@@ -1,188 +1,182 @@
-"""Signals of texts without verification: refusals, relevance, meanings, contradictions, likeness.
+"""Signals of whole texts, by rules and cosines, or by the judge where there is one."""
 
-Each is found by rules and cosines, or asked of the judge where there is one.
-"""
+from collections.abc import Iterator
+from itertools import chain, combinations, islice, product
 
-from collections.abc import Sequence
-from itertools import chain, combinations, product
-
-import numpy as np
-import polars as pl
-
-from qa_pipeline.evaluation.signals import asked
-from qa_pipeline.evaluation.signals.base import Means, Row
-from qa_pipeline.evaluation.signals.statements import sentences
-from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.evaluation.signals.judge import ask, judge_request
+from qa_pipeline.evaluation.signals.means import Means, Row
 from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.records import BackQuestionsReply, ContextReply, GroundednessReply, RelevanceReply
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.quotation import one_slot_denial
 from qa_pipeline.verification.units import units_of
 
+QUESTIONS = 3
+"""Questions asked back from an answer: their mean is steadier than one, and all come with one call."""
 SAME_MEANING = 0.9
-"""Cosine from which two short answers mean the same, if neither denies the other: lower ones join answers
-that differ in a word, higher ones part those in other words."""
-CONTRADICTION = pl.Struct({"contradicted": pl.Boolean()})
-CONFLICT = pl.Struct({"handled": pl.Boolean()})
-"""A contradiction between two contexts, and whether the answer names both sides or leaves it open."""
-RELEVANCE = pl.Struct({"cosines": pl.List(pl.Float64()), "noncommittal": pl.Boolean()})
-"""Cosines of the question to the questions that an answer answers, or else to its sentences; and whether the
-answer commits itself to nothing."""
+"""Cosine from which two short answers mean the same, if neither denies the other.
+
+Lower ones join answers that differ in a word, higher ones part those in other words.
+"""
+
+Sentences = tuple[Row, list[str] | None]
+"""A row, and the sentences of one of its contexts; None if its text is unknown."""
 
 
-def find_refusals(rows: pl.DataFrame, means: Means) -> list[bool | None]:
-    """Return True for each answer that only says that there is none; None for an empty one."""
-    del means
-    return [
-        is_refusal(answer, language) if answer.strip() else None
-        for answer, language in rows.select("answer", "language").iter_rows()
-    ]
+def find_refusal(row: Row) -> bool | None:
+    """Return True if the answer only says that there is none; None if it is empty."""
+    return is_refusal(row["answer"], row["language"]) if row["answer"].strip() else None
 
 
-def find_contradictions(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:
-    """Find the contexts that contradict the answer (`CONTRADICTION`); None if no statement is decided.
+def find_relevances(rows: list[Row], means: Means) -> list[float | None]:
+    """Return the mean cosine of the question to the questions that the judge asks back from the answer.
 
-    Without a judge: those that a statement denies. The local steps find a number, unit, date, name, negation
-    or quantifier in another's place, and nothing else: what they find is a lower bound.
+    Without a judge to its sentences. An answer that commits to nothing has 0.
     """
-    if means.judge is not None:
-        return [*asked.ask_contradictions(rows, means.judge, means.resources.settings.llm)]
-    contradictions: list[list[Row] | None] = []
-    for contexts, statements in rows.select("contexts", "statements").iter_rows():
-        denied = {statement["context"] for statement in statements if statement["verdict"] == "contradicted"}
-        is_known = {statement["verdict"] for statement in statements} != {"undecided"}
-        flags = [{"contradicted": at in denied} for at in range(len(contexts))]
-        contradictions.append(flags if is_known else None)
-    return contradictions
-
-
-def find_groundedness(rows: pl.DataFrame, means: Means) -> list[float | None]:
-    """Return the judge's rating of how far the contexts ground each answer; None without a judge."""
+    texts: list[list[str] | None]
     if means.judge is None:
-        return [None] * rows.height
-    return asked.ask_groundedness(rows, means.judge, means.resources.settings.llm)
-
-
-def find_relevances(rows: pl.DataFrame, means: Means) -> list[Row | None]:
-    """Return the similarity of the question to the questions each answer answers (`RELEVANCE`)."""
-    if means.judge is not None:
-        answered = asked.ask_back_questions(rows, means.judge, means.resources.settings.llm)
+        texts = [[] if row["refused"] else _sentences(without_marks(row["answer"]), row) for row in rows]
     else:
-        answered = [
-            (sentences(without_marks(answer), language), refused)
-            for answer, language, refused in rows.select("answer", "language", "refused").iter_rows()
-        ]
-    queries = rows["query"].to_list()
-    texts = chain.from_iterable(of_row[0] for of_row in answered if of_row is not None)
-    vectors = TextVectors([*queries, *texts], means.resources.embedder)
-    return [
-        None if of_row is None else {"cosines": vectors.cosines(query, of_row[0]), "noncommittal": of_row[1]}
-        for query, of_row in zip(queries, answered, strict=True)
-    ]
+        requests = [judge_request(row, "back_questions", BackQuestionsReply, means) for row in rows]
+        texts = [_back_questions(reply) for reply in ask(requests, means)]
+    vectors = TextVectors(
+        chain((row["query"] for row in rows), *filter(None, texts)), means.resources.embedder
+    )
+    relevances: list[float | None] = []
+    for row, of_row in zip(rows, texts, strict=True):
+        cosines = vectors.cosines(row["query"], of_row or ())
+        mean = sum(cosines) / max(1, len(cosines))
+        relevances.append(None if of_row is None else min(1.0, max(-1.0, mean)))
+    return relevances
 
 
-def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> list[list[list[bool | None]]]:
-    """Find the sentences of each context that help to answer the question; [None] without a text.
-
-    Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
-    """
-    settings = means.resources.settings
-    texts = [
-        [sentences(context["text"] or "", language) for context in contexts]
-        for contexts, language in rows.select("contexts", "language").iter_rows()
-    ]
-    flags: list[list[list[bool | None]]]
-    if means.judge is not None:
-        flags = asked.ask_relevance(rows, texts, means.judge, settings.llm)
-    else:
-        aims_of_rows = [
-            [text for text in pair if text and text.strip()]
-            for pair in rows.select("query", "reference").iter_rows()
-        ]
-        every_text = chain.from_iterable([*aims_of_rows, *chain.from_iterable(texts)])
-        vectors = TextVectors(every_text, means.resources.embedder)
-        flags = [
-            [_near(of_context, aims, vectors, settings.verification.similarity_fail) for of_context in of_row]
-            for of_row, aims in zip(texts, aims_of_rows, strict=True)
-        ]
-    for contexts, of_row in zip(rows["contexts"].to_list(), flags, strict=True):
-        for at, context in enumerate(contexts):
-            if context["text"] is None:
-                of_row[at] = [None]
-    return flags
-
-
-def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit: float) -> list[bool | None]:
-    if not texts:
+def _back_questions(reply: BackQuestionsReply | None) -> list[str] | None:
+    """Return the questions of a reply: none if it is noncommittal, None if unknown."""
+    if reply is not None and reply.noncommittal:
         return []
-    cosines = np.array([vectors.cosines(aim, texts) for aim in aims])
-    return [bool(cosine) for cosine in cosines.max(axis=0) >= limit]
+    questions = [] if reply is None else [question for question in reply.questions if question.strip()]
+    return questions[:QUESTIONS] or None
 
 
-def find_meanings(rows: pl.DataFrame, means: Means) -> Sequence[list[int] | None]:
-    """Return the group of same meaning, from 0, of each sample of an answer, in order of appearance.
+def _sentences(text: str, row: Row) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text, row["language"])]
 
-    Each sample joins the first group whose first sample means the same: equal texts but for case, spacing
-    and punctuation, or the judge's word; without a judge near vectors where neither text denies the other.
+
+def find_relevant_sentences(rows: list[Row], means: Means) -> list[list[list[bool | None]]]:
+    """Return for each sentence of each context whether it helps to answer; [None] without a text.
+
+    Without a judge it does if its cosine to the question or the reference is that of texts about one thing.
     """
-    if means.judge is not None:
-        return asked.ask_meanings(rows, means.judge, means.resources.settings.llm)
-    folded = rows["samples"].list.eval(normalised(pl.element())).to_list()
-    vectors = TextVectors(chain.from_iterable(folded), means.resources.embedder)
+    contexts = [(row, context["text"]) for row in rows for context in row["contexts"]]
+    texts = [(row, None if text is None else _sentences(text, row)) for row, text in contexts]
+    flags = _near(texts, means) if means.judge is None else _helpful(texts, means)
+    return [[*islice(flags, len(row["contexts"]))] for row in rows]
+
+
+def _near(texts: list[Sentences], means: Means) -> Iterator[list[bool | None]]:
+    aims = [[row["query"], row["reference"] or row["query"]] for row, _ in texts]
+    vectors = TextVectors(chain(*aims, *(text or () for _, text in texts)), means.resources.embedder)
+    limit = means.resources.settings.verification.similarity_fail
+    for (_, text), of_row in zip(texts, aims, strict=True):
+        cosines = (vectors.cosines(aim, text or ()) for aim in of_row)
+        near = [max(of_sentence) >= limit for of_sentence in zip(*cosines, strict=True)]
+        yield [None] if text is None else [*near]
+
+
+def _helpful(texts: list[Sentences], means: Means) -> Iterator[list[bool | None]]:
+    requests = [
+        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=text)
+        for row, text in texts
+        if text
+    ]
+    replies = ask(requests, means)
+    for _, text in texts:
+        numbers = range(1, len(text or ()) + 1)
+        reply = next(replies) if text else None
+        if reply is None or not {*reply.relevant} <= {*numbers}:
+            yield [None] * (1 if text is None else len(text))
+        else:
+            yield [number in reply.relevant for number in numbers]
+
+
+def find_likeness(rows: list[Row], means: Means) -> list[float]:
+    """Return the cosine of each answer to its reference, at least 0."""
+    pairs = [(row["answer"], row["reference"]) for row in rows]
+    vectors = TextVectors(chain(*pairs), means.resources.embedder)
+    return [min(1.0, max(0.0, *vectors.cosines(answer, [reference]))) for answer, reference in pairs]
+
+
+def find_meanings(rows: list[Row], means: Means) -> list[list[int]]:
+    """Return for each sample of an answer the index of the first sample of the same meaning."""
+    samples_of_rows = [[" ".join(sample.casefold().split()) for sample in row["samples"]] for row in rows]
+    vectors = TextVectors(chain(*samples_of_rows), means.resources.embedder)
     return [
-        _groups(samples, language, vectors)
-        for samples, language in zip(folded, rows["language"], strict=True)
+        _meanings(samples, row["language"], vectors)
+        for row, samples in zip(rows, samples_of_rows, strict=True)
     ]
 
 
-def _groups(texts: Sequence[str], language: str, vectors: TextVectors) -> list[int]:
-    leaders: list[str] = []
-    groups = []
-    for text in texts:
-        near = (at for at, leader in enumerate(leaders) if _same_meaning(text, leader, language, vectors))
-        group = leaders.index(text) if text in leaders else next(near, len(leaders))
-        if group == len(leaders):
-            leaders.append(text)
-        groups.append(group)
-    return groups
+def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[int]:
+    meanings: list[int] = []
+    readings = [read(sample, language) for sample in samples]
+    for index, sample in enumerate(samples):
+        cosines = vectors.cosines(sample, samples)
+        same = (
+            first
+            for first in sorted({*meanings})
+            if cosines[first] >= SAME_MEANING
+            and one_slot_denial(readings[index], readings[first], frozenset()) is None
+        )
+        meanings.append(next(same, index))
+    return meanings
 
 
-def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -> bool:
-    if vectors.cosines(text, [leader])[0] < SAME_MEANING:
-        return False
-    return one_slot_denial(read(text, language), read(leader, language), frozenset()) is None
+def find_conflicts(row: Row) -> list[bool]:
+    """Return for each contradiction between two contexts whether the answer refuses or states both sides.
 
-
-def find_conflicts(rows: pl.DataFrame, means: Means) -> Sequence[list[Row] | None]:
-    """Return the contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
-
-    Without a judge: sentences that differ in one slot alone. The answer deals with them if it is a refusal,
-    or holds what both sides have in that place.
+    A contradiction is two sentences that differ in one slot alone.
     """
-    if means.judge is not None:
-        return asked.ask_conflicts(rows, means.judge, means.resources.settings.llm)
-    return [_conflicts(row) for row in rows.iter_rows(named=True)]
-
-
-def _conflicts(row: Row) -> list[Row]:
-    language, stated = row["language"], {*read(row["answer"], row["language"]).tokens}
-    units = [
-        [unit for unit in units_of("", context["text"] or "", language) if not unit.is_row]
-        for context in row["contexts"]
-    ]
+    language = row["language"]
+    stated = {*read(row["answer"], language).tokens}
+    units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
     conflicts = []
-    for first, second in combinations(units, 2):
-        for unit, other in product(first, second):
-            denial = one_slot_denial(unit.reading, other.reading, frozenset())
-            if denial is not None:
-                sides = {side for side in (denial.claimed, denial.stated) if side}
-                conflicts.append({"handled": row["refused"] or sides <= stated})
+    for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
+        denial = one_slot_denial(first.reading, second.reading, frozenset())
+        if denial is not None and not first.is_row and not second.is_row:
+            conflicts.append(row["refused"] or {denial.claimed, denial.stated} - {""} <= stated)
     return conflicts
 
 
-def find_reference_similarity(rows: pl.DataFrame, means: Means) -> list[float]:
-    """Return the cosine of each answer to its reference, at least 0."""
-    pairs = rows.select("answer", "reference").rows()
-    vectors = TextVectors(chain.from_iterable(pairs), means.resources.embedder)
-    return [min(1.0, max(0.0, *vectors.cosines(answer, [reference]))) for answer, reference in pairs]
+def find_contradictions(rows: list[Row], means: Means) -> list[list[bool | None] | None]:
+    """Return for each context whether it contradicts the answer.
+
+    Without a judge it does if a statement denies it: a lower bound, unknown if no statement is decided.
+    """
+    if means.judge is None:
+        return [_denied_contexts(row) for row in rows]
+    requests = [
+        judge_request(row, "contradicts", ContextReply, means, [context])
+        for row in rows
+        for context in row["contexts"]
+    ]
+    verdicts = {"yes": True, "no": False}
+    flags = (None if reply is None else verdicts.get(reply.contradicts) for reply in ask(requests, means))
+    return [[*islice(flags, len(row["contexts"]))] for row in rows]
+
+
+def _denied_contexts(row: Row) -> list[bool | None] | None:
+    verdicts = [(statement["verdict"], statement["context"]) for statement in row["statements"]]
+    if all(verdict == "undecided" for verdict, _ in verdicts):
+        return None
+    return [("contradicted", index) in verdicts for index in range(len(row["contexts"]))]
+
+
+def find_groundedness(rows: list[Row], means: Means) -> list[float | None]:
+    """Return the judge's rating of how far the contexts ground each answer, 0 to 1."""
+    if means.judge is None:
+        return [None] * len(rows)
+    requests = [judge_request(row, "groundedness", GroundednessReply, means, row["contexts"]) for row in rows]
+    return [None if reply is None else reply.groundedness for reply in ask(requests, means)]

@@ -80,7 +80,6 @@ class Layout(_Table):
     of: tuple[str, ...]
     captions: tuple[str, ...]
     sections: tuple[str, ...]
-    clauses: tuple[str, ...]
     see: tuple[str, ...]
     suspending: tuple[str, ...]
     compound_heads: tuple[str, ...]

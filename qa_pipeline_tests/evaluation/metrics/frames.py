@@ -8,7 +8,7 @@ import polars as pl
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
@@ -29,6 +29,7 @@ def contexts(*documents: str) -> list[Row]:
 
 def statement(verdict: str = "supported", context: int | None = 0, position: int = 0, **given: Any) -> Row:
     own: Row = {
+        "claim": f"Statement {position}.",
         "position": position,
         "start": 10 * position,
         "end": 10 * position + 9,
@@ -41,8 +42,6 @@ def statement(verdict: str = "supported", context: int | None = 0, position: int
         "relevance": 1.0,
         "score": 1.0 if verdict == "supported" else 0.0,
         "pair_score": 1.0 if verdict == "supported" else 0.0,
-        "scores": [],
-        "holds": [],
         "scored_by": "similarity",
     }
     return {**own, **given}
@@ -56,7 +55,7 @@ def rows_of(*rows: Row) -> pl.DataFrame:
     """`RAG_ROWS` with what is given, and whatever signals are among it."""
     usual = {"dataset": "d", "group": "g", "query": "Who?", "language": "en"}
     names = dict.fromkeys(name for row in rows for name in row)
-    signals = {name: SIGNALS[name].type for name in names if name in SIGNALS}
+    signals = {signal.name: signal.type for signal in SIGNALS if signal.name in names}
     schema = pl.Schema({**RAG_ROWS, **signals})
     filled = [{"id": str(place), **usual, **row} for place, row in enumerate(rows)]
     frame = pl.DataFrame(filled, schema=schema)

@@ -9,7 +9,7 @@ def cited(exists: bool = True, quote_found: bool | None = None, document: str | 
         "contexts": [0],
         "exists": exists,
         "quote_found": quote_found,
-        "places": [],
+        "marks": [],
     }
 
 

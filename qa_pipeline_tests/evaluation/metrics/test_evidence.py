@@ -39,10 +39,3 @@ def test_a_chain_is_whole_exactly_where_confidence_never_falls(steps: list[float
     assert value("chain_integrity", {"confidences": sorted(steps)}) == 1.0
     falls = any(later < earlier for earlier, later in pairwise(steps))
     assert (value("chain_integrity", {"confidences": steps}) == 1.0) is not falls
-
-
-@pytest.mark.parametrize(
-    ("steps", "expected"), [([0.9, 0.5, 0.8], 0.5), ([0.7], 0.7), ([], None), ([0.5, float("nan")], None)]
-)
-def test_a_chain_is_as_good_as_its_weakest_step(steps: list[float], expected: float | None) -> None:
-    assert value("weakest_step", {"confidences": steps}) == expected

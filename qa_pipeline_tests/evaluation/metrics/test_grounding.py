@@ -41,6 +41,5 @@ def test_grounding_is_the_mean_score_of_the_best_context_or_pair() -> None:
 
 
 def test_hallucination_is_the_share_of_contradicted_contexts() -> None:
-    found = [{"contradicted": one} for one in (True, False, False, True)]
-    assert value("hallucination", {"contradictions": found}) == 0.5
-    assert value("hallucination", {"contradictions": [{"contradicted": None}]}) is None
+    assert value("hallucination", {"contradictions": [True, False, False, True]}) == 0.5
+    assert value("hallucination", {"contradictions": [None]}) is None

@@ -5,10 +5,11 @@ import pytest
 
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline_tests.evaluation.metrics.frames import context, means_at, rows_of, signal, statement
+from qa_pipeline_tests.evaluation.metrics.frames import context, means_at, rows_of
 
 TALL = "The Eiffel Tower in Paris is 330 metres tall."
 TALLER = "The Eiffel Tower in Paris is 312 metres tall."
+CONTEXTS = [context(TALL, "a"), context(TALLER, "b")]
 
 
 def value(folder: Path, metric: str, **row: Any) -> float | None:
@@ -18,57 +19,32 @@ def value(folder: Path, metric: str, **row: Any) -> float | None:
 
 
 def test_the_contexts_that_a_statement_denies_are_contradicted(tmp_path: Path) -> None:
-    row = {
-        "contexts": [context(), context()],
-        "statements": [statement("contradicted", 1), statement("supported", 0)],
-    }
-    assert signal("contradictions", means_at(tmp_path), row) == [
-        [{"contradicted": False}, {"contradicted": True}]
-    ]
+    assert value(tmp_path, "hallucination", answer=TALL, contexts=[CONTEXTS[1], context("Rain.")]) == 0.5
 
 
 def test_relevance_is_that_of_the_sentences_and_0_for_a_refusal(tmp_path: Path) -> None:
     query = "How tall is the tower?"
-    same = value(tmp_path, "answer_relevance", query=query, answer=f"{query} {query}")
-    other = value(tmp_path, "answer_relevance", query=query, answer=f"{query} Bread needs yeast.")
+    answers = (query, f"{query} Bread needs yeast.", "I do not know.")
+    same, half, refused = (value(tmp_path, "answer_relevance", query=query, answer=one) for one in answers)
     assert same == pytest.approx(1.0)
-    assert other is not None
-    assert other < 0.9
-    assert value(tmp_path, "answer_relevance", query=query, answer="I do not know.") == 0.0
+    assert refused == 0.0
+    assert 0.0 < (half or 0.0) < 0.9
 
 
 def test_sentences_near_the_question_or_the_reference_are_relevant(tmp_path: Path) -> None:
-    row = {
-        "query": "How tall is the tower?",
-        "reference": "Yeast makes bread rise.",
-        "contexts": [
-            context("How tall is the tower? It rains."),
-            context("Yeast makes bread rise."),
-            context(""),
-        ],
-    }
-    assert signal("relevant_sentences", means_at(tmp_path), row) == [[[True, False], [True], []]]
+    row: dict[str, Any] = {"query": "How tall is the tower?", "reference": "Yeast makes bread rise."}
+    shown = [context("How tall is the tower? It rains."), context("Yeast makes bread rise."), context("")]
+    assert value(tmp_path, "context_precision", **row, contexts=shown) == pytest.approx(2 / 3)
+    assert value(tmp_path, "context_precision", **row, contexts=[*shown, context(None)]) is None
 
 
-def test_what_a_context_without_known_text_holds_is_unknown(tmp_path: Path) -> None:
-    row = {
-        "query": "How tall is the tower?",
-        "reference": "It is 90 m tall.",
-        "contexts": [context("It is 90 m tall."), context(None)],
-    }
-    means = means_at(tmp_path)
-    assert signal("relevant_sentences", means, row) == [[[True], [None]]]
-    assert signal("attributed", means, row) == [None]
-    metrics = chosen_metrics(["context_precision", "context_precision_ranked", "context_recall"])
-    assert evaluate(rows_of(row), metrics, means)[1].row(0) == (None, None, None)
+def test_samples_mean_the_same_if_they_are_near_and_deny_nothing(tmp_path: Path) -> None:
+    def uncertainty(*samples: str) -> float | None:
+        return value(tmp_path, "answer_uncertainty", samples=samples)
 
-
-def test_samples_mean_the_same_where_they_read_the_same_or_nearly_and_deny_nothing(tmp_path: Path) -> None:
-    samples = [TALL, TALL.upper(), f"{TALL} Indeed.", TALLER, "Nobody knows."]
-    assert signal("meanings", means_at(tmp_path), {"samples": samples}) == [[0, 0, 0, 1, 2]]
-
-
-CONTEXTS = [context(TALL, "a"), context(TALLER, "b")]
+    assert uncertainty(TALL, TALL.upper(), f"{TALL} Indeed.") == 0.0
+    assert uncertainty(TALL, TALLER) == 1.0
+    assert uncertainty(TALL, "Nobody knows.") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -87,13 +63,11 @@ def test_a_contradiction_is_handled_by_naming_both_sides_or_leaving_it_open(
 
 def test_true_claims_are_looked_for_in_the_contexts_and_in_the_answer(tmp_path: Path) -> None:
     claims = [{"claim": TALL, "source": "a"}, {"claim": "Rome is the capital of Italy.", "source": "b"}]
-    row = {"true_claims": claims, "contexts": CONTEXTS[:1], "answer": TALL, "refused": False}
-    for name in ("attributed", "covered"):
-        assert [one["supported"] for one in signal(name, means_at(tmp_path), row)[0]] == [True, False]
+    row = {"true_claims": claims, "contexts": CONTEXTS[:1], "answer": TALL}
+    assert value(tmp_path, "context_recall", **row) == 0.5
+    assert value(tmp_path, "information_integration", **row) == pytest.approx(0.6 * 0.5 + 0.4 * 0.5)
 
 
-def test_an_answer_is_held_against_its_reference(tmp_path: Path) -> None:
+def test_an_answer_is_compared_with_its_reference(tmp_path: Path) -> None:
     assert value(tmp_path, "answer_correctness", answer=TALL, reference=TALL) == pytest.approx(1.0)
-    wrong = value(tmp_path, "answer_correctness", answer=TALLER, reference=TALL)
-    assert wrong is not None
-    assert wrong < 0.4 + 1e-9
+    assert (value(tmp_path, "answer_correctness", answer=TALLER, reference=TALL) or 1) < 0.4 + 1e-9
