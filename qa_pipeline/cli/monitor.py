@@ -137,7 +137,7 @@ def _show(document: dict[str, Any]) -> None:
         show_table(f"Limits since {document['since']}", columns, cells)
     if any(level["state"] == "by likeness" for level in levels):
         print_line(
-            "by likeness: beyond its limit, but cosines and words in common alone decided it: no alert",
+            "by likeness: beyond its limit, but cosines and words in common alone decided it",
             "yellow",
         )
     for entry in document["alerts"][:MOST_SHOWN]:

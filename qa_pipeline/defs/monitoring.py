@@ -17,6 +17,7 @@ from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
+from qa_pipeline.monitoring.drift import BY_LIKENESS
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.versions import code_version
@@ -127,8 +128,8 @@ def _check_results(resources: Resources, day: date) -> list[dg.AssetCheckResult]
     """Check the day: limits, which are errors, and drift, which is a warning."""
     levels = _findings(resources, day, day).levels
     drift = _findings(resources, None, day).drift.filter(pl.col("day") == day)
-    beyond = levels.filter(pl.col("state") == "alert")
-    moved = drift.filter(pl.col("state").is_in(["drift", "drifted"]))
+    beyond = levels.filter(pl.col("state").is_in(["alert", BY_LIKENESS]))
+    moved = drift.filter(pl.col("state").is_in(["drift", "drifted", BY_LIKENESS]))
     return [
         _result(LIMITS, levels, beyond, dg.AssetCheckSeverity.ERROR),
         _result(DRIFT, drift, moved, dg.AssetCheckSeverity.WARN),

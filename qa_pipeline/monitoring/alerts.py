@@ -59,11 +59,18 @@ class Findings:
     def alerts(self, since: date = date.min) -> list[dict[str, Any]]:
         """Return alerts as JSON objects in order of time: bad means, and where drift begins.
 
+        A bad figure that cosines and words in common alone decided is an alert of its own kind, `undecided`.
+
         Args:
             since: the first day that is told of.
         """
         alert_rows: list[dict[str, Any]] = []
-        for kind, rows, state in (("level", self.levels, "alert"), ("drift", self.drift, "drift")):
+        for kind, rows, state in (
+            ("level", self.levels, "alert"),
+            ("drift", self.drift, "drift"),
+            ("undecided", self.levels, BY_LIKENESS),
+            ("undecided", self.drift, BY_LIKENESS),
+        ):
             bad = rows.filter(pl.col("state") == state, pl.col("day") >= since).to_dicts()
             alert_rows += [{"kind": kind, **row, "day": row["day"].isoformat()} for row in bad]
         return sorted(alert_rows, key=lambda alert: (alert["day"], alert.get("hour") or 0))
