@@ -102,15 +102,10 @@ class Step:
 
     def checked(self, table: Table, frame: pl.DataFrame) -> list[dg.AssetCheckResult]:
         """Return the results of the gates of a table."""
-        layout, results = self.resources.layout, []
-        for gate in gates_of(table.name):
-            others = {
-                name: read_table(layout.table(name, self.batch), STORED[name])
-                for name in gate.reads
-                if name != table.name
-            }
-            results.append(evaluate(self.resources, self.batch, gate, {**others, table.name: frame}))
-        return results
+        gates = gates_of(table.name)
+        others = {name for gate in gates for name in gate.reads} - {table.name}
+        frames = {**self.read_all(*(STORED[name] for name in sorted(others))), table.name: frame}
+        return [evaluate(self.resources, self.batch, gate, frames) for gate in gates]
 
     def _notify(self, context: dg.AssetExecutionContext) -> Callable[[int, int], None]:
         watch, due = self.resources.watch(self.batch, self.name), monotonic() + SECONDS_A_LINE
