@@ -18,7 +18,6 @@ from qa_pipeline.storage.tables import ASSESSMENTS, STORED, VERDICTS
 from qa_pipeline.verification.deciding import REPLIES, decide_claims
 from qa_pipeline.verification.judging import not_judged
 from qa_pipeline.verification.outcomes import grounded_pairs
-from qa_pipeline.verification.refusals import decide_refusals
 
 INPUTS = (*(name for name in STAGES["verdicts"].inputs if name != "documents"), "verdicts")
 """The tables that deciding again needs."""
@@ -105,7 +104,7 @@ def decide_again(
         pairs=pairs,
         claims=claims,
         claim_verdicts=decided,
-        refusals=decide_refusals(frames["refusals"], verification),
+        refusals=frames["refusals"],
         assessments=pl.concat([assessments, ASSESSMENTS.frame(unjudged)]),
         verification=verification,
         judging=judging,

@@ -108,9 +108,7 @@ def verify_edit(
     verdict = build_verdicts(
         **proofs,
         twins=find_twins(pair),
-        refusals=judge_refusals(
-            pair, chunks, resources.embedder, settings.verification, embeddings=embeddings
-        ),
+        refusals=judge_refusals(pair, chunks, resources.embedder, embeddings=embeddings),
         assessments=_unjudged(resources, {**proofs, CHUNKS.name: chunks}),
         round_trips=ROUND_TRIPS.empty(),
         canaries=CANARIES.empty(),
@@ -169,13 +167,7 @@ def _claims(stored: Stored, run: StageRun) -> pl.DataFrame:
 
 def _refusals(stored: Stored, run: StageRun) -> pl.DataFrame:
     resources, new = run.resources, _new_pairs(stored, run)
-    judged = judge_refusals(
-        new,
-        run["chunks"],
-        resources.embedder,
-        resources.settings.verification,
-        embeddings=run["embeddings"],
-    )
+    judged = judge_refusals(new, run["chunks"], resources.embedder, embeddings=run["embeddings"])
     return _extended(stored[REFUSALS.name], judged, run["pairs"])
 
 

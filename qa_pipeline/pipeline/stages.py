@@ -411,10 +411,7 @@ def score_claims(
 
 
 def _refusals(run: StageRun) -> pl.DataFrame:
-    settings = run.resources.settings.verification
-    return judge_refusals(
-        run["pairs"], run["chunks"], run.resources.embedder, settings, embeddings=run["embeddings"]
-    )
+    return judge_refusals(run["pairs"], run["chunks"], run.resources.embedder, embeddings=run["embeddings"])
 
 
 def _claim_verdicts(run: StageRun) -> pl.DataFrame:

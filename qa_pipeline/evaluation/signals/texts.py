@@ -34,10 +34,7 @@ answer commits itself to nothing."""
 def find_refusals(rows: pl.DataFrame, means: Means) -> list[bool | None]:
     """Return True for each answer that only says that there is none; None for an empty one."""
     del means
-    return [
-        is_refusal(answer, language) if answer.strip() else None
-        for answer, language in rows.select("answer", "language").iter_rows()
-    ]
+    return [is_refusal(answer) if answer.strip() else None for answer in rows["answer"]]
 
 
 def find_contradictions(rows: pl.DataFrame, means: Means) -> list[list[Row] | None]:

@@ -54,6 +54,8 @@ class Proof(_Table):
     yes: Words
     no: Words
     units: Words
+    unit_groups: tuple[str, ...]
+    bounds: tuple[str, ...]
     clause_joiners: Words
     conditions: Words
     numbers: Numbers
@@ -115,6 +117,18 @@ class Labels(_Table):
     id_hints: tuple[str, ...]
 
 
+class Refusing(_Table):
+    """Beginnings of the words by which an answer refuses, and of what may stand beside them."""
+
+    documents: Words
+    denials: Words
+    telling: Words
+    phrases: Words
+    alone: Words
+    courtesies: Words
+    breaks: Words
+
+
 class Lexicon(_Table):
     """The closed word classes of one language; its file says what each is for."""
 
@@ -156,6 +170,7 @@ class Lexicon(_Table):
     layout: Layout
     fields: Fields
     labels: Labels
+    refusing: Refusing
 
 
 def _load(language: str) -> Lexicon:
