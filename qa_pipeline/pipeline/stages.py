@@ -458,7 +458,7 @@ def _canaries(run: StageRun) -> pl.DataFrame:
 
 def _verified(run: StageRun, canaries: Sequence[Canary], model: LanguageModel | None) -> pl.DataFrame:
     settings, documents, chunks = run.resources.settings, run["documents"], run["chunks"]
-    pairs = canary_pairs(canaries, chunks, run.batch)
+    pairs = canary_pairs(canaries, run.batch)
     # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
     similarity = settings.verification.policy == "similarity_only"
     claims = score_claims(run.resources, pairs, documents, chunks, run["embeddings"], similarity=similarity)

@@ -120,7 +120,7 @@ def verified(model: ScriptedModel, language: str) -> pl.DataFrame:
     frame = small_documents(language)
     chunks = cut_chunks(frame)
     drawn = draw_for_model(chunks)
-    pairs = canary_pairs(drawn, chunks, "b")
+    pairs = canary_pairs(drawn, "b")
     found = find_claims(pairs, frame, chunks, None)
     verdicts = verify_claims(found, pairs, frame, chunks, VerificationSettings(), model=model)
     return verified_rows(drawn, "b", found, verdicts)
@@ -200,12 +200,6 @@ def test_an_answer_with_words_of_a_question_is_not_put_to_it_nor_one_to_a_questi
     rows[1]["question"] = "What must be done?"
     alone = passage_chunks().filter(chunk_id="c-en-0")
     assert of_kind(OTHER_ANSWER, draw_judge_pairs(rows, alone, 40)) == []
-
-
-def test_a_lone_question_is_put_with_sentences_of_other_chunks() -> None:
-    drawn = of_kind(OTHER_ANSWER, draw_judge_pairs(proved()[:1], passage_chunks(), 8))
-    assert len(drawn) > 1
-    assert {canary.question for canary in drawn} == {proved()[0]["question"]}
 
 
 @pytest.mark.parametrize(
