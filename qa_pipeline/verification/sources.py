@@ -51,6 +51,11 @@ class Source:
             "quote": self.document_text[first:last],
         }
 
+    def is_followed_by(self, other: "Source") -> bool:
+        """Return True if nothing but blanks stand between two chunks of one document."""
+        between = self.document_text[self.start + len(self.text) : other.start]
+        return self.document_id == other.document_id and not between.strip()
+
     def doubt(self, start: int, end: int) -> str | None:
         """Return the kinds of doubt about a part of the chunk; None where its reader is sure of it."""
         return kinds_within(self.doubts, self.start + start, self.start + end)

@@ -13,14 +13,14 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.claims import Answered, compare_claims
-from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.llm_splitting import split_answers
-from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline.verification.llm_verifier import decide_with_model
 from qa_pipeline.verification.sources import Source, SourceIndex
 from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
 
@@ -114,13 +114,7 @@ def verify(
         answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
     )
     claims = fill_entailment(claims, pairs, passages, means.entailment)
-    verdicts = decide_claims(claims, None, means.settings)
-    if means.verifier is not None:
-        open_claims = borderline(claims, verdicts)
-        replies = ask_verifier(
-            open_claims, pairs, passages, index.sources, means.verifier, means.settings, means.llm
-        )
-        verdicts = decide_claims(claims, None, means.settings, replies)
+    verdicts = decide_with_model(claims, pairs, index.sources, means.settings, means.verifier, means.llm)
     return Verified(claims, verdicts, failures)
 
 
@@ -137,7 +131,8 @@ def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
         "language": [statement.language for statement in statements],
         "used_chunk_ids": [list(statement.chunk_ids) for statement in statements],
     }
-    frame = pl.DataFrame(columns, schema_overrides={"used_chunk_ids": pl.List(pl.String())})
+    types = {name: PAIRS.schema[name] for name in columns}
+    frame = pl.DataFrame(columns, schema=types)
     same = {"batch": BATCH, "status": "drafted", "coverage": "full"}
     return frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
 
