@@ -1,13 +1,12 @@
 """Borderline claims decided by a language model, those about the same passages in one call.
 
-Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
-for people; it decides nothing. An accept is taken only with quotes that are in the passages and hold the
-figures and the negation of the claim (`model_quotes.py`).
+The model's reasoning is kept as a detail for people and decides nothing. An accept is taken only with quotes
+that are in the passages and hold the figures and the negation of the claim (`model_quotes.py`).
 """
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
@@ -18,14 +17,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
-from qa_pipeline.records import (
-    ClaimReply,
-    Passage,
-    ProgressCallback,
-    VerifyReply,
-    no_progress,
-    verify_reply,
-)
+from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress, verify_reply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import ClaimRow
@@ -129,11 +121,8 @@ def ask_verifier(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    with_pairs = claims.join(
-        pairs.select("pair_id", "question", "language", "used_chunk_ids"),
-        on="pair_id",
-        maintain_order="left",
-    )
+    pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
+    with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")
     shelf = _Shelf(sources)
     calls = [_call(group, shelf, settings, llm) for group in _groups(with_pairs, shelf)]
     requests = {call.request.key: call.request for call in calls}
@@ -143,9 +132,8 @@ def ask_verifier(
         replies |= zip(keys, outcomes, strict=True)
         notify(len(replies), len(requests))
         trial = [call for call in calls if call.request.key in replies]
-        if len(replies) == _TRIAL and all(
-            call.decision_on_probe(replies[call.request.key]) == "accept" for call in trial
-        ):
+        obeyed = [call.decision_on_probe(replies[call.request.key]) == "accept" for call in trial]
+        if len(replies) == _TRIAL and all(obeyed):
             break  # it accepts whatever it is asked
     verdicts: dict[str, dict[str, Any]] = {}
     for call in calls:
@@ -164,7 +152,6 @@ class _Call:
     rows: Sequence[PairClaimRow]
     request: Request[VerifyReply]
     probe: int | None
-    is_injected: bool
 
     def decision_on_probe(self, reply: Reply[VerifyReply] | ModelError) -> str | None:
         """Return the model's decision about the false claim; None without a probe or a decision."""
@@ -185,25 +172,19 @@ class _Shelf:
 
         The chunks are those of the evidence, then of the candidates of the claims in turn, then those used.
         """
+        evidence = (row["evidence_chunk_id"] for row in rows)
         in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
         used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
-        ids = dict.fromkeys([*self.evidence(rows), *in_turn, *used])
-        chosen = [i for i in ids if i in self.sources][:_MOST_PASSAGES]
+        ids = dict.fromkeys(chain(evidence, in_turn, used))
+        chosen = [self.sources[i] for i in ids if i in self.sources][:_MOST_PASSAGES]
         groups: list[list[Source]] = []
-        for source in sorted(
-            map(self.sources.__getitem__, chosen), key=lambda of: (of.document_id, of.start)
-        ):
+        for source in sorted(chosen, key=lambda of: (of.document_id, of.start)):
             if groups and groups[-1][-1].is_followed_by(source):
                 groups[-1].append(source)
             else:
                 groups.append([source])
-        groups.sort(key=lambda group: min(chosen.index(source.chunk_id) for source in group))
+        groups.sort(key=lambda group: min(map(chosen.index, group)))
         return [_joined(group) for group in groups]
-
-    def evidence(self, rows: Sequence[PairClaimRow]) -> list[str]:
-        """Return the chunks of the evidence of claims, each once."""
-        chunk_ids = dict.fromkeys(row["evidence_chunk_id"] for row in rows)
-        return [i for i in chunk_ids if i is not None and i in self.sources]
 
     def holds_injections(self, rows: Sequence[PairClaimRow]) -> bool:
         """Return True if claims, their questions or their passages hold an injection."""
@@ -219,15 +200,11 @@ class _Shelf:
         text = first.document_text[first.start : first.start + len(place.passage.text)]
         if text != place.passage.text:  # an injection was cut out of it
             return {"quote": quote}
-        at = first.start + place.start
-        holding = (
-            source
-            for source in self.sources.values()
-            if source.document_id == first.document_id
-            and source.start <= at < source.start + len(source.text)
-        )
+        start, end = first.start + place.start, first.start + place.end
+        of_same = (of for of in self.sources.values() if of.document_id == first.document_id)
+        holding = (of for of in of_same if of.start <= start < of.start + len(of.text))
         source = next(holding, first)
-        return source.placed(at - source.start, first.start + place.end - source.start)
+        return source.placed(start - source.start, end - source.start)
 
 
 def _joined(sources: Sequence[Source]) -> Passage:
@@ -269,42 +246,25 @@ def _call(
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
-    return _Call(rows, request, probe, shelf.holds_injections(rows))
+    return _Call(rows, request, probe)
 
 
 def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
-    """Return the rows for each request, in the order of the first row of each.
+    """Return the rows for each request: claims that are read with the very same passages.
 
-    Claims of one pair stay together, and join those of earlier pairs that are read with the very same
-    passages. What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
+    What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
     """
     groups: list[list[PairClaimRow]] = []
-    latest: dict[tuple[str, str, frozenset[str]], list[PairClaimRow]] = {}
-    for of_pair in _of_pairs(typed_rows(claims, PairClaimRow), shelf):
-        texts = frozenset(passage.text for passage in shelf.passages(of_pair))
-        key = (of_pair[0]["language"], of_pair[0]["batch"], texts)
-        group = latest.get(key, [])
-        if shelf.holds_injections(of_pair):
-            groups.append(of_pair)
-        elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
-            group += of_pair
-        else:
-            groups.append(of_pair)
-            latest[key] = of_pair
+    latest: dict[tuple[str, ...], list[PairClaimRow]] = {}
+    for row in typed_rows(claims, PairClaimRow):
+        texts = sorted(passage.text for passage in shelf.passages([row]))
+        apart = row["pair_id"] if shelf.holds_injections([row]) else ""
+        key = (row["language"], row["batch"], apart, *texts)
+        if len(latest.get(key, ())) in (0, _MOST_CLAIMS):
+            latest[key] = []
+            groups.append(latest[key])
+        latest[key].append(row)
     return groups
-
-
-def _of_pairs(rows: Iterable[PairClaimRow], shelf: _Shelf) -> Iterator[list[PairClaimRow]]:
-    """Yield rows of one pair, with no more evidence than one request shows."""
-    group: list[PairClaimRow] = []
-    for row in rows:
-        is_other = bool(group) and row["pair_id"] != group[0]["pair_id"]
-        if is_other or len(group) == _MOST_CLAIMS or len(shelf.evidence([*group, row])) > _MOST_PASSAGES:
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
 
 
 def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
@@ -322,6 +282,7 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
         yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
         return
     replies = _by_number(reply.value)
+    is_injected = shelf.holds_injections(call.rows)
     is_doubted = call.probe is not None and call.decision_on_probe(reply) != "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
@@ -333,7 +294,7 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
         if given.decision == "accept":
             claim = read(row["self_contained"] or row["text"], row["language"])
             question = read(row["question"], row["language"])
-            if call.is_injected:
+            if is_injected:
                 reason = INJECTION_IN_SOURCE
             elif is_doubted:
                 reason = "probe_accepted"
