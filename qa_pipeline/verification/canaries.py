@@ -1,14 +1,12 @@
 """Canaries: rows whose right verdict is known, by which each batch tests its verifier and its judge.
 
-The verifier reads sentences of the batch as they are, with one thing changed, and of another document; the
-judge reads answers of other questions, right answers cut short, and right ones. They are no pairs and never
-train. They show that both work, and not how many wrong rows a release holds.
+They are no pairs and never train. They show that both work, and not how many wrong rows a release holds.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile, zip_longest
+from itertools import chain, islice, zip_longest
 
 import polars as pl
 
@@ -42,8 +40,8 @@ _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
-_LETTERS, _FEWEST_WORDS = 0.85, 6
-"""Share of letters and blanks, and words, of prose; formulas and labels have fewer."""
+_LETTERS = 0.85
+"""Share of letters and blanks of prose; formulas and labels have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +107,26 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
     The same chunks and seed give the same claims, in whatever order the chunks are.
     """
     sentences = _sentences(chunks, seed)
+    tried = sentences[: _TRIES * per_kind]
     made: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
-    for canary in chain.from_iterable(sentence.changed(seed) for sentence in sentences[: _TRIES * per_kind]):
+    for canary in chain.from_iterable(sentence.changed(seed) for sentence in tried):
         made[canary.mechanism].append(canary)
-    in_turn = chain.from_iterable(zip_longest(*made.values()))
     passages = list({of.passage.chunk_id: of.passage for of in sentences}.values())
-    foreign = [_in_other_document(sentence, passages) for sentence in sentences[: _TRIES * per_kind]]
+    foreign = (
+        sentence.put(FOREIGN, passage)
+        for place, sentence in enumerate(tried)
+        for passage in islice(filter(sentence.is_foreign, _near(passages, place)), 1)
+    )
     return [
-        *_first(in_turn, per_kind),
+        *_first(chain.from_iterable(zip_longest(*made.values())), per_kind),
         *(sentence.put(VERBATIM, sentence.passage) for sentence in sentences[:per_kind]),
         *_first(foreign, per_kind),
     ]
+
+
+def _near(passages: Sequence[Passage], place: int) -> Sequence[Passage]:
+    first = place % len(passages)
+    return [*passages[first:], *passages[:first]][:_TRIES]
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
@@ -150,7 +157,7 @@ def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
     near: dict[str, list[_Sentence]] = {}
     for sentence in sentences:
         near.setdefault(sentence.passage.chunk_id, []).append(sentence)
-    in_order = sorted(near.values(), key=lambda of: draw_number(seed, of[0].passage.chunk_id))
+    in_order = (near[chunk_id] for chunk_id in sorted(near, key=lambda name: draw_number(seed, name)))
     suited = (of for of in in_order if len(of) > 1 and not hold_injections([of[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
@@ -184,8 +191,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
 def _is_prose(line: str, language: str) -> bool:
     """Return True for a whole sentence of prose that does not open with a pronoun."""
     letters = sum(letter.isalpha() or letter == " " for letter in line)
-    is_long = len(line.split()) >= _FEWEST_WORDS and letters >= _LETTERS * len(line)
-    if not is_long or _PROSE.fullmatch(line) is None:
+    if letters < _LETTERS * len(line) or _PROSE.fullmatch(line) is None:
         return False
     return not read(line, language).opens_with(lexicon(language).proof.pronouns)
 
@@ -260,10 +266,8 @@ def draw_judge_pairs(
     They are made from pairs that passed source verification.
     """
     passages = passages_by_id(chunks)
-    ordered = sorted(
-        (pair for pair in pairs if _is_suited(pair, passages)),
-        key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]),
-    )
+    suited = [pair for pair in pairs if _is_suited(pair, passages)]
+    ordered = sorted(suited, key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]))
     others = _other_answers(ordered)
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
@@ -281,8 +285,7 @@ def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
         and pair["language"] in LEXICONS
         and len(evidence) == len(pair["evidence_chunk_ids"]) > 0
         and not hold_injections(evidence)
-        and not is_injection(pair["question"])
-        and not is_injection(pair["answer"])
+        and not any(map(is_injection, (pair["question"], pair["answer"])))
     )
 
 
@@ -318,10 +321,11 @@ def cut_short(pair: ProvedPairRow) -> str:
         return ""
     repeated = {token.stem for token in asked}
     tokens = tokenize(pair["answer"], pair["language"])
-    kept = list(
-        takewhile(lambda word: not word.negative and (not word.content or word.stem in repeated), tokens)
+    said = (
+        n for n, word in enumerate(tokens) if word.negative or (word.content and word.stem not in repeated)
     )
-    return pair["answer"][: kept[-1].end] if _FEWEST_KEPT <= len(kept) < len(tokens) else ""
+    kept = tokens[: next(said, 0)]
+    return pair["answer"][: kept[-1].end] if len(kept) >= _FEWEST_KEPT else ""
 
 
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected", "kind")) -> pl.DataFrame:

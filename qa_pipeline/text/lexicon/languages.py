@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
-from operator import attrgetter
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -93,30 +92,6 @@ class Layout(_Table):
     manuals: frozenset[str]
 
 
-class Fields(_Table):
-    """Names of the fields of a document, beside the English ones."""
-
-    title: tuple[str, ...]
-    heading: tuple[str, ...]
-    licence: tuple[str, ...]
-    language: tuple[str, ...]
-    content: tuple[str, ...]
-
-
-class Labels(_Table):
-    """Words around personal data and secrets."""
-
-    copulas: tuple[str, ...]
-    passwords: tuple[str, ...]
-    users: tuple[str, ...]
-    numbers: tuple[str, ...]
-    at: tuple[str, ...]
-    dot: tuple[str, ...]
-    machines: tuple[str, ...]
-    timestamps: tuple[str, ...]
-    id_hints: tuple[str, ...]
-
-
 class Refusing(_Table):
     """Beginnings of the words by which an answer refuses, and of what may stand beside them."""
 
@@ -168,8 +143,8 @@ class Lexicon(_Table):
     proof: Proof
     conventions: Conventions
     layout: Layout
-    fields: Fields
-    labels: Labels
+    fields: Mapping[str, tuple[str, ...]]
+    labels: Mapping[str, tuple[str, ...]]
     refusing: Refusing
 
 
@@ -190,7 +165,12 @@ def lexicon(language: str) -> Lexicon:
 
 def of_all(field: str) -> tuple[str, ...]:
     """Return what the lexicons have in a field such as `sources` or `layout.of`, each once, in order."""
-    values = map(attrgetter(field), LEXICONS.values())
+    name, _, part = field.partition(".")
+    tables = (getattr(words, name) for words in LEXICONS.values())
+    values = (
+        (table[part] if isinstance(table, Mapping) else getattr(table, part)) if part else table
+        for table in tables
+    )
     return tuple(dict.fromkeys(word for words in values for word in words))
 
 
