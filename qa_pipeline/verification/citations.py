@@ -52,7 +52,7 @@ class QuoteCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCitations:
-    """The citations of one claim: status and reason as the claims table has them, chunks, and its quotes."""
+    """Status and reason as the claims table has them, the chunks of a claim, and its quotes."""
 
     status: str
     reason: str | None
@@ -61,10 +61,7 @@ class ClaimCitations:
 
 
 def cite_claims(
-    pair: DraftedPairRow,
-    claims: Sequence[Claim],
-    sources: Sources,
-    texts: Mapping[str, str],
+    pair: DraftedPairRow, claims: Sequence[Claim], sources: Sources, texts: Mapping[str, str]
 ) -> list[ClaimCitations]:
     """Give each claim of a pair its citations.
 
@@ -75,22 +72,18 @@ def cite_claims(
     quotes = [citation["quote"] for citation in pair["citations"]]
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
     owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
-    by_number = {
-        citation["number"]: resolution
-        for citation, resolution in zip(pair["citations"], resolutions, strict=True)
-        if citation["number"] is not None
-    }
+    numbers = (citation["number"] for citation in pair["citations"])
+    by_number = dict(zip(numbers, resolutions, strict=True))
     shared = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     cited = []
     for place, claim in enumerate(claims):
-        marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
-        ids = everything
-        if marked:
-            ids = tuple(dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked)))
-        counted, checks = [*marked], []
+        counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
+        is_marked = bool(counted)
+        own = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
+        ids, checks = tuple(own) if is_marked else everything, []
         for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
-            if owner == place or (owner is None and not marked and quote is None):
+            if owner == place or (owner is None and not is_marked and quote is None):
                 counted.append(resolution)
             if owner == place and quote is not None:
                 checks.append(_check(quote, resolution.chunk_ids or ids, ids, sources, texts))
@@ -111,7 +104,7 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
 
 
 def _marked(
-    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int, Resolution]
+    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int | None, Resolution]
 ) -> list[Resolution]:
     """Return the citations that a mark in the answer names; none for a number that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
@@ -138,11 +131,7 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
 
 
 def _check(
-    quote: str,
-    own_ids: Sequence[str],
-    cited: Sequence[str],
-    sources: Sources,
-    texts: Mapping[str, str],
+    quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
 ) -> QuoteCheck:
     """Find a quote in what its citation names, then in the rest of what is cited and its documents."""
     within = [i for i in own_ids if i in texts]

@@ -67,7 +67,6 @@ def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Sourc
     sources = {}
     for row in typed_rows(chunks, ChunkRow):
         document = by_id[row["document_id"]]
-        declared = document["declared"]
         sources[row["chunk_id"]] = Source(
             row["chunk_id"],
             row["document_id"],
@@ -76,7 +75,7 @@ def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Sourc
             (row["title"], *row["section_path"]),
             document["text"] or "",
             row["char_start"],
-            None if declared is None else declared["status"],
+            document["declared"]["status"] if document["declared"] else None,
             tuple(row["doubts"] or ()),
             document["content_sha256"] or "",
             tuple(document["pages"]),

@@ -124,41 +124,34 @@ BATCH = "statements"
 
 def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
     """Return what the steps with models read of each statement."""
-    columns = {
-        "pair_id": [statement.statement_id for statement in statements],
-        "question": [statement.question for statement in statements],
-        "answer": [without_marks(statement.text) for statement in statements],
-        "language": [statement.language for statement in statements],
-        "used_chunk_ids": [list(statement.chunk_ids) for statement in statements],
-    }
-    types = {name: PAIRS.schema[name] for name in columns}
-    frame = pl.DataFrame(columns, schema=types)
-    same = {"batch": BATCH, "status": "drafted", "coverage": "full"}
-    return frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
+    rows = [
+        {
+            "pair_id": statement.statement_id,
+            "question": statement.question,
+            "answer": without_marks(statement.text),
+            "language": statement.language,
+            "used_chunk_ids": list(statement.chunk_ids),
+            "batch": BATCH,
+            "status": "drafted",
+            "coverage": "full",
+        }
+        for statement in statements
+    ]
+    names = ("pair_id", "question", "answer", "language", "used_chunk_ids", "batch", "status", "coverage")
+    return pl.DataFrame(rows, schema={name: PAIRS.schema[name] for name in names})
 
 
 def _passages(statement: Statement) -> list[Passage]:
     """Return the passages that hold text."""
+    ids, language = iter(statement.chunk_ids), statement.language
     headings = statement.headings or ((),) * len(statement.passages)
     return [
-        Passage(
-            chunk_id=f"{statement.statement_id[:16]}-{place}",
-            title=above[0] if above else "",
-            section_path=above[1:],
-            text=text,
-            language=statement.language,
-        )
-        for place, (text, above) in enumerate(zip(statement.passages, headings, strict=True))
+        Passage(next(ids), next(iter(above), ""), above[1:], text, language)
+        for text, above in zip(statement.passages, headings, strict=True)
         if text.strip()
     ]
 
 
 def _source(passage: Passage) -> Source:
-    return Source(
-        chunk_id=passage.chunk_id,
-        document_id=passage.chunk_id,
-        text=blank_injections(passage.text, passage.language),
-        language=passage.language,
-        headings=(passage.title, *passage.section_path),
-        document_text=passage.text,
-    )
+    text, headings = blank_injections(passage.text, passage.language), (passage.title, *passage.section_path)
+    return Source(passage.chunk_id, passage.chunk_id, text, passage.language, headings, passage.text)
