@@ -84,11 +84,9 @@ def blank_injections(text: str, language: str) -> str:
 
 
 def _withheld(text: str, language: str) -> str:
-    parts, at = [], 0
-    for start, end in find_injections(text, language):
-        parts += [text[at:start], GAP]
-        at = end
-    return "".join([*parts, text[at:]])
+    for start, end in reversed(find_injections(text, language)):
+        text = text[:start] + GAP + text[end:]
+    return text
 
 
 @functools.lru_cache(maxsize=16_384)

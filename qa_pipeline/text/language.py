@@ -124,8 +124,7 @@ def _identify(text: str) -> tuple[str, float]:
     if not letters:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
-    is_latin = sum(character < "\u0250" for character in letters) > len(letters) / 2
-    if certainty < _LIKELY and is_latin:
+    if certainty < _LIKELY and sum(character < "\u0250" for character in letters) > len(letters) / 2:
         nearby, likely = _identifier(LANGUAGES).classify(text)
         if likely >= _NEARBY:
             return str(nearby), _LIKELY

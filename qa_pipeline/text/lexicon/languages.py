@@ -143,8 +143,8 @@ class Lexicon(_Table):
     proof: Proof
     conventions: Conventions
     layout: Layout
-    fields: Mapping[str, tuple[str, ...]]
-    labels: Mapping[str, tuple[str, ...]]
+    fields: dict[str, tuple[str, ...]]
+    labels: dict[str, tuple[str, ...]]
     refusing: Refusing
 
 
@@ -165,12 +165,9 @@ def lexicon(language: str) -> Lexicon:
 
 def of_all(field: str) -> tuple[str, ...]:
     """Return what the lexicons have in a field such as `sources` or `layout.of`, each once, in order."""
-    name, _, part = field.partition(".")
-    tables = (getattr(words, name) for words in LEXICONS.values())
-    values = (
-        (table[part] if isinstance(table, Mapping) else getattr(table, part)) if part else table
-        for table in tables
-    )
+    values: list[Any] = list(LEXICONS.values())
+    for part in field.split("."):
+        values = [of[part] if isinstance(of, dict) else getattr(of, part) for of in values]
     return tuple(dict.fromkeys(word for words in values for word in words))
 
 
