@@ -84,7 +84,7 @@ class _Sentence:
         return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
     def changed(self, seed: int) -> Iterator[Canary]:
-        """Yield the sentence with one thing changed, each way once."""
+        """Yield the sentence with one thing changed."""
         for false in falsehoods(self.text, _shown(self.passage), self.passage.language, seed):
             yield self.put(EDITED, self.passage, false.kind, false.text)
 
@@ -253,9 +253,10 @@ def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -
 
 
 def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
-    schema = {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}
     rows = [[*(getattr(canary, name) for name in _DRAWN), batch, asks] for canary in canaries]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(
+        rows, {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}, orient="row"
+    )
 
 
 def draw_judge_pairs(

@@ -136,8 +136,7 @@ SideName = Literal["accept", "reject", "contradict"]
 CONTRADICTION_GUARD = 0.5
 """Contradiction from which entailment neither accepts nor rejects: a passage that rather denies the claim.
 
-It is fixed, and no threshold of contradiction lies below it: what entailment accepts does not depend on where
-that one is, so that each can be fitted by itself.
+No threshold of contradiction lies below it, so that each threshold can be fitted by itself.
 """
 
 
@@ -202,9 +201,6 @@ def decide_claims(
         replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
         thresholds: fitted bands, those the settings name by default.
 
-    Returns:
-        The claim_verdicts table, in the order of the claims.
-
     Raises:
         TableError: the frame lacks columns.
         SettingsError: the thresholds cannot be read.
@@ -239,8 +235,7 @@ def _with_replies(
 ) -> pl.DataFrame:
     """Put a model's reply in place of each open verdict that it was asked about."""
     names = {"reason": "reply_reason", "detail": "reply_detail", "quotes": "llm_quotes"}
-    reply = replies.rename(names)
-    joined = decided.join(reply, on="claim_id", how="left", maintain_order="left")
+    joined = decided.join(replies.rename(names), on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)
     decision, problem, detail = pl.col("decision"), pl.col("reply_reason"), pl.col("reply_detail")
     local = pl.struct("verdict", "decided_by", "reason", "detail")

@@ -84,8 +84,7 @@ def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int],
                     (start, end),
                     _other_units(match[1]) if kind == "unit" else _other_digits(match[1]),
                 )
-    vocabulary = lexicon(language)
-    words = tokenize(sentence, language)
+    vocabulary, words = lexicon(language), tokenize(sentence, language)
     denied = [word for word in words if word.negative]
     verbs = [word.end for word in words[1:] if word.folded in vocabulary.finite_verbs]
     if len(denied) == 1 and denied[0].folded == vocabulary.not_word and denied[0].start:
@@ -105,10 +104,8 @@ def _other_units(unit: str) -> list[str]:
 def _other_digits(text: str) -> list[str]:
     """Return the text with another last digit; a number of one digit gets a second one before it."""
     place = max(at for at, letter in enumerate(text) if letter.isdigit())
-    changed = [
-        f"{text[:place]}{digit}{text[place + 1 :]}" for digit in range(10) if str(digit) != text[place]
-    ]
-    values = [f"{digit}{text}" for digit in range(1, 10)] if len(text) == 1 else changed
+    start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[place], ""))
+    values = [f"{text[:place]}{digit}{text[place + start :]}" for digit in others]
     return [value for value in values if not value.isdigit() or int(value) > _LARGEST_WORD]
 
 

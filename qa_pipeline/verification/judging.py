@@ -65,11 +65,7 @@ def judge_rows(
     llm: LLMSettings,
     notify: ProgressCallback = no_progress,
 ) -> list[AssessmentColumns]:
-    """Have each pair judged in a call of its own; return its assessment, in the order of `rows`.
-
-    Raises:
-        PermanentModelError: the judge can answer no further request.
-    """
+    """Have each pair judged in a call of its own; return its assessment, in the order of `rows`."""
     shown = [
         row for row in rows if row["evidence_chunk_ids"] and passages.keys() >= {*row["evidence_chunk_ids"]}
     ]

@@ -82,11 +82,7 @@ def decide_with_model(
     *,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Decide claims locally, then have the model decide what is left open; None asks nobody.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
+    """Decide claims locally, then have the model decide what is left open; None asks nobody."""
     if count := scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
     local = decide_claims(claims, pairs, settings)
@@ -117,9 +113,6 @@ def ask_verifier(
     - it names no quote, or one that is in none of the passages (`no_quote`, `quote_not_found`);
     - a number, date or identifier of the claim is missing there (`quote_lacks_figure`), or a negation
       (`quote_lacks_negation`).
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
     """
     pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
     with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")

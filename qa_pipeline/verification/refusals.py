@@ -1,8 +1,7 @@
 """Was it right to refuse? Whether a batch holds an answer to a question that was refused.
 
-A chunk on the question's subject need not answer it, so the sentences of the likeliest chunks are looked at
-one by one: on public sets of answerable and unanswerable questions the best sentence tells more than the best
-chunk.
+The sentences of the likeliest chunks are looked at one by one: on public sets of answerable and unanswerable
+questions the best sentence tells more than the best chunk.
 """
 
 from collections import Counter
@@ -24,10 +23,7 @@ from qa_pipeline.verification.units import units_of
 _LOOKED_INTO = 5
 """Chunks by words and by vectors each whose sentences may answer the question."""
 _SEARCHED = 0.9
-"""Share of a batch's text in the language of a question from which its words were looked for in the batch.
-
-A manual has a few pieces in another language; a batch in two languages may answer in the other one.
-"""
+"""Share of a batch's text in the language of a question from which its words were looked for in the batch."""
 _ALIEN = 0.20
 """A refusal is correct when no chunk holds this share of the question's words."""
 _FAR, _FEW = 0.40, 0.50
