@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import PurePosixPath
 
 from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
 from qa_pipeline.text.quotes import locate_quote
@@ -13,8 +12,6 @@ from qa_pipeline.text.references import (
     Resolution,
     Sources,
     marked_numbers,
-    normalise_path,
-    split_reference,
 )
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.splitting import Claim
@@ -25,14 +22,8 @@ _REASONS = {
     "unknown_number": "unknown_number",
     "ambiguous": "ambiguous_citation",
     "no_text": "cited_document_without_text",
-    "self": "self_citation",
 }
 _SECTION_NOT_FOUND = "section_not_found"
-_PAIR_FILES = frozenset(
-    f"{name}{suffix}"
-    for name in ("pairs", "answers", "passed", "rejected", "known_answers", "training_examples")
-    for suffix in (".jsonl", ".parquet", ".json", ".csv")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +61,7 @@ def cite_claims(
     an unresolved citation without a quote counts against every claim that has no marks of its own.
     """
     quotes = [citation["quote"] for citation in pair["citations"]]
-    resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
+    resolutions = [_resolution(citation, sources) for citation in pair["citations"]]
     owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
     numbers = (citation["number"] for citation in pair["citations"])
     by_number = dict(zip(numbers, resolutions, strict=True))
@@ -78,7 +69,7 @@ def cite_claims(
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     cited = []
     for place, claim in enumerate(claims):
-        counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
+        counted = [target for mark in claim.references for target in _marked(mark, sources, by_number)]
         is_marked = bool(counted)
         own = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
         ids, checks = tuple(own) if is_marked else everything, []
@@ -91,10 +82,8 @@ def cite_claims(
     return cited
 
 
-def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
+def _resolution(citation: CitationStruct, sources: Sources) -> Resolution:
     """Return what a stored citation resolves to, its chunks included."""
-    if _cites_itself(citation["raw"] or "", pair):
-        return Resolution("self", citation["document_id"])
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
@@ -103,22 +92,11 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
     return Resolution(citation["resolution"] or "", citation["document_id"])
 
 
-def _marked(
-    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int | None, Resolution]
-) -> list[Resolution]:
+def _marked(reference: str, sources: Sources, by_number: Mapping[int | None, Resolution]) -> list[Resolution]:
     """Return the citations that a mark in the answer names; none for a number that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
         return [by_number[number] for number in marked_numbers(reference) if number in by_number]
-    return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
-
-
-def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
-    """Return True if a reference names the pair, its own file or another file of pairs: no source."""
-    path = normalise_path(split_reference(reference)[0])
-    name = PurePosixPath(path).name
-    own_ids = (pair["pair_id"], pair["question_id"])
-    from_file = pair["origin"] == "imported" and name == PurePosixPath(normalise_path(pair["generator"])).name
-    return bool(name) and (path in own_ids or name in _PAIR_FILES or from_file)
+    return [sources.resolve(reference)]
 
 
 def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:

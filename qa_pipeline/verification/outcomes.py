@@ -9,8 +9,7 @@ FLAWED = "flawed"
 """Status of a pair whose answer is unfit to train on, and its outcome."""
 _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 
-SELF_CITATION = "self_citation"
-_INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
+_INVENTED = ("fabricated_citation", "unknown_number")
 
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -28,31 +27,18 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     """Count for each pair the citations of what does not exist: a source, a number, a passage, a quote.
 
-    A pair that cites itself or the file it came from has no source either.
-
     Returns:
-        pair_id, fabricated (1 or more) and self_cited (whether that is among them); pairs without any are
-        absent.
+        pair_id and fabricated (1 or more); pairs without any are absent.
     """
     resolution = pl.element().struct.field("resolution").str.starts_with("unknown_")
     cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
     invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
-    claimed = claims.select(
-        "pair_id",
-        ((pl.col("citation_status") == "quote_not_found") | invented).cast(pl.Int64).alias("claimed"),
-        (pl.col("citation_reason") == SELF_CITATION).fill_null(value=False).alias("self_cited"),
-    )
-    by_pair = claimed.group_by("pair_id").agg(pl.col("claimed").sum(), pl.col("self_cited").any())
-    return (
-        cited.join(by_pair, on="pair_id", how="left", maintain_order="left")
-        # one broken citation shows in the pair and again in each claim it counts against
-        .select(
-            "pair_id",
-            pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed"),
-            pl.col("self_cited").fill_null(value=False),
-        )
-        .filter(pl.col("fabricated") > 0)
-    )
+    broken = (pl.col("citation_status") == "quote_not_found") | invented
+    claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).sum())
+    # one broken citation shows in the pair and again in each claim it counts against
+    most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
+    counted = cited.join(claimed, on="pair_id", how="left", maintain_order="left").select("pair_id", most)
+    return counted.filter(pl.col("fabricated") > 0)
 
 
 def ground_pairs(
@@ -74,13 +60,11 @@ def ground_pairs(
         .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0), fault=_draft_fault())
         .with_columns(outcome=_outcome(accept_grounding))
     )
-    outcome, itself = pl.col("outcome"), pl.col("self_cited")
+    outcome = pl.col("outcome")
     invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
-    counted = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
-    told = pl.lit("the answer cites itself or a file of pairs, which is no source")
     inventions = {
-        "reason": pl.when(itself).then(pl.lit(SELF_CITATION)).otherwise(pl.lit("fabricated_citation")),
-        "detail": pl.when(itself).then(told).otherwise(counted),
+        "reason": pl.lit("fabricated_citation"),
+        "detail": pl.format("citations of sources that do not exist: {}", pl.col("fabricated")),
     }
     drafts = {"reason": pl.col("fault"), "detail": pl.col("detail")}
     supported, total = pl.col("supported_claims"), pl.col("claims")
