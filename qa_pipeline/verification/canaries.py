@@ -4,9 +4,10 @@ They are no pairs and never train. They show that both work, and not how many wr
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, zip_longest
+from itertools import chain, cycle, islice, zip_longest
 
 import polars as pl
 
@@ -114,19 +115,14 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
     passages = list({of.passage.chunk_id: of.passage for of in sentences}.values())
     foreign = (
         sentence.put(FOREIGN, passage)
-        for place, sentence in enumerate(tried)
-        for passage in islice(filter(sentence.is_foreign, _near(passages, place)), 1)
+        for sentence, passage in zip(tried, cycle(passages), strict=False)
+        if sentence.is_foreign(passage)
     )
     return [
         *_first(chain.from_iterable(zip_longest(*made.values())), per_kind),
         *(sentence.put(VERBATIM, sentence.passage) for sentence in sentences[:per_kind]),
         *_first(foreign, per_kind),
     ]
-
-
-def _near(passages: Sequence[Passage], place: int) -> Sequence[Passage]:
-    first = place % len(passages)
-    return [*passages[first:], *passages[:first]][:_TRIES]
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
@@ -140,23 +136,15 @@ def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
     return list(drawn.values())
 
 
-def _in_other_document(sentence: _Sentence, passages: Sequence[Passage]) -> Canary | None:
-    first = sentence.order % len(passages)
-    for passage in [*passages[first:], *passages[:first]][:_TRIES]:
-        if sentence.is_foreign(passage):
-            return sentence.put(FOREIGN, passage)
-    return None
-
-
 def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
     """Draw claims of two sentences each for a model, from at most `MODEL_CHUNKS` chunks: one call each.
 
     Of each chunk one is true; in the others one sentence is changed or stands in another document.
     """
     sentences = _sentences(chunks, seed)
-    near: dict[str, list[_Sentence]] = {}
+    near: dict[str, list[_Sentence]] = defaultdict(list)
     for sentence in sentences:
-        near.setdefault(sentence.passage.chunk_id, []).append(sentence)
+        near[sentence.passage.chunk_id].append(sentence)
     in_order = (near[chunk_id] for chunk_id in sorted(near, key=lambda name: draw_number(seed, name)))
     suited = (of for of in in_order if len(of) > 1 and not hold_injections([of[0].passage]))
     drawn: list[Canary] = []
@@ -202,19 +190,18 @@ def canary_pairs(canaries: Sequence[Canary], batch: str) -> pl.DataFrame:
         "batch": batch, "question": "", "question_type": "imported", "origin": "imported", "coverage": "full",
         "status": "drafted", "generator": "canary", "citations": [],
     }  # fmt: skip
-    return PAIRS.frame(
-        [
-            {
-                **same,
-                "pair_id": canary.canary_id,
-                "answer": canary.claim,
-                "language": canary.language,
-                "passage_ids": [canary.chunk_id],
-                "used_chunk_ids": [canary.chunk_id],
-            }
-            for canary in canaries
-        ]
-    )
+    rows = [
+        {
+            **same,
+            "pair_id": canary.canary_id,
+            "answer": canary.claim,
+            "language": canary.language,
+            "passage_ids": [canary.chunk_id],
+            "used_chunk_ids": [canary.chunk_id],
+        }
+        for canary in canaries
+    ]
+    return PAIRS.frame(rows)
 
 
 _VERDICTS = {
@@ -236,13 +223,11 @@ def verified_rows(
         .with_columns(pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String()))
         .select("verdict", "decided_by", "reason", "detail", "thresholds_id", canary_id="pair_id")
     )
-    joined = _rows(canaries, batch, "verifier").join(
-        decided, on="canary_id", how="left", maintain_order="left"
-    )
+    drawn = _rows(canaries, batch, "verifier")
+    joined = drawn.join(decided, on="canary_id", how="left", maintain_order="left")
     nothing = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
-    return CANARIES.conform(
-        joined.with_columns(pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items())
-    )
+    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items()]
+    return CANARIES.conform(joined.with_columns(filled))
 
 
 def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -> pl.DataFrame:

@@ -169,7 +169,7 @@ class _Shelf:
         in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
         used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
         ids = dict.fromkeys(chain(evidence, in_turn, used))
-        chosen = [self.sources[i] for i in ids if i in self.sources][:_MOST_PASSAGES]
+        chosen = [self.sources[i] for i in ids if i is not None and i in self.sources][:_MOST_PASSAGES]
         groups: list[list[Source]] = []
         for source in sorted(chosen, key=lambda of: (of.document_id, of.start)):
             if groups and groups[-1][-1].is_followed_by(source):
