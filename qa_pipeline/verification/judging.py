@@ -82,16 +82,16 @@ def with_evidence(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[ProvedPairRow]:
     """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
+    chunk_ids = pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True)
     evidence = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == "supported")
         .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
         .group_by("pair_id", maintain_order=True)
-        .agg(pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True).alias("evidence_chunk_ids"))
+        .agg(evidence_chunk_ids=chunk_ids)
     )
     joined = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
-    proved = joined.with_columns(pl.col("evidence_chunk_ids").fill_null([]))
-    return list(typed_rows(proved, ProvedPairRow))
+    return list(typed_rows(joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])), ProvedPairRow))
 
 
 def judge_request(

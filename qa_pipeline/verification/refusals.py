@@ -7,7 +7,6 @@ questions the best sentence tells more than the best chunk.
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Encoder
@@ -45,12 +44,11 @@ def judge_refusals(
         return REFUSALS.empty()
     batch = _Batch(chunks, embedder, embeddings)
     asked = refused.select("pair_id", "batch", "question", "language").iter_rows()
-    return REFUSALS.frame(
-        [
-            {"pair_id": pair_id, "batch": name, **batch.weigh(read(question, language))}
-            for pair_id, name, question, language in asked
-        ]
+    rows = (
+        {"pair_id": pair_id, "batch": name, **batch.weigh(read(question, language))}
+        for pair_id, name, question, language in asked
     )
+    return REFUSALS.frame(list(rows))
 
 
 class _Batch:
@@ -61,52 +59,49 @@ class _Batch:
         self._lengths: Counter[str] = Counter()
         self._sentences: dict[str, list[Reading]] = {}
         sources = {}
-        for chunk_id, path, text, language in chunks.select(
-            "chunk_id", "section_path", "text", "language"
-        ).iter_rows():
+        columns = chunks.select("chunk_id", "section_path", "text", "language")
+        for chunk_id, path, text, language in columns.iter_rows():
             shown = blank_injections(text, language)
             indexed = index_text(path, shown)
             sources[chunk_id] = Source(chunk_id, "", indexed, language, (), indexed)
             self._lengths[language] += len(shown)
             self._sentences[chunk_id] = [unit.reading for unit in units_of(chunk_id, shown, language)]
-        self._index, self._ids = SourceIndex(sources), list(sources)
-        vectors = ChunkVectors(embeddings, self._index.texts, embedder)
-        vectors.load(self._ids)
-        self._matrix = vectors.matrix(self._ids)
+        self._index = SourceIndex(sources)
+        self._vectors = ChunkVectors(embeddings, self._index.texts, embedder)
+        self._vectors.load(sources)
 
     def weigh(self, question: Reading) -> dict[str, Any]:
         """Return how near the batch comes to answering a question, and what that amounts to.
 
         Words that were looked for in chunks of another language have no recall: it would prove nothing.
         """
-        vector = TextVectors([question.written], self._embedder).of(question.written)
-        cosines = self._matrix @ vector if self._ids else np.zeros(0)
-        nearest = [self._ids[place] for place in np.argsort(-cosines, kind="stable")[:_LOOKED_INTO]]
-        by_words = self._index.best_chunks(question.stems, _LOOKED_INTO)
-        likeliest = dict.fromkeys([*nearest, *(chunk_id for chunk_id, _ in by_words)])
+        ids, asked = list(self._sentences), question.written
+        vector = TextVectors([asked], self._embedder).of(asked)
+        cosines = dict(zip(ids, self._vectors.cosines(vector, ids), strict=True))
+        by_vector = sorted(ids, key=lambda i: -cosines[i])[:_LOOKED_INTO]
+        by_words = dict(self._index.best_chunks(question.stems, _LOOKED_INTO))
+        likeliest = dict.fromkeys([*by_words, *by_vector])
         sentences = [sentence for chunk_id in likeliest for sentence in self._sentences[chunk_id]]
         written = [sentence.written for sentence in sentences]
-        near = TextVectors([question.written, *written], self._embedder).cosines(question.written, written)
-        shares = [self._share(question, sentence) for sentence in sentences]
+        near = TextVectors([asked, *written], self._embedder).cosines(asked, written)
+        weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
+        total = sum(weights.values()) or 1.0
+        shares = [
+            round(sum(weights[stem] for stem in weights if stem in sentence.stem_set) / total, 9)
+            for sentence in sentences
+        ]
         best = max(range(len(sentences)), key=lambda n: (shares[n], near[n], -n), default=None)
         share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        speaks = share >= _SEARCHED and in_other_language(question.written, question.language) is None
-        found = by_words[0][1] if by_words else 0.0
+        speaks = share >= _SEARCHED and in_other_language(asked, question.language) is None
         scores: dict[str, Any] = {
-            "best_chunk_id": next(iter([*(chunk_id for chunk_id, _ in by_words), *nearest]), None),
-            "similarity": float(cosines.max()) if self._ids else None,
-            "token_recall": found if speaks and question.stem_set else None,
+            "best_chunk_id": next(iter(likeliest), None),
+            "similarity": max(cosines.values(), default=None),
+            "token_recall": max(by_words.values(), default=0.0) if speaks and weights else None,
             "best_sentence": None if best is None else written[best],
             "sentence_recall": None if best is None else shares[best],
             "sentence_similarity": max(near, default=None),
         }
-        return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
-
-    def _share(self, question: Reading, sentence: Reading) -> float:
-        """Return the share of the question's words, weighted by rarity, that a sentence holds."""
-        weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
-        shared = sum(weight for stem, weight in weights.items() if stem in sentence.stem_set)
-        return round(shared / sum(weights.values()), 9) if weights else 0.0
+        return {**scores, "outcome": _outcome(scores, len(weights))}
 
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
