@@ -24,9 +24,8 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.model_quotes import missing_figures
 from qa_pipeline.verification.proof import Context, Proof, prove
-from qa_pipeline.verification.sources import SourceIndex, sources_of
+from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
-from qa_pipeline.verification.units import Unit
 
 _GROUP = 1024
 """Answers whose texts are embedded in one call: larger groups share more texts and need more memory."""

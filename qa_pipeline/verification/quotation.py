@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
 from qa_pipeline.verification.binding import only_scope
-from qa_pipeline.verification.units import Unit
+from qa_pipeline.verification.sources import Unit
 
 _LONGEST_NAME = 120
 """Characters before the colon of a cell; more are a sentence."""

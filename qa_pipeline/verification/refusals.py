@@ -16,8 +16,7 @@ from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.reading import Reading, read
-from qa_pipeline.verification.sources import Source, SourceIndex
-from qa_pipeline.verification.units import units_of
+from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
 _LOOKED_INTO = 5
 """Chunks by words and by vectors each whose sentences may answer the question."""

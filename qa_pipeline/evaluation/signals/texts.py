@@ -18,7 +18,7 @@ from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.quotation import one_slot_denial
-from qa_pipeline.verification.units import units_of
+from qa_pipeline.verification.sources import units_of
 
 SAME_MEANING = 0.9
 """Cosine from which two short answers mean the same, if neither denies the other: lower ones join answers
