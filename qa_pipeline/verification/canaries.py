@@ -249,7 +249,8 @@ def draw_judge_pairs(
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
 
-    They are made from pairs that passed source verification.
+    They are made from pairs that passed source verification; sentences of the batch answer a question wrongly
+    where too few other pairs do.
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
@@ -258,7 +259,7 @@ def draw_judge_pairs(
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain.from_iterable(zip_longest(others, cut))
+    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks, seed))
     return [*_first(wrong, most - count), *_first(good, count)]
 
 
@@ -284,17 +285,31 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
 
 
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
-    """Yield pairs with the first answer of other passages that has few words of the question."""
+    """Yield pairs with the first answer of other passages that surely is none."""
     for place, pair in enumerate(pairs):
-        language = pair["language"]
-        asked = read(pair["question"], language).stem_set
-        for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES] if len(asked) >= _FEWEST_ASKED else ():
+        for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES]:
             of_same = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
-            shared = asked & read(other["answer"], language).stem_set
-            few = len(shared) <= _MOST_ANSWERED * len(asked)
-            if other["language"] == language and not of_same and few:
+            if not of_same and _is_no_answer(pair, other["answer"], other["language"]):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
                 break
+
+
+def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed: int) -> Iterator[Canary]:
+    """Yield pairs answered by sentences of other chunks that surely are no answer."""
+    sentences = _sentences(chunks, seed)
+    for pair in pairs:
+        for sentence in sentences:
+            chunk_id, language = sentence.passage.chunk_id, sentence.passage.language
+            if chunk_id not in pair["evidence_chunk_ids"] and _is_no_answer(pair, sentence.text, language):
+                yield _judged(OTHER_ANSWER, pair, sentence.text, [chunk_id])
+
+
+def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
+    """Return True for a text in the language of a question that has few of its words."""
+    asked = read(pair["question"], language).stem_set
+    shared = asked & read(text, language).stem_set
+    is_asking = language == pair["language"] and len(asked) >= _FEWEST_ASKED
+    return is_asking and len(shared) <= _MOST_ANSWERED * len(asked)
 
 
 def cut_short(pair: ProvedPairRow) -> str:

@@ -6,7 +6,7 @@ that are in the passages and hold the figures and the negation of the claim (`mo
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
@@ -243,21 +243,39 @@ def _call(
 
 
 def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
-    """Return the rows for each request: claims that are read with the very same passages.
+    """Return the rows for each request, in the order of the first row of each.
 
-    What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
+    Claims of one pair stay together, and join those of earlier pairs that are read with the very same
+    passages. What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
     """
     groups: list[list[PairClaimRow]] = []
     latest: dict[tuple[str, ...], list[PairClaimRow]] = {}
-    for row in typed_rows(claims, PairClaimRow):
-        texts = sorted(passage.text for passage in shelf.passages([row]))
-        apart = row["pair_id"] if shelf.holds_injections([row]) else ""
-        key = (row["language"], row["batch"], apart, *texts)
-        if len(latest.get(key, ())) in (0, _MOST_CLAIMS):
-            latest[key] = []
-            groups.append(latest[key])
-        latest[key].append(row)
+    for of_pair in _of_pairs(typed_rows(claims, PairClaimRow), shelf):
+        texts = sorted(passage.text for passage in shelf.passages(of_pair))
+        key = (of_pair[0]["language"], of_pair[0]["batch"], *texts)
+        group = latest.get(key, [])
+        if shelf.holds_injections(of_pair):
+            groups.append(of_pair)
+        elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
+            group += of_pair
+        else:
+            groups.append(of_pair)
+            latest[key] = of_pair
     return groups
+
+
+def _of_pairs(rows: Iterable[PairClaimRow], shelf: _Shelf) -> Iterator[list[PairClaimRow]]:
+    """Yield rows of one pair, with no more evidence than one request shows."""
+    group: list[PairClaimRow] = []
+    for row in rows:
+        is_other = bool(group) and row["pair_id"] != group[0]["pair_id"]
+        evidence = {of["evidence_chunk_id"] for of in (*group, row)} & shelf.sources.keys()
+        if is_other or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
 
 
 def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:

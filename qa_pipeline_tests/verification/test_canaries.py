@@ -202,6 +202,12 @@ def test_an_answer_with_words_of_a_question_is_not_put_to_it_nor_one_to_a_questi
     assert of_kind(OTHER_ANSWER, draw_judge_pairs(rows, alone, 40)) == []
 
 
+def test_a_lone_question_is_put_with_sentences_of_other_chunks() -> None:
+    drawn = of_kind(OTHER_ANSWER, draw_judge_pairs(proved()[:1], passage_chunks(), 8))
+    assert len(drawn) > 1
+    assert {canary.question for canary in drawn} == {proved()[0]["question"]}
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "cut"),
     [
