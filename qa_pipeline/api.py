@@ -251,7 +251,7 @@ def _resources() -> Resources:
 def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
     resources = _resources()
     settings = resources.settings.verification
-    refused = is_refusal(statement.text, statement.language)
+    refused = is_refusal(statement.text)
     pair = {
         "pair_id": statement.statement_id,
         "batch": BATCH,
@@ -277,7 +277,7 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
             ],
             schema_overrides={"section_path": pl.List(pl.String())},
         )
-        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding), settings)
+        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
     else:
         means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], means)

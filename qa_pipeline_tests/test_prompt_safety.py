@@ -165,11 +165,11 @@ def verify(attack: Attack, model: LanguageModel) -> object:
         rows.pair("p", question=attack.text, language=attack.language, used_chunk_ids=["c0", "c1"])
     )
     settings = VerificationSettings(probe_passages=False)
-    passages = passages_by_id(attack.chunks)
     sources = {
-        i: Source(i, i, passage.text, passage.language, (), passage.text) for i, passage in passages.items()
+        i: Source(i, i, passage.text, passage.language, (passage.title, *passage.section_path), passage.text)
+        for i, passage in passages_by_id(attack.chunks).items()
     }
-    return ask_verifier(claims, pairs, passages, sources, model, settings, LLMSettings())
+    return ask_verifier(claims, pairs, sources, model, settings, LLMSettings())
 
 
 def judge(attack: Attack, model: LanguageModel) -> object:

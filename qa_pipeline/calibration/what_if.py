@@ -17,7 +17,6 @@ from qa_pipeline.storage.tables import ASSESSMENTS, STORED, VERDICTS
 from qa_pipeline.verification.deciding import REPLIES, decide_claims
 from qa_pipeline.verification.judging import not_judged
 from qa_pipeline.verification.outcomes import grounded_pairs
-from qa_pipeline.verification.refusals import decide_refusals
 
 INPUTS = (
     *("pairs", "claims", "claim_verdicts", "refusals", "assessments", "canaries", "round_trips"),
@@ -107,7 +106,7 @@ def decide_again(
         pairs=pairs,
         claims=claims,
         claim_verdicts=decided,
-        refusals=decide_refusals(frames["refusals"], verification),
+        refusals=frames["refusals"],
         assessments=pl.concat([assessments, ASSESSMENTS.frame(unjudged)]),
         verification=verification,
         judging=judging,

@@ -77,7 +77,6 @@ REASONS: Mapping[str, str] = {
     "quote_lacks_negation": "what the model quotes does not deny what it denies",
     "probe_accepted": "the model accepted a false claim beside it",
     "refused_answerable": "it declines to answer, and the documents hold the answer",
-    "self_citation": "it cites itself",
     "solver_disagrees": "answered from the quotes alone, it is another answer",
     "superseded_by_edit": "a person edited it",
     "uncited": "it cites nothing",

@@ -349,7 +349,7 @@ def _pair(
     else:
         draft, shown = reply.value, question["passage_ids"]
         pair["answer"] = draft.answer
-        pair["coverage"] = coverage_of(draft.answer, question["language"], draft.coverage)
+        pair["coverage"] = coverage_of(draft.answer, draft.coverage)
         pair["used_chunk_ids"] = _used(draft, shown)
         pair["citations"] = [_citation(citation, shown, owners) for citation in draft.citations]
     pair["pair_id"] = _pair_id(pair)

@@ -399,7 +399,7 @@ def _drafted(pair: RawPair, sources: Sources, texts: "Texts", languages: "_Langu
     owners = [resolution.document_id for _, resolution in cited if resolution.document_id]
     language = pair.language or languages.of_cited(owners) or languages.of_text(pair)
     answer = pair.answer or refusal(language)
-    is_searched = not cited and not is_refusal(answer, language)
+    is_searched = not cited and not is_refusal(answer)
     return {
         **_base(pair),
         "answer": answer,
@@ -407,7 +407,7 @@ def _drafted(pair: RawPair, sources: Sources, texts: "Texts", languages: "_Langu
         "passage_ids": chunk_ids,
         "used_chunk_ids": chunk_ids,
         "citations": [_stored(citation, resolution) for citation, resolution in cited],
-        "coverage": coverage_of(answer, language, pair.coverage),
+        "coverage": coverage_of(answer, pair.coverage),
         "status": "drafted",
         "reason": FOUND_BY_SEARCH if is_searched else None,
         "detail": "it cites nothing: evidence is searched for in its batch" if is_searched else None,

@@ -166,7 +166,7 @@ def recover(text: str, request: Request[ReplyT]) -> ReplyT | None:
     if request.reply_model is not AnswerReply or len(text) > LONGEST or _JSON_LIKE.search(text):
         return None
     answer = _words_of(text)
-    if is_refusal(answer, request.language):
+    if is_refusal(answer):
         refused = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
         return cast("ReplyT", refused)
     used = list(dict.fromkeys(number for mark in _MARK.finditer(text) for number in _numbers(mark[1])))

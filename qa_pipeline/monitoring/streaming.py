@@ -29,7 +29,7 @@ class Verdict:
         text: the statement.
         verdict: supported, contradicted, unsupported, undecided or failed; or withdrawn, where the whole
             answer showed that an earlier one was no statement of its own.
-        score: similarity to its best evidence; None without any.
+        score: similarity to the best chunk it cites; None without any.
         decided_by: the step that decided.
         reason: why, as a reason code.
         quote: the evidence.

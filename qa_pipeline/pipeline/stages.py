@@ -352,8 +352,7 @@ def check_refusals(
     run: StageRun, pairs: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
 ) -> pl.DataFrame:
     """Look for an answer in the batch to each question whose answer refuses."""
-    verification = run.settings.verification
-    return judge_refusals(pairs, chunks, run.resources.embedder, verification, embeddings=embeddings)
+    return judge_refusals(pairs, chunks, run.resources.embedder, embeddings=embeddings)
 
 
 def decide_claims(
@@ -434,7 +433,7 @@ def _verified(
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
 ) -> pl.DataFrame:
-    pairs = canary_pairs(canaries, chunks, run.batch)
+    pairs = canary_pairs(canaries, run.batch)
     # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
     similarity = run.settings.verification.policy == "similarity_only"
     claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)

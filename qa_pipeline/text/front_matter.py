@@ -54,9 +54,13 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     for pattern, read in ((_YAML, _yaml_fields), (_TOML, _toml_fields)):
         match = pattern.match(text)
         if match and (not match["fields"].strip() or _FIELD.match(match["fields"])):
-            fields = read(match["fields"])
-            about = replace(known_fields(fields), status=_status(fields))
-            return match["fields"], about, text[match.end() :]
+            try:
+                loaded = read(match["fields"])
+            except (yaml.YAMLError, ValueError, RecursionError):
+                loaded = {}
+            values = loaded.items() if isinstance(loaded, dict) else ()
+            fields = {str(name).strip().lower(): value for name, value in values}
+            return match["fields"], replace(known_fields(fields), status=_status(fields)), text[match.end() :]
     return "", FrontMatter(), text
 
 
@@ -79,26 +83,13 @@ def _status(fields: Mapping[str, object]) -> str | None:
     return _first(fields, _STATUS) or next(flags, None) or next(successors, None) or in_words
 
 
-def _toml_fields(text: str) -> Mapping[str, object]:
-    if len(text) > _LONGEST_TOML:
-        return {}
-    try:
-        loaded = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
-        return {}
-    return {name.strip().lower(): value for name, value in loaded.items()}
+def _toml_fields(text: str) -> object:
+    return tomllib.loads(text) if len(text) <= _LONGEST_TOML else {}
 
 
-def _yaml_fields(text: str) -> Mapping[str, object]:
-    if not text.strip() or len(text) > _LONGEST:
-        return {}
-    try:
-        # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
-        loaded = read_yaml(text, BaseLoader)
-    except yaml.YAMLError:
-        return {}
-    fields = loaded if isinstance(loaded, dict) else {}
-    return {str(name).strip().lower(): value for name, value in fields.items()}
+def _yaml_fields(text: str) -> object:
+    # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
+    return read_yaml(text, BaseLoader) if text.strip() and len(text) <= _LONGEST else {}
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:

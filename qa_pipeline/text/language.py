@@ -93,26 +93,25 @@ def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], decl
     lengths: Counter[str] = Counter()
     for segment, (language, certainty) in zip(segments, identified, strict=True):
         lengths[language] += len(segment) if certainty >= _LIKELY else 0
-    main = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
     if declared is None:
+        main = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
         return main if lengths[main] else UNDETERMINED
     sure_of_others = sum(certainty >= _SURE and language != declared for language, certainty in identified)
-    overruled = not lengths[declared] and sure_of_others >= _ENOUGH_TO_OVERRULE
-    return main if overruled else declared
+    if lengths[declared] or sure_of_others < _ENOUGH_TO_OVERRULE:
+        return declared
+    return max(lengths, key=lambda name: (lengths[name], name))
 
 
 def _stretches(text: str) -> Iterator[str]:
     """Yield neighbouring blocks without code, gathered until their language can be identified."""
-    gathered: list[str] = []
-    length = 0
+    gathered = ""
     for block in _CODE.sub("", text).split("\n\n"):
-        gathered.append(block)
-        length += len(block)
-        if length >= _SEGMENT:
-            yield "\n".join(gathered)
-            gathered, length = [], 0
-    if length:
-        yield "\n".join(gathered)
+        gathered += f"{block}\n"
+        if len(gathered) > _SEGMENT:
+            yield gathered
+            gathered = ""
+    if gathered.strip():
+        yield gathered
 
 
 def _letters(text: str) -> int:
@@ -125,8 +124,7 @@ def _identify(text: str) -> tuple[str, float]:
     if not letters:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
-    is_latin = sum(character < "\u0250" for character in letters) > len(letters) / 2
-    if certainty < _LIKELY and is_latin:
+    if certainty < _LIKELY and sum(character < "\u0250" for character in letters) > len(letters) / 2:
         nearby, likely = _identifier(LANGUAGES).classify(text)
         if likely >= _NEARBY:
             return str(nearby), _LIKELY

@@ -93,8 +93,7 @@ def _find(quote: str, text: str, position: int) -> int:
     at = text.find(quote, position)
     while at >= 0:
         before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
-        after = quote[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(quote))
-        if not before and not after:
+        if not before and not (quote[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(quote))):
             break
         at = text.find(quote, at + 1)
     return at

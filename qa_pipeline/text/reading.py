@@ -113,11 +113,8 @@ def read(text: str, language: str) -> Reading:
 
 def is_identifier(token: str) -> bool:
     """Return True if a token is a name in which every sign counts: an option, path, code or acronym."""
-    has_digit = any(character.isdigit() for character in token)
-    has_letter = any(character.isalpha() for character in token)
-    acronym = len(token) > 1 and token.isupper()
-    joined = has_letter and ("_" in token or has_digit)
-    return joined or acronym or _IDENTIFIER.fullmatch(token) is not None
+    joined = any(map(str.isalpha, token)) and ("_" in token or any(map(str.isdigit, token)))
+    return joined or (len(token) > 1 and token.isupper()) or _IDENTIFIER.fullmatch(token) is not None
 
 
 def number_value(token: str, language: str) -> str | None:
@@ -128,9 +125,7 @@ def number_value(token: str, language: str) -> str | None:
     match = _NUMBER.fullmatch(token)
     if match is None:
         return None
-    grouping, decimal = ".", ","
-    if not lexicon(language).decimal_comma:
-        grouping, decimal = ",", "."
+    grouping, decimal = (".", ",") if lexicon(language).decimal_comma else (",", ".")
     digits = match[2]
     if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", digits):
         digits = digits.replace(grouping, "")
@@ -165,11 +160,11 @@ def _without_markup(text: str) -> str:
 
 def _without_connective(text: str, language: str) -> str:
     """Return the text without one opening connective and the comma behind it."""
-    connectives = lexicon(language).proof.connectives
     words = text.split(" ", 4)
     for count in range(min(4, len(words) - 1), 0, -1):
-        if " ".join(words[:count]).casefold().rstrip(",") in connectives:
-            return text[len(" ".join(words[:count])) + 1 :]
+        opening = " ".join(words[:count])
+        if opening.casefold().rstrip(",") in lexicon(language).proof.connectives:
+            return text[len(opening) + 1 :]
     return text
 
 

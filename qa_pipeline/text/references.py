@@ -7,8 +7,8 @@ import functools
 import re
 import string
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -59,33 +59,24 @@ class Resolution:
 class _Document:
     document_id: str
     path: str
-    stem: str
     sections: tuple[tuple[tuple[str, ...], int, int], ...]
     chunks: tuple[tuple[str, int, int], ...]
 
 
 def mark_references(text: str) -> list[str]:
     """Return the references of all source marks in `text`, in order; several in one mark are split."""
-    return [
-        part.strip()
-        for mark in SOURCE_MARK.finditer(text)
-        for part in re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1])
-        if part.strip()
-    ]
+    parts = (re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1]) for mark in SOURCE_MARK.finditer(text))
+    return [part.strip() for of_mark in parts for part in of_mark if part.strip()]
 
 
 def marked_numbers(text: str) -> list[int]:
     """Return the numbers of all citations in `text`, in order; [2-4] is three. Code is ignored."""
-    return [number for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)) for number in _numbers(mark[0])]
-
-
-def _numbers(mark: str) -> Iterator[int]:
-    last: int | None = None
-    for sign, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark):
-        number = int(digits)
-        yield from range(last + 1, number) if sign and last is not None else ()
-        yield number
-        last = number
+    numbers: list[int] = []
+    for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)):
+        for sign, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark[0]):
+            numbers += [*range(numbers[-1] + 1, int(digits))] if sign else []
+            numbers.append(int(digits))
+    return numbers
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
@@ -122,12 +113,6 @@ def _normalise_address(address: str) -> str:
     return f"{scheme}://{(parts.hostname or '').strip().lower()}{port}{path}{query}"
 
 
-def _slug(heading: str) -> str:
-    """Return the anchor of a heading as code hosts build it: lower case, hyphens for blanks."""
-    letters = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
-    return letters.replace(" ", "-")
-
-
 class Sources:
     """The documents and chunks of a batch, looked up by reference."""
 
@@ -138,10 +123,8 @@ class Sources:
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
         placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-        in_order = chunks.sort("char_start", maintain_order=True)
-        for document_id, *place in in_order.select(
-            "document_id", "chunk_id", "char_start", "char_end"
-        ).rows():
+        columns = ("document_id", "chunk_id", "char_start", "char_end")
+        for document_id, *place in chunks.sort("char_start", maintain_order=True).select(columns).rows():
             placed[document_id].append(tuple(place))
         parsed = documents.filter(pl.col("status") == "parsed")
         originals = dict(parsed.select("content_sha256", "document_id").iter_rows())
@@ -151,10 +134,8 @@ class Sources:
                 document_id = originals.get(row["content_sha256"] or "", document_id)
             else:
                 sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
-                ordered = tuple(placed[document_id])
-                self._documents[document_id] = _Document(
-                    document_id, path, _without_suffix(path), sections, ordered
-                )
+                chunks_of = tuple(placed[document_id])
+                self._documents[document_id] = _Document(document_id, path, sections, chunks_of)
             if row["source_uri"]:
                 self._by_address[_normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
             for tail in _tails(path):
@@ -173,11 +154,12 @@ class Sources:
             return self.chunk(path)
         if path in self._documents:
             return self._within(self._documents[path], section)
-        match = self._at(path) if _ADDRESS.match(path) else self._find(normalise_path(path))
-        if not match:
-            return Resolution("unknown_document")
-        if len(match) > 1:
-            return Resolution("ambiguous")
+        if _ADDRESS.match(path):
+            match = self._known(self._by_address.get(_normalise_address(path), ()))
+        else:
+            match = self._find(normalise_path(path))
+        if len(match) != 1:
+            return Resolution("ambiguous" if match else "unknown_document")
         return self._within(self._documents[match[0]], section)
 
     def chunk(self, chunk_id: str) -> Resolution:
@@ -190,13 +172,12 @@ class Sources:
         document = self._documents.get(document_id)
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
-    def _at(self, address: str) -> list[str]:
-        targets = dict.fromkeys(self._by_address.get(_normalise_address(address), ()))
-        return [document_id for document_id in targets if document_id in self._documents]
+    def _known(self, document_ids: Iterable[str]) -> list[str]:
+        return [i for i in dict.fromkeys(document_ids) if i in self._documents]
 
     def _find(self, path: str) -> list[str]:
         for index in (self._by_path, self._by_stem) if path else ():
-            found = [i for i in dict.fromkeys(index.get(path, ())) if i in self._documents]
+            found = self._known(index.get(path, ()))
             if found:
                 return self._written(path, found) or found
         inner = _tails(path)[1:]
@@ -204,8 +185,8 @@ class Sources:
 
     def _written(self, path: str, document_ids: Iterable[str]) -> list[str]:
         """Return the documents whose whole path is `path`, with or without its suffix."""
-        documents = (self._documents[document_id] for document_id in document_ids)
-        return [known.document_id for known in documents if path in (known.path, known.stem)]
+        paths = ((i, self._documents[i].path) for i in document_ids)
+        return [i for i, known in paths if path in (known, _without_suffix(known))]
 
     def _within(self, document: _Document, section: str | None) -> Resolution:
         """Narrow a document to a section and everything below its heading, where it has that section."""
@@ -216,8 +197,8 @@ class Sources:
             return Resolution("document", document.document_id, chunk_ids)
         paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
         spans = [
-            (start, end)
-            for heading_path, start, end in document.sections
+            span
+            for heading_path, *span in document.sections
             if any(heading_path[: len(path)] == path for path in paths)
         ]
         # a chunk of several small sections holds each of them
@@ -247,16 +228,20 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     heading or the whole path is compared by letters and digits only; equal headings all count.
     """
     headed = [path for path in paths if path]
-    wanted_slug = _slug(section)
-    seen: dict[str, int] = defaultdict(int)
+    wanted, seen = _slug(section), Counter[str]()
     for path in headed:
         slug = _slug(path[-1])
-        numbered = f"{slug}-{seen[slug]}" if seen[slug] else slug
-        seen[slug] += 1
-        if numbered == wanted_slug and numbered != slug:
+        if seen[slug] and f"{slug}-{seen[slug]}" == wanted:
             return [path]
+        seen[slug] += 1
     loose = _letters(section) - {""}
     return [path for path in headed if loose & (_letters(path[-1]) | _letters("".join(path)))]
+
+
+def _slug(heading: str) -> str:
+    """Return the anchor of a heading as code hosts build it: lower case, hyphens for blanks."""
+    letters = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
+    return letters.replace(" ", "-")
 
 
 def _letters(text: str) -> set[str]:

@@ -1,16 +1,13 @@
 """Canaries: rows whose right verdict is known, by which each batch tests its verifier and its judge.
 
-The verifier reads sentences of the batch as they are, with one thing changed, and of another document; the
-judge reads answers of other questions, right answers cut short, and right ones. They are no pairs and never
-train. They show that both work, and not how many wrong rows a release holds.
+They are no pairs and never train. They show that both work, and not how many wrong rows a release holds.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import nsmallest
-from itertools import islice, takewhile
-from typing import Any
+from itertools import chain, cycle, islice, zip_longest
 
 import polars as pl
 
@@ -42,10 +39,10 @@ _MOST_SHARED, _MOST_ANSWERED = 0.5, 1 / 3
 with the answer to another one: with more they may be right."""
 _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
 _PROSE = re.compile(
-    rf"[\"“„'(]?[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$]{{38,298}}\."
+    rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
-_LETTERS, _FEWEST_WORDS = 0.85, 6
-"""Share of letters and blanks, and words, of prose; formulas and labels have fewer."""
+_LETTERS = 0.85
+"""Share of letters and blanks of prose; formulas and labels have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +80,22 @@ class _Sentence:
     text: str
     order: int
 
-    def canary(self, kind: str, mechanism: str, claim: str) -> Canary:
-        return Canary(kind, mechanism, self.passage.language, self.passage.chunk_id, self.text, claim)
+    def put(self, kind: str, passage: Passage, mechanism: str = ALONE, claim: str = "") -> Canary:
+        """Return the sentence, or a claim made from it, said to be in a passage."""
+        return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
     def changed(self, seed: int) -> Iterator[Canary]:
+        """Yield the sentence with one thing changed."""
         for false in falsehoods(self.text, _shown(self.passage), self.passage.language, seed):
-            yield self.canary(EDITED, false.kind, false.text)
+            yield self.put(EDITED, self.passage, false.kind, false.text)
+
+    def is_foreign(self, passage: Passage) -> bool:
+        """Return True for a passage of another document that has few of its words."""
+        if passage.document_id == self.passage.document_id or passage.language != self.passage.language:
+            return False
+        stems = read(self.text, passage.language).stem_set
+        share = recall(stems, read(_shown(passage), passage.language).stem_set)
+        return share is not None and share <= _MOST_SHARED
 
 
 def _shown(passage: Passage) -> str:
@@ -100,18 +107,33 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
 
     The same chunks and seed give the same claims, in whatever order the chunks are.
     """
-    sentences, near = _sentences(chunks, seed)
-
-    def edited(kind: str) -> Iterator[Canary]:
-        for sentence in sentences:
-            yield from islice((made for made in sentence.changed(seed) if made.mechanism == kind), 1)
-
-    foreign = [_foreign(sentences, of_chunk[0].passage, seed) for of_chunk in islice(near.values(), per_kind)]
+    sentences = _sentences(chunks, seed)
+    tried = sentences[: _TRIES * per_kind]
+    made: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
+    for canary in chain.from_iterable(sentence.changed(seed) for sentence in tried):
+        made[canary.mechanism].append(canary)
+    passages = list({of.passage.chunk_id: of.passage for of in sentences}.values())
+    foreign = (
+        sentence.put(FOREIGN, passage)
+        for sentence, passage in zip(tried, cycle(passages), strict=False)
+        if sentence.is_foreign(passage)
+    )
     return [
-        *_in_turn([edited(kind) for kind in KINDS], per_kind),
-        *(sentence.canary(VERBATIM, ALONE, sentence.text) for sentence in sentences[:per_kind]),
-        *_in_turn(foreign, per_kind),
+        *_first(chain.from_iterable(zip_longest(*made.values())), per_kind),
+        *(sentence.put(VERBATIM, sentence.passage) for sentence in sentences[:per_kind]),
+        *_first(foreign, per_kind),
     ]
+
+
+def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
+    """Return the first canaries, none twice."""
+    drawn: dict[str, Canary] = {}
+    for canary in canaries:
+        if len(drawn) == most:
+            break
+        if canary is not None:
+            drawn.setdefault(canary.canary_id, canary)
+    return list(drawn.values())
 
 
 def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
@@ -119,21 +141,27 @@ def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
 
     Of each chunk one is true; in the others one sentence is changed or stands in another document.
     """
-    sentences, near = _sentences(chunks, seed)
-    suited = (of for of in near.values() if len(of) > 1 and not hold_injections([of[0].passage]))
+    sentences = _sentences(chunks, seed)
+    near: dict[str, list[_Sentence]] = defaultdict(list)
+    for sentence in sentences:
+        near[sentence.passage.chunk_id].append(sentence)
+    in_order = (near[chunk_id] for chunk_id in sorted(near, key=lambda name: draw_number(seed, name)))
+    suited = (of for of in in_order if len(of) > 1 and not hold_injections([of[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
-        changed = (made for other in others for made in other.changed(seed))
-        wrong = _in_turn([changed, _foreign(sentences, first.passage, seed)], WRONG_OF_CHUNK)
-        for canary in (others[0].canary(VERBATIM, ALONE, others[0].text), *wrong):
+        passage = first.passage
+        foreign = (other.put(FOREIGN, passage) for other in sentences if other.is_foreign(passage))
+        changed = chain.from_iterable(other.changed(seed) for other in others)
+        wrong = [*islice(foreign, 1), *islice(changed, WRONG_OF_CHUNK)][:WRONG_OF_CHUNK]
+        for canary in (others[0].put(VERBATIM, passage), *wrong):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
             claim = f"{first.text.removesuffix('.')}; {canary.claim}"
             drawn.append(replace(canary, mechanism=mechanism, claim=claim))
     return drawn
 
 
-def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[str, list[_Sentence]]]:
-    """Return sentences of prose in order, and by chunk: none in doubt, none that repeats another document."""
+def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
+    """Return sentences of prose in a random order: none in doubt, none that repeats another document."""
     found: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "doubts", "char_start")
@@ -145,71 +173,34 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> tuple[list[_Sentence], dict[s
             line = " ".join(text[first:last].split())
             if line not in found and _is_prose(line, passage.language) and not is_injection(line):
                 found[line] = _Sentence(passage, line, draw_number(seed, line))
-    ordered = sorted(found.values(), key=lambda sentence: sentence.order)
-    near: dict[str, list[_Sentence]] = {}
-    for sentence in ordered:
-        near.setdefault(sentence.passage.chunk_id, []).append(sentence)
-    return ordered, dict(sorted(near.items(), key=lambda item: draw_number(seed, item[0])))
+    return sorted(found.values(), key=lambda sentence: sentence.order)
 
 
 def _is_prose(line: str, language: str) -> bool:
     """Return True for a whole sentence of prose that does not open with a pronoun."""
     letters = sum(letter.isalpha() or letter == " " for letter in line)
-    is_whole = line.count("(") == line.count(")") and line.count('"') % 2 == 0
-    is_long = len(line.split()) >= _FEWEST_WORDS and letters >= _LETTERS * len(line)
-    if not is_whole or not is_long or _PROSE.fullmatch(line) is None:
+    if letters < _LETTERS * len(line) or _PROSE.fullmatch(line) is None:
         return False
     return not read(line, language).opens_with(lexicon(language).proof.pronouns)
 
 
-def _foreign(sentences: Sequence[_Sentence], passage: Passage, seed: int) -> Iterator[Canary]:
-    """Yield sentences of other documents, said to be in a passage that has few of their words."""
-    language, turn = passage.language, draw_number(seed, passage.chunk_id)
-    others = [
-        sentence
-        for sentence in sentences
-        if sentence.passage.document_id != passage.document_id and sentence.passage.language == language
-    ]
-    have = read(_shown(passage), language).stem_set
-    for other in nsmallest(_TRIES, others, key=lambda sentence: sentence.order ^ turn):
-        share = recall(read(other.text, language).stem_set, have)
-        if share is not None and share <= _MOST_SHARED:
-            yield Canary(FOREIGN, ALONE, language, passage.chunk_id, other.text, other.text)
-
-
-def _in_turn(sources: Sequence[Iterator[Canary]], most: int) -> list[Canary]:
-    """Take canaries from the sources in turn until there are `most`, none twice."""
-    drawn: dict[str, Canary] = {}
-    running = list(sources)
-    while running and len(drawn) < most:
-        canary = next(running[0], None)
-        running = running[1:] if canary is None else [*running[1:], running[0]]
-        if canary is not None:
-            drawn.setdefault(canary.canary_id, canary)
-    return list(drawn.values())
-
-
-def canary_pairs(canaries: Sequence[Canary], chunks: pl.DataFrame, batch: str) -> pl.DataFrame:
-    """Return claims as rows of the pairs table, each of which cites one chunk."""
-    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
+def canary_pairs(canaries: Sequence[Canary], batch: str) -> pl.DataFrame:
+    """Return claims as rows of the pairs table, each of which rests on one chunk."""
     same = {
         "batch": batch, "question": "", "question_type": "imported", "origin": "imported", "coverage": "full",
-        "status": "drafted", "generator": "canary",
+        "status": "drafted", "generator": "canary", "citations": [],
     }  # fmt: skip
-    rows: list[Mapping[str, Any]] = []
-    for canary in canaries:
-        of_chunk = {"document_id": owners[canary.chunk_id], "chunk_id": canary.chunk_id}
-        rows.append(
-            {
-                **same,
-                "pair_id": canary.canary_id,
-                "answer": canary.claim,
-                "language": canary.language,
-                "passage_ids": [canary.chunk_id],
-                "used_chunk_ids": [canary.chunk_id],
-                "citations": [{"raw": canary.chunk_id, **of_chunk, "resolution": "chunk"}],
-            }
-        )
+    rows = [
+        {
+            **same,
+            "pair_id": canary.canary_id,
+            "answer": canary.claim,
+            "language": canary.language,
+            "passage_ids": [canary.chunk_id],
+            "used_chunk_ids": [canary.chunk_id],
+        }
+        for canary in canaries
+    ]
     return PAIRS.frame(rows)
 
 
@@ -218,7 +209,7 @@ _VERDICTS = {
     "supported": "accepted",
 }  # fmt: skip
 """Verdicts of canaries by those of their claims, the worst first."""
-_DRAWN = dict(list(CANARIES.schema.items())[: CANARIES.schema.names().index("verdict")])
+_DRAWN = ("canary_id", "kind", "mechanism", "language", "chunk_id", "question", "source", "claim", "expected")
 
 
 def verified_rows(
@@ -232,13 +223,11 @@ def verified_rows(
         .with_columns(pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String()))
         .select("verdict", "decided_by", "reason", "detail", "thresholds_id", canary_id="pair_id")
     )
-    joined = _rows(canaries, batch, "verifier").join(
-        decided, on="canary_id", how="left", maintain_order="left"
-    )
+    drawn = _rows(canaries, batch, "verifier")
+    joined = drawn.join(decided, on="canary_id", how="left", maintain_order="left")
     nothing = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
-    return CANARIES.conform(
-        joined.with_columns(pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items())
-    )
+    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items()]
+    return CANARIES.conform(joined.with_columns(filled))
 
 
 def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -> pl.DataFrame:
@@ -249,9 +238,10 @@ def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -
 
 
 def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
-    names = [name for name in _DRAWN if name not in ("batch", "asks")]
-    rows = [{name: getattr(canary, name) for name in names} for canary in canaries]
-    return pl.DataFrame([{**row, "batch": batch, "asks": asks} for row in rows], schema=_DRAWN)
+    rows = [[*(getattr(canary, name) for name in _DRAWN), batch, asks] for canary in canaries]
+    return pl.DataFrame(
+        rows, {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}, orient="row"
+    )
 
 
 def draw_judge_pairs(
@@ -259,35 +249,30 @@ def draw_judge_pairs(
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
 
-    They are made from pairs that passed source verification. Sentences of the batch answer a question wrongly
-    where no other pair does.
+    They are made from pairs that passed source verification; sentences of the batch answer a question wrongly
+    where too few other pairs do.
     """
     passages = passages_by_id(chunks)
-    ordered = sorted(
-        (pair for pair in pairs if _is_suited(pair, passages)),
-        key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]),
-    )
+    suited = [pair for pair in pairs if _is_suited(pair, passages)]
+    ordered = sorted(suited, key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]))
+    others = _other_answers(ordered)
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = _in_turn([_other_answers(ordered), cut], most - count)
-    if len(wrong) < most - count:
-        sentences = _sentences(chunks, seed)[0]
-        wrong = _in_turn([iter(wrong), _sentence_answers(ordered, sentences)], most - count)
-    return [*wrong, *_in_turn([good], count)]
+    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks, seed))
+    return [*_first(wrong, most - count), *_first(good, count)]
 
 
 def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
     """Return True for a right and whole pair whose evidence is there and gives no orders."""
-    read = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
+    evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
     return (
         pair["expected_verdict"] is None
         and pair["coverage"] == "full"
         and pair["language"] in LEXICONS
-        and len(read) == len(pair["evidence_chunk_ids"]) > 0
-        and not hold_injections(read)
-        and not is_injection(pair["question"])
-        and not is_injection(pair["answer"])
+        and len(evidence) == len(pair["evidence_chunk_ids"]) > 0
+        and not hold_injections(evidence)
+        and not any(map(is_injection, (pair["question"], pair["answer"])))
     )
 
 
@@ -309,22 +294,22 @@ def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
                 break
 
 
-def _sentence_answers(pairs: Sequence[ProvedPairRow], sentences: Sequence[_Sentence]) -> Iterator[Canary]:
+def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed: int) -> Iterator[Canary]:
     """Yield pairs answered by sentences of other chunks that surely are no answer."""
+    sentences = _sentences(chunks, seed)
     for pair in pairs:
         for sentence in sentences:
-            passage = sentence.passage
-            of_same = passage.chunk_id in pair["evidence_chunk_ids"]
-            if not of_same and _is_no_answer(pair, sentence.text, passage.language):
-                yield _judged(OTHER_ANSWER, pair, sentence.text, [passage.chunk_id])
+            chunk_id, language = sentence.passage.chunk_id, sentence.passage.language
+            if chunk_id not in pair["evidence_chunk_ids"] and _is_no_answer(pair, sentence.text, language):
+                yield _judged(OTHER_ANSWER, pair, sentence.text, [chunk_id])
 
 
 def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
     """Return True for a text in the language of a question that has few of its words."""
-    question = read(pair["question"], language).stem_set
-    shared = question & read(text, language).stem_set
-    is_asking = language == pair["language"] and len(question) >= _FEWEST_ASKED
-    return is_asking and len(shared) <= _MOST_ANSWERED * len(question)
+    asked = read(pair["question"], language).stem_set
+    shared = asked & read(text, language).stem_set
+    is_asking = language == pair["language"] and len(asked) >= _FEWEST_ASKED
+    return is_asking and len(shared) <= _MOST_ANSWERED * len(asked)
 
 
 def cut_short(pair: ProvedPairRow) -> str:
@@ -337,10 +322,11 @@ def cut_short(pair: ProvedPairRow) -> str:
         return ""
     repeated = {token.stem for token in asked}
     tokens = tokenize(pair["answer"], pair["language"])
-    kept = list(
-        takewhile(lambda word: not word.negative and (not word.content or word.stem in repeated), tokens)
+    said = (
+        n for n, word in enumerate(tokens) if word.negative or (word.content and word.stem not in repeated)
     )
-    return pair["answer"][: kept[-1].end] if _FEWEST_KEPT <= len(kept) < len(tokens) else ""
+    kept = tokens[: next(said, 0)]
+    return pair["answer"][: kept[-1].end] if len(kept) >= _FEWEST_KEPT else ""
 
 
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected", "kind")) -> pl.DataFrame:

@@ -25,14 +25,8 @@ _REASONS = {
     "unknown_number": "unknown_number",
     "ambiguous": "ambiguous_citation",
     "no_text": "cited_document_without_text",
-    "self": "self_citation",
 }
 _SECTION_NOT_FOUND = "section_not_found"
-_PAIR_FILES = frozenset(
-    f"{name}{suffix}"
-    for name in ("pairs", "answers", "passed", "rejected", "known_answers", "training_examples")
-    for suffix in (".jsonl", ".parquet", ".json", ".csv")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ class QuoteCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCitations:
-    """The citations of one claim: status and reason as the claims table has them, chunks, and its quotes."""
+    """Status and reason as the claims table has them, the chunks of a claim, and its quotes."""
 
     status: str
     reason: str | None
@@ -61,10 +55,7 @@ class ClaimCitations:
 
 
 def cite_claims(
-    pair: DraftedPairRow,
-    claims: Sequence[Claim],
-    sources: Sources,
-    texts: Mapping[str, str],
+    pair: DraftedPairRow, claims: Sequence[Claim], sources: Sources, texts: Mapping[str, str]
 ) -> list[ClaimCitations]:
     """Give each claim of a pair its citations.
 
@@ -75,22 +66,18 @@ def cite_claims(
     quotes = [citation["quote"] for citation in pair["citations"]]
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
     owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
-    by_number = {
-        citation["number"]: resolution
-        for citation, resolution in zip(pair["citations"], resolutions, strict=True)
-        if citation["number"] is not None
-    }
+    numbers = (citation["number"] for citation in pair["citations"])
+    by_number = dict(zip(numbers, resolutions, strict=True))
     shared = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     cited = []
     for place, claim in enumerate(claims):
-        marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
-        ids = everything
-        if marked:
-            ids = tuple(dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked)))
-        counted, checks = [*marked], []
+        counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
+        is_marked = bool(counted)
+        own = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
+        ids, checks = tuple(own) if is_marked else everything, []
         for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
-            if owner == place or (owner is None and not marked and quote is None):
+            if owner == place or (owner is None and not is_marked and quote is None):
                 counted.append(resolution)
             if owner == place and quote is not None:
                 checks.append(_check(quote, resolution.chunk_ids or ids, ids, sources, texts))
@@ -100,8 +87,8 @@ def cite_claims(
 
 def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
     """Return what a stored citation resolves to, its chunks included."""
-    if _cites_itself(citation["raw"] or "", pair):
-        return Resolution("self", citation["document_id"])
+    if _names_own_file(citation["raw"] or "", pair):
+        return Resolution("unknown_document")
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
@@ -111,21 +98,23 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
 
 
 def _marked(
-    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int, Resolution]
+    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int | None, Resolution]
 ) -> list[Resolution]:
     """Return the citations that a mark in the answer names; none for a number that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
         return [by_number[number] for number in marked_numbers(reference) if number in by_number]
-    return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
+    return [
+        Resolution("unknown_document") if _names_own_file(reference, pair) else sources.resolve(reference)
+    ]
 
 
-def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
-    """Return True if a reference names the pair, its own file or another file of pairs: no source."""
-    path = normalise_path(split_reference(reference)[0])
-    name = PurePosixPath(path).name
-    own_ids = (pair["pair_id"], pair["question_id"])
-    from_file = pair["origin"] == "imported" and name == PurePosixPath(normalise_path(pair["generator"])).name
-    return bool(name) and (path in own_ids or name in _PAIR_FILES or from_file)
+def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
+    """Return True if a reference names the file that an imported pair came from: it cannot prove itself."""
+    cited, own = (
+        PurePosixPath(normalise_path(split_reference(path)[0])).name
+        for path in (reference, pair["generator"])
+    )
+    return pair["origin"] == "imported" and bool(cited) and cited == own
 
 
 def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:
@@ -138,11 +127,7 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
 
 
 def _check(
-    quote: str,
-    own_ids: Sequence[str],
-    cited: Sequence[str],
-    sources: Sources,
-    texts: Mapping[str, str],
+    quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
 ) -> QuoteCheck:
     """Find a quote in what its citation names, then in the rest of what is cited and its documents."""
     within = [i for i in own_ids if i in texts]

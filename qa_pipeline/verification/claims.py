@@ -4,7 +4,7 @@ A claim is compared with the units of the chunks that it cites (`proof.py`). No 
 `deciding.py` decides.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -24,16 +24,13 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.model_quotes import missing_figures
 from qa_pipeline.verification.proof import Context, Proof, prove
-from qa_pipeline.verification.sources import SourceIndex, sources_of
+from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
-from qa_pipeline.verification.units import Unit
 
 _GROUP = 1024
 """Answers whose texts are embedded in one call: larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
 """Chunks stored with a claim for the steps that read whole passages, which read fewer still."""
-_CANDIDATES = 12
-"""Units embedded for a claim: embedding is what costs, and the best is nearly always among the first."""
 _SEARCHED_CHUNKS = 8
 """Chunks searched for a claim that nothing was cited for, as many as the cross-encoder reads."""
 
@@ -49,36 +46,11 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """A claim of an answer and what the sources say of it.
+    """The columns of a claim but those of vectors, the text to embed, and its chunks, best by words first."""
 
-    `units` may be its evidence, the best by words first; where one proves or denies it, that one alone.
-    `elsewhere` is a chunk that is not cited and says the claim word for word.
-    """
-
-    answered: AnswerRow
-    position: int
-    claim: Claim
-    citations: ClaimCitations
-    stated: Reading
-    fragment: bool
-    proof: Proof
-    units: Sequence[Unit]
-    elsewhere: str | None
-
-    @property
-    def embedded_text(self) -> str:
-        """Return the text that is embedded: a fragment follows its question."""
-        alone = not self.fragment or self.claim.self_contained is not None
-        return self.claim.stated if alone else f"{self.answered['question']} {self.claim.stated}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Cosines:
-    """Cosines of a claim to its units, the chunks it cites and those of their documents; empty if unknown."""
-
-    units: Sequence[float] = ()
-    chunks: Sequence[float] = ()
-    documents: Sequence[float] = ()
+    columns: ClaimColumns
+    embedded: str
+    chunk_ids: Sequence[str]
 
 
 def find_claims(
@@ -147,108 +119,100 @@ def compare_claims(
         compared = [
             claim
             for answer in group
-            for claim in _compared(answer, index, one_corpus=one_corpus, to_the_question=to_the_question)
+            for claim in _compare(answer, index, one_corpus=one_corpus, to_the_question=to_the_question)
         ]
-        cosines = [_Cosines()] * len(compared)
         if embedder is not None and vectors is not None:
-            cosines = _cosines(compared, index, embedder, vectors)
-        rows += [_row(claim, index, near) for claim, near in zip(compared, cosines, strict=True)]
+            _add_cosines(compared, index, embedder, vectors)
+        rows += [claim.columns for claim in compared]
         notify(start + len(group), len(answered))
     return CLAIMS.frame(rows)
 
 
-def _compared(
+def _compare(
     answered: Answered, index: SourceIndex, *, one_corpus: bool, to_the_question: bool
-) -> list[_Compared]:
+) -> Iterator[_Compared]:
     row, language = answered.row, answered.row["language"]
     question = read(row["question"], language)
     context = Context(question, read(row["answer"], language), to_the_question)
     foreign = in_other_language(row["answer"], language)
-    compared = []
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
+        cited = citations.chunk_ids
         stated = read(claim.stated, language)
         fragment = is_fragment(claim.text, len(stated.stem_set))
-        proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
+        proof = prove(stated.written, fragment, context, index, cited)
         if foreign is not None:
             proof = Proof(proof.unit, None, (f"the answer is in another language ({foreign})",))
-        units: Sequence[Unit] = [] if proof.unit is None else [proof.unit]
-        elsewhere = None
-        if proof.unit is None:
-            wanted = stated.stem_set | question.stem_set
-            of_chunks = chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids)
-            near = sorted(of_chunks, key=lambda unit: (-len(wanted & unit.reading.stem_set), len(unit.text)))
-            units = near[:_CANDIDATES]
-            if one_corpus:
-                # a chunk that is not cited and proves the claim: the citation is wrong then
-                equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
-                others = (i for i in equal if i not in citations.chunk_ids)
-                proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
-                elsewhere = next(proving, None)
-        compared.append(_Compared(row, position, claim, citations, stated, fragment, proof, units, elsewhere))
-    return compared
-
-
-def _cosines(
-    compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
-) -> list[_Cosines]:
-    """Return the cosines of claims, whose texts are embedded in one call."""
-    documents = [
-        [
-            chunk_id
-            for document in dict.fromkeys(index.sources[i].document_id for i in claim.citations.chunk_ids)
-            for chunk_id in index.chunks_by_document[document]
-        ]
-        for claim in compared
-    ]
-    vectors.load(chain.from_iterable(documents))
-    pools = [[unit.text for unit in claim.units] for claim in compared]
-    texts = TextVectors(chain((claim.embedded_text for claim in compared), *pools), embedder)
-    return [
-        _Cosines(
-            texts.cosines(claim.embedded_text, pool),
-            vectors.cosines(texts.of(claim.embedded_text), claim.citations.chunk_ids),
-            vectors.cosines(texts.of(claim.embedded_text), chunk_ids),
+        wanted = stated.stem_set | question.stem_set
+        near = sorted(
+            chain.from_iterable(index.units(chunk_id) for chunk_id in cited),
+            key=lambda unit: (-len(wanted & unit.reading.stem_set), len(unit.text)),
         )
-        for claim, pool, chunk_ids in zip(compared, pools, documents, strict=True)
-    ]
+        elsewhere = None
+        if proof.unit is None and one_corpus:
+            # a chunk that is not cited and proves the claim: the citation is wrong then
+            equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
+            others = (i for i in equal if i not in cited)
+            proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
+            elsewhere = next(proving, None)
+        # the evidence of a claim that nothing proves or denies is the unit with most of its words
+        unit = proof.unit or max(near, key=lambda unit: _share(stated, unit), default=None)
+        alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
+        content = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
+        chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in near), *cited]))
+        columns: ClaimColumns = {
+            "claim_id": hash_text(content)[:32],
+            "pair_id": row["pair_id"],
+            "batch": row["batch"],
+            "position": position,
+            "text": claim.text,
+            "self_contained": claim.self_contained,
+            "split_by": claim.split_by,
+            "split_reason": claim.split_reason,
+            "start": claim.start,
+            "end": claim.end,
+            "fragment": fragment,
+            **_evidence_columns(stated, proof, unit, index),
+            "proved_by_chunk_id": elsewhere,
+            "citation_status": citations.status,
+            "citation_reason": citations.reason,
+            "quotes": [_quote_row(check, index) for check in citations.checks],
+            "candidate_chunk_ids": chunk_ids[:_MOST_CANDIDATE_CHUNKS],
+        }
+        with_question = fragment and claim.self_contained is None
+        yield _Compared(
+            columns, f"{row['question']} {claim.stated}" if with_question else claim.stated, chunk_ids
+        )
 
 
-def _row(compared: _Compared, index: SourceIndex, cosines: _Cosines) -> ClaimColumns:
-    claim, answered, citations = compared.claim, compared.answered, compared.citations
-    alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-    content = f"{answered['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
-    return {
-        "claim_id": hash_text(content)[:32],
-        "pair_id": answered["pair_id"],
-        "batch": answered["batch"],
-        "position": compared.position,
-        "text": claim.text,
-        "self_contained": claim.self_contained,
-        "split_by": claim.split_by,
-        "split_reason": claim.split_reason,
-        "start": claim.start,
-        "end": claim.end,
-        "fragment": compared.fragment,
-        **_evidence_columns(compared, index, cosines.units),
-        "citation_status": citations.status,
-        "citation_reason": citations.reason,
-        "similarity": max([*cosines.units, *cosines.chunks], default=None) if cosines.chunks else None,
-        "chunk_similarity": max(cosines.documents, default=None),
-        "quotes": [_quote_row(check, index) for check in citations.checks],
-        "candidate_chunk_ids": _candidates(compared, cosines)[:_MOST_CANDIDATE_CHUNKS],
-    }
+def _share(stated: Reading, unit: Unit) -> float:
+    return recall(stated.stem_set, unit.reading.stem_set) or 0.0
 
 
-def _candidates(compared: _Compared, cosines: _Cosines) -> list[str]:
-    """Return the chunks cited, the likeliest first: by words and by cosine, their ranks fused."""
-    cited = compared.citations.chunk_ids
-    near = sorted(range(len(cosines.chunks)), key=lambda place: -round(cosines.chunks[place], 6))
-    orders = list(dict.fromkeys(unit.chunk_id for unit in compared.units)), [cited[place] for place in near]
-    scores: dict[str, float] = dict.fromkeys(cited, 0.0)
-    for order in orders:
-        for rank, chunk_id in enumerate(order):
-            scores[chunk_id] = scores.get(chunk_id, 0.0) + 1 / (rank + 1)
-    return sorted(scores, key=lambda chunk_id: -scores[chunk_id])
+def _add_cosines(
+    compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
+) -> None:
+    """Add the cosines of claims, embedded in one call, and order their chunks by words and cosine."""
+    of_documents = []
+    for claim in compared:
+        document_ids = dict.fromkeys(index.sources[i].document_id for i in claim.chunk_ids)
+        of_documents.append(
+            [i for document_id in document_ids for i in index.chunks_by_document[document_id]]
+        )
+    vectors.load(chain.from_iterable(of_documents))
+    texts = TextVectors((claim.embedded for claim in compared), embedder)
+    for claim, others in zip(compared, of_documents, strict=True):
+        vector, by_words = texts.of(claim.embedded), claim.chunk_ids
+        cosines = dict(zip(by_words, vectors.cosines(vector, by_words), strict=True))
+        by_cosine = sorted(by_words, key=lambda i: -round(cosines[i], 6))
+        ranks: dict[str, float] = dict.fromkeys(by_words, 0.0)
+        for order in (by_words, by_cosine):
+            for rank, chunk_id in enumerate(order, start=1):
+                ranks[chunk_id] += 1 / rank
+        claim.columns["similarity"] = max(cosines.values(), default=None)
+        claim.columns["chunk_similarity"] = max(vectors.cosines(vector, others), default=None)
+        claim.columns["candidate_chunk_ids"] = sorted(by_words, key=lambda i: -ranks[i])[
+            :_MOST_CANDIDATE_CHUNKS
+        ]
 
 
 def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
@@ -265,29 +229,20 @@ def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
     }
 
 
-def _evidence_columns(compared: _Compared, index: SourceIndex, cosines: Sequence[float]) -> ClaimColumns:
-    """Return the columns of the evidence and of what it proves of the claim.
-
-    The evidence of a claim that no unit proves or denies is the unit nearest by words and cosine.
-    """
-    if not compared.units:
-        return {"unproved": list(compared.proof.doubts)}
-    stated, proof = compared.stated, compared.proof
-    unit, _ = max(
-        zip(compared.units, cosines or [0.0] * len(compared.units), strict=True),
-        key=lambda item: round((recall(stated.stem_set, item[0].reading.stem_set) or 0.0) + item[1], 6),
-    )
+def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:
+    """Return the columns of the evidence and of what it proves of the claim."""
+    if unit is None:
+        return {"unproved": list(proof.doubts)}
     source = index.sources[unit.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
-    placed = source.placed(unit.start, unit.end)
+    evidence = source.placed(unit.start, unit.end)
     return {
         "token_recall": recall(stated.stem_set, unit.reading.stem_set | headings.stem_set),
         "proved_by": proof.kind if proof.is_proved else None,
         "unproved": list(proof.doubts),
         "denied": denied,
         "scope_differs": bool(missing_figures(stated, [unit.reading, headings])),
-        "proved_by_chunk_id": compared.elsewhere,
         "evidence_doubt": source.doubt(unit.start, unit.end),
-        **{f"evidence_{name}": value for name, value in placed.items()},
+        **{f"evidence_{name}": value for name, value in evidence.items()},
     }

@@ -1,9 +1,7 @@
-"""What the stored scores of a claim mean: pure rules over frames, under named thresholds.
+"""Decide claims by their stored scores: pure rules over frames, the first that applies deciding.
 
-The rules, the first that applies deciding: citations, what a source says word for word and what it denies in
-one slot, and those with fitted thresholds, which `qa_pipeline.calibration` finds over the very scores
-defined here. Which claims a model should look at, and what its reply does, is here too. A missing score
-decides nothing: a comparison with null is not true. Deciding again by other thresholds is free.
+Citations come first, then what a source says word for word or denies in one slot, then fitted thresholds of
+entailment. A missing score decides nothing. Deciding again by other thresholds is free.
 """
 
 import operator
@@ -30,6 +28,25 @@ SIMILARITY_ONLY = (
 """The message to users of the policy; the figures are of `quality.measure_canaries` under it."""
 _MOST_EXAMPLES = 3
 """Differences that a detail names: it is one cell of a table, and the first ones say enough."""
+UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
+NOT_TRUSTED = "verifier_not_trusted"
+"""Reason of what waits because the verifying model accepted false claims made on purpose."""
+
+REPLIES = pl.Schema(
+    {
+        "claim_id": pl.String(),
+        "decision": pl.String(),
+        "reason": pl.String(),
+        "detail": pl.String(),
+        "quotes": CLAIM_VERDICTS.schema["llm_quotes"],
+        "model": pl.String(),
+        "prompt_hash": pl.String(),
+    }
+)
+"""The replies of a verifying model: `decision` is accept, reject, unsure, or null where it failed.
+
+`reason` says why it failed, or why its decision is not taken at its word.
+"""
 
 Rule = tuple[pl.Expr, pl.Expr]
 """A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""
@@ -38,7 +55,6 @@ Rule = tuple[pl.Expr, pl.Expr]
 def _outcome(
     verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
 ) -> pl.Expr:
-    """Return the outcome that a rule gives a claim, as a struct."""
     return pl.struct(
         verdict=pl.lit(verdict),
         decided_by=pl.lit(decided_by),
@@ -47,24 +63,11 @@ def _outcome(
     )
 
 
-def _local_rules() -> list[Rule]:
-    """Return the rules in order, the first that applies deciding."""
-    missing = pl.col("evidence_quote").is_null()
-    searched = pl.col("citation_status") == FOUND_BY_SEARCH
-    denied = pl.col("denied")
-    reason = denied.list.first().str.extract(r"^(\w+): ")
-    elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
-    return [
-        *_citation_rules(),
-        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", _scores())),
-        (missing, _outcome("failed", "no_step", "no_evidence_text")),
-        (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
-        (
-            pl.col("proved_by_chunk_id").is_not_null(),
-            _outcome("unsupported", QUOTATION, "wrong_citation", elsewhere),
-        ),
-        (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
-    ]
+def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
+    """Return the outcome of the first rule that a row meets."""
+    for condition, outcome in reversed(rules):
+        otherwise = pl.when(condition).then(outcome).otherwise(otherwise)
+    return otherwise
 
 
 def _citation_rules() -> list[Rule]:
@@ -79,32 +82,42 @@ def _citation_rules() -> list[Rule]:
     ]
 
 
-def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
-    """Return the outcome of the first rule that a row meets."""
-    for condition, outcome in reversed(rules):
-        otherwise = pl.when(condition).then(outcome).otherwise(otherwise)
-    return otherwise
-
-
-def _scores() -> pl.Expr:
-    return pl.format(
-        "similarity {}, share of words found {}",
-        pl.col("similarity").round(2),
-        pl.col("token_recall").round(2).fill_null(0.0),
-    )
-
-
-def _doubts() -> pl.Expr:
-    """Return the reason why a claim was not accepted: the first differences, else the scores."""
-    doubts = pl.col("unproved")
-    first = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
-    return pl.when(doubts.list.len() > 0).then(first).otherwise(_scores())
+def _cascade_rules(thresholds: Thresholds, words: pl.Expr) -> list[Rule]:
+    """Return the rules of the cascade; thresholds hold for scores of their model."""
+    missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
+    searched = pl.col("citation_status") == FOUND_BY_SEARCH
+    reason = denied.list.first().str.extract(r"^(\w+): ")
+    elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
+    rules = [
+        *_citation_rules(),
+        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", words)),
+        (missing, _outcome("failed", "no_step", "no_evidence_text")),
+        (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
+        (
+            pl.col("proved_by_chunk_id").is_not_null(),
+            _outcome("unsupported", QUOTATION, "wrong_citation", elsewhere),
+        ),
+        (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
+    ]
+    for side in fitted_thresholds():
+        fitted = getattr(thresholds.bands.entailment, side.side)
+        if fitted is not None:
+            rules.append((side.meets(side.score, fitted) & _of_model(thresholds), side.outcome))
+    return rules
 
 
 def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
     """Return the outcome of a claim; one that no rule decides is open."""
     if settings.policy == "cascade":
-        rules, words = [*_local_rules(), *_fitted_rules(thresholds)], _doubts()
+        doubts = pl.col("unproved")
+        scores = pl.format(
+            "similarity {}, share of words found {}",
+            pl.col("similarity").round(2),
+            pl.col("token_recall").round(2).fill_null(0.0),
+        )
+        first = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
+        words = pl.when(doubts.list.len() > 0).then(first).otherwise(scores)
+        rules = _cascade_rules(thresholds, words)
     else:  # the mean of the best cosines of the pair's claims to the chunks they cite
         mean = pl.col("chunk_similarity").mean().over("pair_id")
         words = pl.format("mean similarity of the pair {}", mean.round(3))
@@ -123,8 +136,7 @@ SideName = Literal["accept", "reject", "contradict"]
 CONTRADICTION_GUARD = 0.5
 """Contradiction from which entailment neither accepts nor rejects: a passage that rather denies the claim.
 
-It is fixed, and no threshold of contradiction lies below it: what entailment accepts does not depend on where
-that one is, so that each can be fitted by itself.
+No threshold of contradiction lies below it, so that each threshold can be fitted by itself.
 """
 
 
@@ -150,23 +162,13 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
     words = pl.format("entailment {}", entailment.round(3))
     against = pl.format("contradiction {}", denied.round(3))
     contradicted = _outcome("contradicted", "entailment", "entailment_contradiction", against)
+    supported = _outcome("supported", "entailment", None, words)
+    unsupported = _outcome("unsupported", "entailment", "not_entailed", words)
     return (
         FittedThreshold("contradict", denied, operator.ge, contradicted),
-        FittedThreshold("accept", uncontested, operator.ge, _outcome("supported", "entailment", None, words)),
-        FittedThreshold(
-            "reject", undenied, operator.le, _outcome("unsupported", "entailment", "not_entailed", words)
-        ),
+        FittedThreshold("accept", uncontested, operator.ge, supported),
+        FittedThreshold("reject", undenied, operator.le, unsupported),
     )
-
-
-def _fitted_rules(thresholds: Thresholds) -> list[Rule]:
-    """Return the rules in order; a threshold of null is no rule, others hold for scores of their model."""
-    rules: list[Rule] = []
-    for side in fitted_thresholds():
-        fitted = getattr(thresholds.bands.entailment, side.side)
-        if fitted is not None:
-            rules.append((side.meets(side.score, fitted) & _of_model(thresholds), side.outcome))
-    return rules
 
 
 def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:
@@ -181,27 +183,6 @@ def _of_model(thresholds: Thresholds) -> pl.Expr:
     return (pl.col("entailment_model") == fitted_for).fill_null(value=False)
 
 
-UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
-NOT_TRUSTED = "verifier_not_trusted"
-"""Reason of what waits because the verifying model accepted false claims made on purpose."""
-
-REPLIES = pl.Schema(
-    {
-        "claim_id": pl.String(),
-        "decision": pl.String(),
-        "reason": pl.String(),
-        "detail": pl.String(),
-        "quotes": CLAIM_VERDICTS.schema["llm_quotes"],
-        "model": pl.String(),
-        "prompt_hash": pl.String(),
-    }
-)
-"""The replies of a verifying model: `decision` is accept, reject, unsure, or null where it failed.
-
-`reason` says why it failed, or why its decision is not taken at its word.
-"""
-
-
 def decide_claims(
     claims: pl.DataFrame,
     pairs: pl.DataFrame | None,
@@ -211,20 +192,7 @@ def decide_claims(
 ) -> pl.DataFrame:
     """Decide every claim from its stored scores; needs no model, no files of a batch and no Dagster.
 
-    The steps of the cascade, the first that applies deciding: citations; what a source says word for word,
-    and what it denies in one slot; `entailment`. What none decides is passed on to a model. Nothing is
-    accepted by evidence in doubt.
-
-    >>> import polars as pl
-    >>> from qa_pipeline.settings.verification import VerificationSettings
-    >>> from qa_pipeline.storage.tables import CLAIMS
-    >>> from qa_pipeline.verification.deciding import decide_claims
-    >>> scores = {"citation_status": "resolved", "evidence_quote": "It opens at 9."}
-    >>> found = {"denied": ['number_mismatch: "9" became "ten"']}
-    >>> place = {"pair_id": "p", "batch": "b", "position": 0, "start": 0, "end": 15}
-    >>> claims = CLAIMS.frame([{"claim_id": "c", "text": "It opens at ten.", **place, **scores, **found}])
-    >>> decide_claims(claims, None, VerificationSettings()).select("verdict", "decided_by", "reason").row(0)
-    ('contradicted', 'quotation', 'number_mismatch')
+    What no step decides is passed on to a model. Nothing is accepted by evidence in doubt.
 
     Args:
         claims: rows of the claims table; a score that is null or no number decides nothing.
@@ -232,9 +200,6 @@ def decide_claims(
         settings: policy and thresholds.
         replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
         thresholds: fitted bands, those the settings name by default.
-
-    Returns:
-        The claim_verdicts table, in the order of the claims.
 
     Raises:
         TableError: the frame lacks columns.
@@ -269,16 +234,8 @@ def _with_replies(
     decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
 ) -> pl.DataFrame:
     """Put a model's reply in place of each open verdict that it was asked about."""
-    reply = replies.select(
-        "claim_id",
-        "decision",
-        "model",
-        "prompt_hash",
-        reply_reason="reason",
-        reply_detail="detail",
-        llm_quotes="quotes",
-    )
-    joined = decided.join(reply, on="claim_id", how="left", maintain_order="left")
+    names = {"reason": "reply_reason", "detail": "reply_detail", "quotes": "llm_quotes"}
+    joined = decided.join(replies.rename(names), on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)
     decision, problem, detail = pl.col("decision"), pl.col("reply_reason"), pl.col("reply_detail")
     local = pl.struct("verdict", "decided_by", "reason", "detail")

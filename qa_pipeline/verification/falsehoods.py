@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.characters import fold
-from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
+from qa_pipeline.text.lexicon.languages import any_of, any_of_all, lexicon, of_all
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import recall, tokenize
 
@@ -19,22 +19,17 @@ KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"
 """The kind of a probe for which the passages have nothing to change."""
 _LONGEST = 300
-_DATE = re.compile(r"(?<![\w,:/–-])((?:1[5-9]|20)\d\d)(?=(?:-\d\d-\d\d)?(?![\w:/–-]|[.,]\d| \d))")
-_NUMBER = re.compile(r"(?<![\w.,:/§–-])(?<!\d )(\d{1,6}(?:[.,]\d{1,3})?)(?![\w:/–-]|[.,]\d| \d)")
-_NAME = re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)")
-_UNITS = (
-    "mm cm dm km", "mg g kg", "ml cl dl", "ms s min h", "kB MB GB TB", "W kW MW", "V kV", "meter kilometer",
-    "seconds minutes hours days weeks months years", "sekunder minuter timmar dagar veckor månader år",
-    "Sekunden Minuten Stunden Tage Wochen Monate Jahre", "Tagen Wochen Monaten Jahren", "metres kilometres",
-)  # fmt: skip
-_UNIT = re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({'|'.join(' '.join(_UNITS).split())})(?!\w)")
-_BOUND = re.compile(
-    r"\b(?:least|most|up to|over|under|above|below|more|less|fewer|about|around|almost|nearly|within|before"
-    r"|after|since|until|minst|högst|upp till|över|under|mer|mindre|cirka|ungefär|nästan|inom|före|efter"
-    r"|sedan|tills|mindestens|höchstens|bis|über|unter|mehr|weniger|etwa|rund|fast|innerhalb|vor|nach|seit)\b"
-    r"|[<>≤≥±~+]",
-    re.IGNORECASE,
-)
+_UNITS = {unit: group.split() for group in of_all("proof.unit_groups") for unit in group.split()}
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_VALUES = {
+    "date": re.compile(rf"(?<![\w,:/–-])({_YEAR})(?=(?:-\d\d-\d\d)?(?![\w:/–-]|[.,]\d| \d))"),
+    "number": re.compile(
+        rf"(?<![\w.,:/§–-])(?<!\d )(?!{_YEAR}(?!\d))(\d{{1,6}}(?:[.,]\d{{1,3}})?)(?![\w:/–-]|[.,]\d| \d)"
+    ),
+    "unit": re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({any_of(_UNITS)})(?!\w)", re.IGNORECASE),
+    "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
+}
+_BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words beside a bound or guess: another value of it need not be false."""
 _MOST_SHARED = 0.4
 """Share of a line's words that are in the claims from which a probe of it may be read as one of them."""
@@ -79,35 +74,38 @@ def _forms(text: str) -> tuple[str, str]:
 
 def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
     """Yield kind, span and other values of each thing that can be changed."""
-    dates = {match.span(1) for match in _DATE.finditer(sentence)}
-    for kind, pattern in (("date", _DATE), ("number", _NUMBER), ("unit", _UNIT), ("name", _NAME)):
+    for kind, pattern in _VALUES.items():
         for match in pattern.finditer(sentence):
             start, end = match.span(1)
             near = sentence[max(0, match.start() - _BESIDE) : start], sentence[end : end + _BESIDE]
-            if not any(map(_BOUND.search, near)) and not (kind == "number" and (start, end) in dates):
-                others = _other_units if kind == "unit" else _other_digits
-                yield kind, (start, end), others(match[1])
-    vocabulary = lexicon(language)
-    words = [(match[0].casefold(), *match.span()) for match in re.finditer(r"[\w'’]+", sentence)]
-    denied = [word for word in words if word[0] in vocabulary.negations or word[0].endswith(("n't", "n’t"))]
-    verbs = [end for word, _, end in words[1:] if word in vocabulary.finite_verbs]
-    if len(denied) == 1 and denied[0][0] == vocabulary.not_word and denied[0][1]:
-        yield "negation", (denied[0][1] - 1, denied[0][2]), [""]
+            if not any(map(_BOUND.search, near)):
+                yield (
+                    kind,
+                    (start, end),
+                    _other_units(match[1]) if kind == "unit" else _other_digits(match[1]),
+                )
+    vocabulary, words = lexicon(language), tokenize(sentence, language)
+    denied = [word for word in words if word.negative]
+    verbs = [word.end for word in words[1:] if word.folded in vocabulary.finite_verbs]
+    if len(denied) == 1 and denied[0].folded == vocabulary.not_word and denied[0].start:
+        yield "negation", (denied[0].start - 1, denied[0].end), [""]
     if not denied and verbs and sentence[verbs[0] : verbs[0] + 1] == " ":
         yield "negation", (verbs[0], verbs[0]), [f" {vocabulary.not_word}"]
 
 
 def _other_units(unit: str) -> list[str]:
-    return [other for group in _UNITS if unit in group.split() for other in group.split() if other != unit]
+    """Return the other units of a group, written as the unit is."""
+    others = [other for other in _UNITS[unit.casefold()] if other != unit.casefold()]
+    if unit.istitle():
+        return [other.title() for other in others]
+    return [other.upper() for other in others] if unit.isupper() else others
 
 
 def _other_digits(text: str) -> list[str]:
     """Return the text with another last digit; a number of one digit gets a second one before it."""
     place = max(at for at, letter in enumerate(text) if letter.isdigit())
-    changed = [
-        f"{text[:place]}{digit}{text[place + 1 :]}" for digit in range(10) if str(digit) != text[place]
-    ]
-    values = [f"{digit}{text}" for digit in range(1, 10)] if len(text) == 1 else changed
+    start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[place], ""))
+    values = [f"{text[:place]}{digit}{text[place + start :]}" for digit in others]
     return [value for value in values if not value.isdigit() or int(value) > _LARGEST_WORD]
 
 
@@ -119,25 +117,25 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     """
     shown = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
     folded, seed = "\n".join(claims).casefold(), draw_number(*claims)
-    lines = [
-        (" ".join(of.text[start:end].split()), of.language)
-        for of in [passage for passage in passages if passage.language == language] or passages
-        if of.language in LEXICONS
-        for start, end in sentence_spans(of.text, of.language)
-        if end - start <= _LONGEST and not of.text.startswith("#", start)
-    ]
     said = {token.folded for claim in claims for token in tokenize(claim, language)}
 
-    def rank(line: tuple[str, str]) -> tuple[bool, bool, int]:
-        near = (recall([token.folded for token in tokenize(*line)], said) or 0.0) >= _MOST_SHARED
-        return near, not line[0].endswith("."), draw_number(seed, line[0])
+    def rank(line: str) -> tuple[bool, bool, int]:
+        near = (recall([token.folded for token in tokenize(line, language)], said) or 0.0) >= _MOST_SHARED
+        return near, not line.endswith("."), draw_number(seed, line)
 
-    lines.sort(key=rank)
-    made = [made for line, known in lines for made in falsehoods(line, shown, known, seed)]
+    read = [of for of in passages if of.language == language] or passages
+    lines = {
+        " ".join(of.text[start:end].split()): of.language
+        for of in read
+        for start, end in sentence_spans(of.text, of.language)
+        if end - start <= _LONGEST and not of.text.startswith("#", start)
+    }
+    ordered = sorted(lines, key=rank)
+    made = [false for line in ordered for false in falsehoods(line, shown, lines[line], seed)]
     new = [probe for probe in made if probe.text.rstrip(".").casefold() not in folded]
     if new:
         return min(new, key=lambda probe: probe.kind == "negation")
-    words = (lines[0][0] if lines else shown or folded)[:_LONGEST].rstrip(".").split() or ["1"]
+    words = next(iter([*ordered, shown or folded]))[:_LONGEST].rstrip(".").split() or ["1"]
     first = _LARGEST_WORD + 1 + seed % 900
     absent = (str(n) for n in range(first, 10**6) if not holds(f"{shown} {folded}", str(n)))
     return Falsehood(" ".join([*words, next(absent)]), NUMBER_ADDED)

@@ -41,11 +41,9 @@ def assess_pairs(
 ) -> pl.DataFrame:
     """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
 
-    The judge reads the chunks the proof rests on, not the passages of the draft: it scores the answer
-    against what was proved. Where those chunks, the question or the answer hold an injection, the row says so
-    (`injection_in_source`): its scores are stored, and accept nothing by themselves.
-
-    Without a model every row is not_judged.
+    The judge reads the chunks the proof rests on, not the passages of the draft. Where those chunks, the
+    question or the answer hold an injection, the row says so (`injection_in_source`): its scores are stored,
+    and accept nothing by themselves. Without a model every row is not_judged.
 
     Raises:
         PermanentModelError: the judge can answer no further request.
@@ -67,38 +65,33 @@ def judge_rows(
     llm: LLMSettings,
     notify: ProgressCallback = no_progress,
 ) -> list[AssessmentColumns]:
-    """Have each pair judged in a call of its own; return its assessment, in the order of `rows`.
-
-    Raises:
-        PermanentModelError: the judge can answer no further request.
-    """
-    problems = [_problem(row, passages) for row in rows]
-    requests = [
-        judge_request(row, passages, settings, llm)
-        for row, problem in zip(rows, problems, strict=True)
-        if problem is None
+    """Have each pair judged in a call of its own; return its assessment, in the order of `rows`."""
+    shown = [
+        row for row in rows if row["evidence_chunk_ids"] and passages.keys() >= {*row["evidence_chunk_ids"]}
     ]
-    answered = zip(requests, complete_all(model, requests, workers=llm.workers, notify=notify), strict=True)
-    return [
-        _assessment(row, *next(answered), model.name, passages) if problem is None else problem
-        for row, problem in zip(rows, problems, strict=True)
-    ]
+    requests = [judge_request(row, passages, settings, llm) for row in shown]
+    replies = complete_all(model, requests, workers=llm.workers, notify=notify)
+    judged = {
+        row["pair_id"]: _assessment(row, request, reply, model.name, passages)
+        for row, request, reply in zip(shown, requests, replies, strict=True)
+    }
+    return [judged.get(row["pair_id"]) or _without_evidence(row, passages) for row in rows]
 
 
 def with_evidence(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[ProvedPairRow]:
     """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
+    chunk_ids = pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True)
     evidence = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == "supported")
         .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
         .group_by("pair_id", maintain_order=True)
-        .agg(pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True).alias("evidence_chunk_ids"))
+        .agg(evidence_chunk_ids=chunk_ids)
     )
     joined = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
-    proved = joined.with_columns(pl.col("evidence_chunk_ids").fill_null([]))
-    return list(typed_rows(proved, ProvedPairRow))
+    return list(typed_rows(joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])), ProvedPairRow))
 
 
 def judge_request(
@@ -138,11 +131,9 @@ def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
     }
 
 
-def _problem(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns | None:
+def _without_evidence(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns:
     """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
-    if pair["evidence_chunk_ids"] and not missing:
-        return None
     reason, detail = "no_evidence", "no supported claim names a chunk as evidence"
     if missing:
         reason, detail = "missing_chunk", f"chunks of the evidence do not exist: {', '.join(missing)}"

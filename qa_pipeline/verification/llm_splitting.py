@@ -5,7 +5,7 @@ stays one claim, with the reason.
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -23,7 +23,6 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.splitting import (
-    TOO_MANY,
     AnswerRow,
     Claim,
     is_claim,
@@ -55,9 +54,9 @@ def split_answers(
 ) -> dict[str, list[Claim]]:
     """Return the claims that a model cut out of the answers of drafted pairs, by pair.
 
-    The answers that are absent keep the claims of the rules. Equal questions are asked once. A reply that
-    failed, and a sentence whose statements are not taken, leave the claims of the rules with the reason; the
-    reasons of failed replies also come into `failures`, by pair.
+    Absent answers keep the claims of the rules. Equal questions are asked once. A reply that failed, and a
+    sentence whose statements are not taken, leave the claims of the rules with the reason; reasons of failed
+    replies also come into `failures`, by pair.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -72,11 +71,7 @@ def split_answers(
         cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer["language"])):
             continue
-        if (
-            len(claims) > _MOST_SENTENCES
-            or sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS
-            or claims[-1].split_reason == TOO_MANY
-        ):
+        if len(claims) > _MOST_SENTENCES or sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
             claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
         else:
             pending.append((answer, claims, split_request(answer, claims, passages, settings, llm)))
@@ -84,14 +79,32 @@ def split_answers(
     replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
     by_key = dict(zip(requests, replies, strict=True))
     for answer, claims, request in pending:
-        reply = by_key[request.key]
+        pair_id, reply = answer["pair_id"], by_key[request.key]
         if isinstance(reply, ModelError):
-            claims_by_pair[answer["pair_id"]] = _unsplit(claims, reply.reason)
+            claims_by_pair[pair_id] = _unsplit(claims, reply.reason)
             if failures is not None:
-                failures[answer["pair_id"]] = reply.reason
+                failures[pair_id] = reply.reason
         else:
-            claims_by_pair[answer["pair_id"]] = taken_claims(answer, claims, reply.value)
+            claims_by_pair[pair_id] = taken_claims(answer, claims, reply.value)
     return claims_by_pair
+
+
+def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
+    return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
+
+
+def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
+    """Return True if a sentence may state several things and no cited text says it word for word."""
+    spans = ((text, span) for text in cited for span in sentence_spans(text, language))
+    stated = {read(text[slice(*span)], language).folded for text, span in spans}
+    words = lexicon(language).proof
+    for claim in claims:
+        reading = read(claim.text, language)
+        joined = _JOINT.search(claim.text) or not words.clause_joiners.isdisjoint(reading.lower_tokens[2:-2])
+        is_compound = joined and len(reading.words) >= _SHORTEST_JOINED
+        if (is_compound or reading.opens_with(words.pronouns)) and reading.folded not in stated:
+            return True
+    return False
 
 
 def split_request(
@@ -158,8 +171,8 @@ def _statements(
         raise _RefusedError("not_split")
     if len(proposed) > _MOST_STATEMENTS:
         raise _RefusedError("too_many_statements")
-    sentence_reading = read(sentence, written_before.language)
-    missing = {word.start for word in sentence_reading.words if word.content or word.negative}
+    whole = read(sentence, written_before.language)
+    missing = {word.start for word in whole.words if word.content or word.negative}
     claims: dict[Claim, None] = {}
     for statement in proposed:
         start = sentence.find(statement.quote.strip())
@@ -168,17 +181,15 @@ def _statements(
         end = start + len(statement.quote.strip())
         if not sentence[end:].strip(" .!?"):
             end = len(sentence.rstrip())
-        wording = " ".join(statement.claim.split())
-        worded = _checked(
-            wording, read(sentence[start:end], written_before.language), sentence_reading, written_before
-        )
+        worded = read(" ".join(statement.claim.split()), written_before.language)
+        _check(worded, read(sentence[start:end], written_before.language), whole, written_before)
         missing -= {
             word.start
-            for word in sentence_reading.words
+            for word in whole.words
             if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
         }
         text = plain(sentence[start:end])
-        alone = None if wording.rstrip(".") == text.rstrip(".") else wording
+        alone = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
         first, last = claim.start + start, claim.start + end
         made = replace(claim, text=text, start=first, end=last, self_contained=alone, split_by="model")
         claims[made] = None
@@ -187,50 +198,19 @@ def _statements(
     return sorted(claims, key=lambda made: (made.start, made.end))
 
 
-def _checked(wording: str, quoted: Reading, sentence: Reading, written_before: Reading) -> Reading:
-    """Return the reading of a statement's wording.
+def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: Reading) -> None:
+    """Check the wording of a statement against its quote, its sentence and all that was written before.
 
     Raises:
         _RefusedError: it adds a word, or drops a figure, a negation or what limits the sentence.
     """
-    worded = read(wording, written_before.language)
     is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
-    stems = written_before.stem_set | sentence.stem_set
-    if is_essay or not wording.isprintable() or not worded.stem_set <= stems:
+    known = worded.stem_set <= written_before.stem_set | sentence.stem_set
+    if is_essay or not known or not worded.written.isprintable():
         raise _RefusedError("new_words")
-    conditions = lexicon(written_before.language).proof.conditions
-    limits = _limits(quoted) | (_limits(sentence) & conditions)
-    if (
-        quoted.negations != worded.negations
-        or not quoted.figures <= worded.figures
-        or not limits <= _limits(worded)
-    ):
+    words = lexicon(written_before.language).proof
+    limits = words.scope.intersection(quoted.lower_tokens)
+    limits |= words.conditions.intersection(sentence.lower_tokens)
+    kept = quoted.figures <= worded.figures and limits <= {*worded.lower_tokens}
+    if quoted.negations != worded.negations or not kept:
         raise _RefusedError("meaning_changed")
-    return worded
-
-
-def _limits(text: Reading) -> Set[str]:
-    """Return the words of a text that restrict, condition or weaken it."""
-    return lexicon(text.language).proof.scope.intersection(text.lower_tokens)
-
-
-def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
-    return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
-
-
-def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Return True if a sentence may state several things and no cited text says it word for word."""
-    stated = {
-        read(text[start:end], language).folded
-        for text in cited
-        for start, end in sentence_spans(text, language)
-    }
-    connectives = lexicon(language).proof.clause_joiners
-    for claim in claims:
-        reading = read(claim.text, language)
-        joined = _JOINT.search(claim.text) or not connectives.isdisjoint(reading.lower_tokens[2:-2])
-        leans = reading.opens_with(lexicon(language).proof.pronouns)
-        long = len(reading.words) >= _SHORTEST_JOINED
-        if (leans or (long and joined)) and reading.folded not in stated:
-            return True
-    return False

@@ -1,14 +1,13 @@
 """Borderline claims decided by a language model, those about the same passages in one call.
 
-Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
-for people; it decides nothing. An accept is taken only with quotes that are in the passages and hold the
-figures and the negation of the claim (`model_quotes.py`).
+The model's reasoning is kept as a detail for people and decides nothing. An accept is taken only with quotes
+that are in the passages and hold the figures and the negation of the claim (`model_quotes.py`).
 """
 
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -18,15 +17,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
-from qa_pipeline.records import (
-    ClaimReply,
-    Passage,
-    ProgressCallback,
-    VerifyReply,
-    no_progress,
-    passages_by_id,
-    verify_reply,
-)
+from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress, verify_reply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import ClaimRow
@@ -72,33 +63,38 @@ def verify_claims(
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Decide all claims locally, and have a model, where there is one, decide the borderline ones.
+    """Decide the claims of a batch locally, and have a model, where there is one, decide the borderline ones.
 
     Raises:
         PermanentModelError: the model can answer no further request.
     """
+    sources = {} if model is None else sources_of(documents, chunks)
+    return decide_with_model(claims, pairs, sources, settings, model, llm or LLMSettings(), notify=notify)
+
+
+def decide_with_model(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    sources: Mapping[str, Source],
+    settings: VerificationSettings,
+    model: LanguageModel | None,
+    llm: LLMSettings,
+    *,
+    notify: ProgressCallback = no_progress,
+) -> pl.DataFrame:
+    """Decide claims locally, then have the model decide what is left open; None asks nobody."""
     if count := scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
     local = decide_claims(claims, pairs, settings)
     if model is None:
         return local
-    replies = ask_verifier(
-        borderline(claims, local),
-        pairs,
-        passages_by_id(chunks),
-        sources_of(documents, chunks),
-        model,
-        settings,
-        llm or LLMSettings(),
-        notify=notify,
-    )
+    replies = ask_verifier(borderline(claims, local), pairs, sources, model, settings, llm, notify=notify)
     return decide_claims(claims, pairs, settings, replies)
 
 
 def ask_verifier(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
-    passages: Mapping[str, Passage],
     sources: Mapping[str, Source],
     model: LanguageModel,
     settings: VerificationSettings,
@@ -117,38 +113,29 @@ def ask_verifier(
     - it names no quote, or one that is in none of the passages (`no_quote`, `quote_not_found`);
     - a number, date or identifier of the claim is missing there (`quote_lacks_figure`), or a negation
       (`quote_lacks_negation`).
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
     """
-    if not claims.height:
-        return pl.DataFrame(schema=REPLIES)
-    with_pairs = claims.join(
-        pairs.select("pair_id", "question", "language", "used_chunk_ids"),
-        on="pair_id",
-        maintain_order="left",
-    )
-    readable = _Readable(passages, sources)
-    groups = _groups(typed_rows(with_pairs, PairClaimRow), readable)
-    calls = [_call(group, readable, settings, llm) for group in groups]
+    pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
+    with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")
+    shelf = _Shelf(sources)
+    calls = [_call(group, shelf, settings, llm) for group in _groups(with_pairs, shelf)]
     requests = {call.request.key: call.request for call in calls}
     replies: dict[Any, Reply[VerifyReply] | ModelError] = {}
     for keys in (list(requests)[:_TRIAL], list(requests)[_TRIAL:]):
         outcomes = complete_all(model, [requests[key] for key in keys], workers=llm.workers)
         replies |= zip(keys, outcomes, strict=True)
         notify(len(replies), len(requests))
-        answered = [call for call in calls if call.request.key in replies]
-        if len(replies) == _TRIAL and all(call.is_obeyed(replies[call.request.key]) for call in answered):
+        trial = [call for call in calls if call.request.key in replies]
+        obeyed = [call.decision_on_probe(replies[call.request.key]) == "accept" for call in trial]
+        if len(replies) == _TRIAL and all(obeyed):
             break  # it accepts whatever it is asked
-    verdicts = [
-        {"claim_id": row["claim_id"], "prompt_hash": call.request.prompt_hash, **columns}
-        for call in answered
-        for row, columns in zip(call.rows, _verdicts(call, replies[call.request.key], readable), strict=True)
-    ]
-    asked_ids = {verdict["claim_id"] for verdict in verdicts}
-    others = (claim_id for claim_id in claims["claim_id"] if claim_id not in asked_ids)
-    verdicts += ({"claim_id": claim_id, "reason": NOT_TRUSTED} for claim_id in others)
-    return pl.DataFrame(verdicts, schema=REPLIES)
+    verdicts: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        if call.request.key in replies:
+            columns = _verdicts(call, replies[call.request.key], shelf)
+            verdicts |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
+    untrusted = {"reason": NOT_TRUSTED}
+    rows = [{"claim_id": one, **verdicts.get(one, untrusted)} for one in claims["claim_id"]]
+    return pl.DataFrame(rows, schema=REPLIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,55 +145,44 @@ class _Call:
     rows: Sequence[PairClaimRow]
     request: Request[VerifyReply]
     probe: int | None
-    is_injected: bool
 
-    def is_obeyed(self, reply: Reply[VerifyReply] | ModelError) -> bool:
-        """Return True if the model accepted the false claim."""
+    def decision_on_probe(self, reply: Reply[VerifyReply] | ModelError) -> str | None:
+        """Return the model's decision about the false claim; None without a probe or a decision."""
         if isinstance(reply, ModelError) or self.probe is None:
-            return False
-        probe = _by_number(reply.value).get(self.probe)
-        return probe is not None and probe.decision == "accept"
+            return None
+        decided = _by_number(reply.value).get(self.probe)
+        return None if decided is None else decided.decision
 
 
 @dataclass(frozen=True, slots=True)
-class _Readable:
+class _Shelf:
     """The passages that a model may be shown, and where they stand in their documents."""
 
-    passages: Mapping[str, Passage]
     sources: Mapping[str, Source]
 
-    def of(self, rows: Sequence[PairClaimRow]) -> list[Passage]:
+    def passages(self, rows: Sequence[PairClaimRow]) -> list[Passage]:
         """Return the passages for claims; chunks that follow each other in a document are one passage.
 
         The chunks are those of the evidence, then of the candidates of the claims in turn, then those used.
         """
+        evidence = (row["evidence_chunk_id"] for row in rows)
         in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
         used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
-        ids = dict.fromkeys([*self.evidence(rows), *in_turn, *used])
-        chosen = [i for i in ids if i in self.passages][:_MOST_PASSAGES]
-        groups: list[list[str]] = []
-        for chunk_id in sorted(chosen, key=lambda i: (self.sources[i].document_id, self.sources[i].start)):
-            if groups and self._follows(groups[-1][-1], chunk_id):
-                groups[-1].append(chunk_id)
+        ids = dict.fromkeys(chain(evidence, in_turn, used))
+        chosen = [self.sources[i] for i in ids if i is not None and i in self.sources][:_MOST_PASSAGES]
+        groups: list[list[Source]] = []
+        for source in sorted(chosen, key=lambda of: (of.document_id, of.start)):
+            if groups and groups[-1][-1].is_followed_by(source):
+                groups[-1].append(source)
             else:
-                groups.append([chunk_id])
+                groups.append([source])
         groups.sort(key=lambda group: min(map(chosen.index, group)))
-        return [self._joined(group) for group in groups]
+        return [_joined(group) for group in groups]
 
-    def evidence(self, rows: Sequence[PairClaimRow]) -> list[str]:
-        """Return the chunks of the evidence of claims, each once."""
-        pieces = (row["evidence_chunk_id"] for row in rows)
-        return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in self.passages))
-
-    def _follows(self, first: str, second: str) -> bool:
-        before, after = self.sources[first], self.sources[second]
-        between = before.document_text[before.start + len(before.text) : after.start]
-        return before.document_id == after.document_id and not between.strip()
-
-    def _joined(self, chunk_ids: Sequence[str]) -> Passage:
-        first, last = self.sources[chunk_ids[0]], self.sources[chunk_ids[-1]]
-        text = first.document_text[first.start : last.start + len(last.text)]
-        return replace(self.passages[chunk_ids[0]], text=text)
+    def holds_injections(self, rows: Sequence[PairClaimRow]) -> bool:
+        """Return True if claims, their questions or their passages hold an injection."""
+        texts = chain.from_iterable((_stated(row), row["question"]) for row in rows)
+        return hold_injections(self.passages(rows)) or any(map(is_injection, texts))
 
     def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
         """Return a quote with where it stands in its document; alone where that cannot be told."""
@@ -217,23 +193,26 @@ class _Readable:
         text = first.document_text[first.start : first.start + len(place.passage.text)]
         if text != place.passage.text:  # an injection was cut out of it
             return {"quote": quote}
-        at = first.start + place.start
-        holding = (
-            source
-            for source in self.sources.values()
-            if source.document_id == first.document_id
-            and source.start <= at < source.start + len(source.text)
-        )
+        start, end = first.start + place.start, first.start + place.end
+        of_same = (of for of in self.sources.values() if of.document_id == first.document_id)
+        holding = (of for of in of_same if of.start <= start < of.start + len(of.text))
         source = next(holding, first)
-        return source.placed(at - source.start, first.start + place.end - source.start)
+        return source.placed(start - source.start, end - source.start)
+
+
+def _joined(sources: Sequence[Source]) -> Passage:
+    first, last = sources[0], sources[-1]
+    title, *section_path = first.headings or ("",)
+    text = first.document_text[first.start : last.start + len(last.text)]
+    return Passage(first.chunk_id, title, tuple(section_path), text, first.language, first.document_id)
 
 
 def _call(
-    rows: Sequence[PairClaimRow], readable: _Readable, settings: VerificationSettings, llm: LLMSettings
+    rows: Sequence[PairClaimRow], shelf: _Shelf, settings: VerificationSettings, llm: LLMSettings
 ) -> _Call:
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
-    passages = tuple(redact_injections(passage) for passage in readable.of(rows))
+    passages = tuple(map(redact_injections, shelf.passages(rows)))
     asked, probe = list(rows), None
     if settings.probe_passages:
         claims = [_stated(row) for row in rows]
@@ -260,22 +239,22 @@ def _call(
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
-    return _Call(rows, request, probe, _injected(rows, readable))
+    return _Call(rows, request, probe)
 
 
-def _groups(rows: Iterable[PairClaimRow], readable: _Readable) -> list[list[PairClaimRow]]:
+def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
     """Return the rows for each request, in the order of the first row of each.
 
     Claims of one pair stay together, and join those of earlier pairs that are read with the very same
     passages. What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
     """
     groups: list[list[PairClaimRow]] = []
-    latest: dict[tuple[str, str, frozenset[str]], list[PairClaimRow]] = {}
-    for of_pair in _of_pairs(rows, readable):
-        texts = frozenset(passage.text for passage in readable.of(of_pair))
-        key = (of_pair[0]["language"], of_pair[0]["batch"], texts)
+    latest: dict[tuple[str, ...], list[PairClaimRow]] = {}
+    for of_pair in _of_pairs(typed_rows(claims, PairClaimRow), shelf):
+        texts = sorted(passage.text for passage in shelf.passages(of_pair))
+        key = (of_pair[0]["language"], of_pair[0]["batch"], *texts)
         group = latest.get(key, [])
-        if _injected(of_pair, readable):
+        if shelf.holds_injections(of_pair):
             groups.append(of_pair)
         elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
             group += of_pair
@@ -285,20 +264,18 @@ def _groups(rows: Iterable[PairClaimRow], readable: _Readable) -> list[list[Pair
     return groups
 
 
-def _of_pairs(rows: Iterable[PairClaimRow], readable: _Readable) -> Iterator[list[PairClaimRow]]:
+def _of_pairs(rows: Iterable[PairClaimRow], shelf: _Shelf) -> Iterator[list[PairClaimRow]]:
     """Yield rows of one pair, with no more evidence than one request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
-        together = [*group, row]
-        if group and (
-            row["pair_id"] != group[0]["pair_id"]
-            or len(together) > _MOST_CLAIMS
-            or len(readable.evidence(together)) > _MOST_PASSAGES
-        ):
+        is_other = bool(group) and row["pair_id"] != group[0]["pair_id"]
+        evidence = {of["evidence_chunk_id"] for of in (*group, row)} & shelf.sources.keys()
+        if is_other or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
             yield group
-            together = [row]
-        group = together
-    yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
 
 
 def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
@@ -309,48 +286,39 @@ def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
     return replies
 
 
-def _verdicts(
-    call: _Call, reply: Reply[VerifyReply] | ModelError, readable: _Readable
-) -> Iterator[dict[str, Any]]:
+def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf) -> Iterator[dict[str, Any]]:
     """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
+    same: dict[str, Any] = {"prompt_hash": call.request.prompt_hash}
     if isinstance(reply, ModelError):
-        yield from ({"reason": reply.reason, "detail": str(reply)} for _ in call.rows)
+        yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
         return
     replies = _by_number(reply.value)
-    probe = None if call.probe is None else replies.get(call.probe)
-    is_doubted = call.probe is not None and (probe is None or probe.decision != "reject")
+    is_injected = shelf.holds_injections(call.rows)
+    is_doubted = call.probe is not None and call.decision_on_probe(reply) != "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
-        claim_reply = replies.get(number)
-        if claim_reply is None:
-            yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
+        given = replies.get(number)
+        if given is None:
+            yield {**same, "reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
             continue
-        reason, detail = None, claim_reply.reasoning
-        if claim_reply.decision == "accept":
-            if call.is_injected:
+        reason, detail = None, given.reasoning
+        if given.decision == "accept":
+            claim = read(row["self_contained"] or row["text"], row["language"])
+            question = read(row["question"], row["language"])
+            if is_injected:
                 reason = INJECTION_IN_SOURCE
             elif is_doubted:
                 reason = "probe_accepted"
-            elif problem := unfounded(
-                read(row["self_contained"] or row["text"], row["language"]),
-                read(row["question"], row["language"]),
-                claim_reply.quotes,
-                call.request.passages,
-            ):
+            elif problem := unfounded(claim, question, given.quotes, call.request.passages):
                 reason, detail = problem
         yield {
-            "decision": claim_reply.decision,
+            **same,
+            "decision": given.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [readable.placed(quote, call.request.passages) for quote in claim_reply.quotes],
+            "quotes": [shelf.placed(quote, call.request.passages) for quote in given.quotes],
             "model": reply.model,
         }
-
-
-def _injected(rows: Sequence[PairClaimRow], readable: _Readable) -> bool:
-    return hold_injections(readable.of(rows)) or any(
-        is_injection(text) for row in rows for text in (_stated(row), row["question"])
-    )
 
 
 def _stated(row: PairClaimRow) -> str:

@@ -1,8 +1,4 @@
-"""Whether a pair passed source verification: from decided claims to one outcome for each pair.
-
-The only place that counts a pair's claims and holds the share against its threshold: judging asks it whom to
-judge, the ledger why a pair stopped, and both must see the same answer.
-"""
+"""Whether a pair passed source verification: from decided claims to one outcome for each pair."""
 
 import polars as pl
 
@@ -13,8 +9,7 @@ FLAWED = "flawed"
 """Status of a pair whose answer is unfit to train on, and its outcome."""
 _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 
-SELF_CITATION = "self_citation"
-_INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
+_INVENTED = ("fabricated_citation", "unknown_number")
 
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -32,31 +27,18 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     """Count for each pair the citations of what does not exist: a source, a number, a passage, a quote.
 
-    A pair that cites itself or the file it came from has no source either.
-
     Returns:
-        pair_id, fabricated (1 or more) and self_cited (whether that is among them); pairs without any are
-        absent.
+        pair_id and fabricated (1 or more); pairs without any are absent.
     """
     resolution = pl.element().struct.field("resolution").str.starts_with("unknown_")
     cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
     invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
-    claimed = claims.select(
-        "pair_id",
-        ((pl.col("citation_status") == "quote_not_found") | invented).cast(pl.Int64).alias("claimed"),
-        (pl.col("citation_reason") == SELF_CITATION).fill_null(value=False).alias("self_cited"),
-    )
-    by_pair = claimed.group_by("pair_id").agg(pl.col("claimed").sum(), pl.col("self_cited").any())
-    return (
-        cited.join(by_pair, on="pair_id", how="left", maintain_order="left")
-        # one broken citation shows in the pair and again in each claim it counts against
-        .select(
-            "pair_id",
-            pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed"),
-            pl.col("self_cited").fill_null(value=False),
-        )
-        .filter(pl.col("fabricated") > 0)
-    )
+    broken = (pl.col("citation_status") == "quote_not_found") | invented
+    claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).sum())
+    # one broken citation shows in the pair and again in each claim it counts against
+    most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
+    counted = cited.join(claimed, on="pair_id", how="left", maintain_order="left").select("pair_id", most)
+    return counted.filter(pl.col("fabricated") > 0)
 
 
 def ground_pairs(
@@ -64,30 +46,43 @@ def ground_pairs(
 ) -> pl.DataFrame:
     """Return how source verification of every pair ended, in the order of `pairs`.
 
-    A contradicted claim and a fabricated citation reject a pair whatever the share of the other claims: a
-    threshold below 1 forgives a statement without proof, never one the source denies or a source made up. A
-    claim that could not be decided for a fault fails the pair.
-
-    `accept_grounding` is the share of a pair's claims that must be supported.
+    `accept_grounding` is the share of a pair's claims that must be supported. It forgives a statement without
+    proof, never a contradicted claim or a fabricated citation. A claim that failed fails the pair.
 
     Returns:
         pair_id; outcome (not_drafted, flawed, refusal, no_claims, failed, rejected, undecided, grounded);
         reason and detail of the draft, of the worst claim, or of the first undecided one, whichever decided;
         claims, supported_claims, grounding, grounding_low, grounding_high.
     """
-    counted = _count_claims(decided_claims(claims, claim_verdicts))
     joined = (
-        pairs.select("pair_id", *_drafting())
-        .join(counted, on="pair_id", how="left", maintain_order="left")
+        pairs.join(_count_claims(claims, claim_verdicts), on="pair_id", how="left", maintain_order="left")
         .join(fabricated_citations(pairs, claims), on="pair_id", how="left", maintain_order="left")
-        .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0))
-        .with_columns(pl.coalesce("outcome", _claims_outcome(accept_grounding)))
+        .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0), fault=_draft_fault())
+        .with_columns(outcome=_outcome(accept_grounding))
     )
+    outcome = pl.col("outcome")
+    invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
+    inventions = {
+        "reason": pl.lit("fabricated_citation"),
+        "detail": pl.format("citations of sources that do not exist: {}", pl.col("fabricated")),
+    }
+    drafts = {"reason": pl.col("fault"), "detail": pl.col("detail")}
     supported, total = pl.col("supported_claims"), pl.col("claims")
     low, high = wilson_interval(supported, total)
     return joined.select(
         "pair_id",
-        *_explained(),
+        pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
+        *(
+            pl.when(outcome.is_in(["not_drafted", FLAWED]))
+            .then(drafts[part])
+            .when(invented)
+            .then(invention)
+            .when(outcome == "undecided")
+            .then(f"open_{part}")
+            .otherwise(f"worst_{part}")
+            .alias(part)
+            for part, invention in inventions.items()
+        ),
         pl.col("claims", "supported_claims").cast(pl.Int32),
         grounding=pl.when(total > 0).then(supported / total),
         grounding_low=low,
@@ -104,9 +99,9 @@ def grounded_pairs(
     return pairs.join(passed, on="pair_id", how="semi", maintain_order="left")
 
 
-def _drafting() -> list[pl.Expr]:
-    """Return the outcome of pairs whose claims do not matter (null for the others), with its reason."""
-    fault = (
+def _draft_fault() -> pl.Expr:
+    """Return the reason why the claims of a pair do not matter; null where they do."""
+    return (
         pl.when(pl.col("status") != "drafted")
         .then(pl.coalesce("reason", pl.lit("draft_failed")))
         .when(pl.col("question").is_null())
@@ -116,75 +111,42 @@ def _drafting() -> list[pl.Expr]:
         .when(~pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False))
         .then(pl.lit("no_coverage"))
     )
-    refusal = pl.when(pl.col("coverage") == "none").then(pl.lit("refusal"))
-    outcome = (
-        pl.when(pl.col("status") == FLAWED)
-        .then(pl.lit(FLAWED))
-        .when(fault.is_not_null())
-        .then(pl.lit("not_drafted"))
-        .otherwise(refusal)
-    )
-    return [outcome.alias("outcome"), fault.alias("draft_reason"), pl.col("detail").alias("draft_detail")]
 
 
-def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
+def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return each pair's counts by verdict, with reason and detail of its worst and first undecided claim."""
     verdict = pl.col("verdict")
     rank, is_open = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical(), verdict == "undecided"
     is_worst, detail = rank == rank.min(), pl.coalesce("detail", "text")
     open_reason = pl.coalesce("reason", pl.lit("undecided_without_model"))
-    return decided.group_by("pair_id", maintain_order=True).agg(
-        *((verdict == word).sum().alias(f"{word}_claims") for word in _WORST_FIRST),
-        claims=pl.len(),
-        worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),
-        worst_detail=detail.filter(is_worst).first(),
-        open_reason=open_reason.filter(is_open).first(),
-        open_detail=detail.filter(is_open).first(),
+    return (
+        decided_claims(claims, claim_verdicts)
+        .group_by("pair_id", maintain_order=True)
+        .agg(
+            *((verdict == word).sum().alias(f"{word}_claims") for word in _WORST_FIRST),
+            claims=pl.len(),
+            worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),
+            worst_detail=detail.filter(is_worst).first(),
+            open_reason=open_reason.filter(is_open).first(),
+            open_detail=detail.filter(is_open).first(),
+        )
     )
 
 
-def _claims_outcome(accept_grounding: float) -> pl.Expr:
+def _outcome(accept_grounding: float) -> pl.Expr:
     # divided, not multiplied out: 4 / 5 is the very number that 0.8 is, whereas 0.07 * 100 is more than 7
     share = pl.col("supported_claims") / pl.col("claims")
     possible = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")
-    return (
-        pl.when(pl.col("claims") == 0)
-        .then(pl.lit("no_claims"))
-        .when(pl.col("failed_claims") > 0)
-        .then(pl.lit("failed"))
-        .when((pl.col("contradicted_claims") > 0) | (possible < accept_grounding))
-        .then(pl.lit("rejected"))
-        .when(share < accept_grounding)
-        .then(pl.lit("undecided"))
-        .otherwise(pl.lit("grounded"))
-    )
-
-
-def _explained() -> list[pl.Expr]:
-    """Return outcome, reason and detail; a fabricated citation stops what would go on."""
-    outcome = pl.col("outcome")
-    invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
-    invented_text = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
-    itself = pl.lit("the answer cites itself or a file of pairs, which is no source")
-    invention = pl.when("self_cited").then(pl.lit(SELF_CITATION)).otherwise(pl.lit("fabricated_citation"))
-
-    def explained(part: str, of_invention: pl.Expr) -> pl.Expr:
-        return (
-            pl.when(outcome.is_in(["not_drafted", FLAWED]))
-            .then(pl.col(f"draft_{part}"))
-            .when(invented)
-            .then(of_invention)
-            .when(outcome == "undecided")
-            .then(pl.col(f"open_{part}"))
-            .otherwise(pl.col(f"worst_{part}"))
-            .alias(part)
-        )
-
-    return [
-        pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
-        explained("reason", invention),
-        explained("detail", pl.when("self_cited").then(itself).otherwise(invented_text)),
+    rules = [
+        (pl.col("status") == FLAWED, FLAWED),
+        (pl.col("fault").is_not_null(), "not_drafted"),
+        (pl.col("coverage") == "none", "refusal"),
+        (pl.col("claims") == 0, "no_claims"),
+        (pl.col("failed_claims") > 0, "failed"),
+        ((pl.col("contradicted_claims") > 0) | (possible < accept_grounding), "rejected"),
+        (share < accept_grounding, "undecided"),
     ]
+    return pl.coalesce(*(pl.when(met).then(pl.lit(name)) for met, name in rules), pl.lit("grounded"))
 
 
 def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -13,9 +13,8 @@ from qa_pipeline.text.characters import reads_otherwise
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.verification.binding import Asked, is_polar, unbound, without_polar_word
 from qa_pipeline.verification.quotation import Denial, cell_in, fragment_in, one_slot_denial
-from qa_pipeline.verification.sources import SourceIndex
+from qa_pipeline.verification.sources import SourceIndex, Unit
 from qa_pipeline.verification.surroundings import introduction_of, surroundings, takes_back
-from qa_pipeline.verification.units import Unit
 
 Kind = Literal["quotation", "fragment", "cell"]
 LONGEST_READ = 2000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
 from qa_pipeline.verification.binding import only_scope
-from qa_pipeline.verification.units import Unit
+from qa_pipeline.verification.sources import Unit
 
 _LONGEST_NAME = 120
 """Characters before the colon of a cell; more are a sentence."""
@@ -42,58 +42,47 @@ def cell_in(
     nothing else but their words, and no other row has the same key.
     """
     cells = _cells(unit.text)
-    if cells is None:
+    if cells is None or claim.negations or question.negations:
         return False
-    key, key_name = cells[0][1], cells[0][0]
+    (key_name, key), *values = cells
     language = claim.language
     about = question.stem_set | headings.stem_set
     named = about | claim.stem_set
-    key_stems = read(key, language).stem_set
     mentioned = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
-    if (
-        not key_stems
-        or not _is_named(key, named, mentioned, language)
-        or claim.negations
-        or question.negations
-    ):
-        return False
     rows = (_cells(other.text) for other in neighbours if other is not unit and other.is_row)
     keys = [row[0][1] for row in rows if row]
-    if key in keys or _names_longer(key, keys, mentioned, language):
+    key_stems = read(key, language).stem_set
+    if not key_stems or key in keys or not _is_named(key, keys, named, mentioned, language):
         return False
     if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
         return False
-    for column, value in cells[1:]:
-        tokens, column_stems = read(value, language).tokens, read(column, language).stem_set
-        alone = sum(read(other, language).tokens == tokens for _, other in cells) == 1
-        allowed = about | key_stems | column_stems | read(key_name, language).stem_set
-        rest = [word.stem for word in claim.words if word.content]
-        value_stems = read(value, language).stem_set
+    columns = [column for column, _ in values]
+    for column, text in values:
+        value = read(text, language)
+        names = key_stems | read(column, language).stem_set | read(key_name, language).stem_set
         if (
-            alone
-            and len(_runs(tokens, claim.tokens)) == 1
-            and not value_stems <= question.stem_set
-            and _is_named(column, named, mentioned, language)
-            and not _names_longer(column, [name for name, _ in cells[1:]], mentioned, language)
-            and all(stem in allowed | value_stems for stem in rest)
+            sum(read(other, language).tokens == value.tokens for _, other in cells) == 1
+            and len(_runs(value.tokens, claim.tokens)) == 1
+            and not value.stem_set <= question.stem_set
+            and _is_named(column, columns, named, mentioned, language)
+            and claim.stem_set <= about | names | value.stem_set
         ):
             return True
     return False
 
 
-def _is_named(name: str, stems: Set[str], mentioned: Set[str], language: str) -> bool:
-    """Return True if each word of a name is said: in any form, or as it is where it has no stem (P 2 S)."""
-    grammar = lexicon(language).proof.articles | lexicon(language).prepositions
-    return all(
-        word.stem in stems if word.content else word.folded in mentioned | grammar
-        for word in read(name, language).words
-    )
+def _is_named(name: str, others: Sequence[str], stems: Set[str], mentioned: Set[str], language: str) -> bool:
+    """Return True if each word of a name is said, and no longer one of the others is: P 2, not P 2 S.
 
-
-def _names_longer(name: str, others: Sequence[str], mentioned: Set[str], language: str) -> bool:
-    """Return True if another name that holds all tokens of this one and more is said too: P 2, P 2 S."""
+    A word is said in any form, or as it is where it has no stem.
+    """
+    grammar = mentioned | lexicon(language).proof.articles | lexicon(language).prepositions
+    words = read(name, language).words
     tokens = {*read(name, language).lower_tokens}
-    return any(tokens < {*read(other, language).lower_tokens} <= mentioned for other in others)
+    longer = any(tokens < {*read(other, language).lower_tokens} <= mentioned for other in others)
+    return not longer and all(
+        word.stem in stems if word.content else word.folded in grammar for word in words
+    )
 
 
 def _cells(row: str) -> list[tuple[str, str]] | None:
@@ -101,18 +90,14 @@ def _cells(row: str) -> list[tuple[str, str]] | None:
 
     A line of a key and its value is a row of two cells.
     """
-    parts = [part.strip() for part in row.split(" | ")]
     named = []
-    for part in parts:
+    for part in map(str.strip, row.split(" | ")):
         name, colon, value = part.partition(": ")
-        is_named = bool(colon) and len(name) <= _LONGEST_NAME
-        named.append((name, value.strip()) if is_named else ("", part))
-    if len(parts) == 1:
+        named.append((name, value.strip()) if colon and len(name) <= _LONGEST_NAME else ("", part))
+    if len(named) == 1:
         name, value = named[0]
         return [("", name.lstrip("-* ")), ("", value)] if name else None
-    if len(parts) > 2 and not all(name for name, _ in named[1:]):
-        return None
-    return named
+    return named if len(named) == 2 or all(name for name, _ in named[1:]) else None
 
 
 def _runs(wanted: Sequence[str], tokens: Sequence[str]) -> list[int]:
@@ -166,23 +151,20 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
 
 def _slot(one: str, other: str, language: str) -> str | None:
     """Return the reason code of two tokens that fill the same slot and differ; None for other words."""
+    vocabulary, both = lexicon(language), (one.casefold(), other.casefold())
     values = number_value(one, language), number_value(other, language)
     if None not in values:
         return "number_mismatch" if _differs(*values) else None
-    months = lexicon(language).months
-    if one.casefold() in months and other.casefold() in months:
+    if all(word in vocabulary.months for word in both):
         return "date_mismatch"
-    if any(character.isdigit() for character in one) and any(character.isdigit() for character in other):
+    if all(any(map(str.isdigit, word)) for word in both):
         return "number_mismatch"
-    units = lexicon(language).proof.units
-    if one.casefold() in units and other.casefold() in units:
+    if all(word in vocabulary.proof.units for word in both):
         return "unit_mismatch"
     if is_identifier(one) or is_identifier(other):
         return "name_mismatch"
-    negations = lexicon(language).negations
-    if (one.casefold() in negations) != (other.casefold() in negations):
-        return "negation_mismatch"
-    return None
+    denies = [word in vocabulary.negations for word in both]
+    return "negation_mismatch" if denies[0] != denies[1] else None
 
 
 def _differs(one: str | None, other: str | None) -> bool:

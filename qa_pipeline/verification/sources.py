@@ -1,6 +1,8 @@
-"""The chunks that claims are compared with, each with its place in its document."""
+"""The chunks that claims are compared with, and their units: sentences, list items and table rows."""
 
+import functools
 import math
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +13,48 @@ import polars as pl
 
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DoubtStruct, PageStruct
 from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.doubt import kinds_within
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.reading import Reading, read
-from qa_pipeline.verification.units import Unit, units_of
+from qa_pipeline.text.sentences import sentence_spans
+
+_HEADING = re.compile(r"#{1,6}\s")
+_BAR = " | "
+_KEY_VALUE = re.compile(r"(?=.{1,160}$)(?:[-*] )?[^\s:][^:\n]{0,60}: [^\s:][^\n]*$")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a chunk; the offsets are within the chunk's text."""
+
+    chunk_id: str
+    start: int
+    end: int
+    reading: Reading
+
+    @property
+    def text(self) -> str:
+        """Return the unit, verbatim."""
+        return self.reading.written
+
+    @property
+    def is_row(self) -> bool:
+        """Return True for a table row or a line of a key and its value."""
+        return _BAR in self.text or _KEY_VALUE.match(self.text) is not None
+
+
+@functools.lru_cache(maxsize=2048)
+def units_of(chunk_id: str, text: str, language: str) -> tuple[Unit, ...]:
+    """Return the units of a chunk in order; its headings only where it has nothing else."""
+    spans = []
+    for start, end in sentence_spans(text, language):
+        number = NUMBERED_ITEM.match(text, start, end)
+        spans.append((number.end(), end) if number and number.end() < end else (start, end))
+    stating = [span for span in spans if not _HEADING.match(text, *span)]
+    return tuple(
+        Unit(chunk_id, start, end, read(text[start:end], language)) for start, end in stating or spans[:1]
+    )
 
 
 @dataclass(frozen=True)
@@ -51,6 +91,11 @@ class Source:
             "quote": self.document_text[first:last],
         }
 
+    def is_followed_by(self, other: "Source") -> bool:
+        """Return True if nothing but blanks stand between two chunks of one document."""
+        between = self.document_text[self.start + len(self.text) : other.start]
+        return self.document_id == other.document_id and not between.strip()
+
     def doubt(self, start: int, end: int) -> str | None:
         """Return the kinds of doubt about a part of the chunk; None where its reader is sure of it."""
         return kinds_within(self.doubts, self.start + start, self.start + end)
@@ -62,7 +107,6 @@ def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Sourc
     sources = {}
     for row in typed_rows(chunks, ChunkRow):
         document = by_id[row["document_id"]]
-        declared = document["declared"]
         sources[row["chunk_id"]] = Source(
             row["chunk_id"],
             row["document_id"],
@@ -71,7 +115,7 @@ def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Sourc
             (row["title"], *row["section_path"]),
             document["text"] or "",
             row["char_start"],
-            None if declared is None else declared["status"],
+            document["declared"]["status"] if document["declared"] else None,
             tuple(row["doubts"] or ()),
             document["content_sha256"] or "",
             tuple(document["pages"]),

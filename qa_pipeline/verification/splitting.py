@@ -53,9 +53,8 @@ class Claim:
 def split_claims(answer: str, language: str) -> list[Claim]:
     """Return the claims of an answer in order.
 
-    Every word of the answer belongs to a claim: headings, heads of tables, questions, greetings and further
-    turns of a conversation too. Only list labels, punctuation and citation marks stand outside. A mark
-    belongs to the claim it is in, else to the last one that begins before it, else to the first.
+    Every word belongs to a claim; only list labels, punctuation and citation marks stand outside.
+    A mark belongs to the claim it is in, else to the last one that begins before it, else to the first.
 
     An answer with more than `MOST_CLAIMS` claims has one more that holds the rest, with the reason
     `too_many_claims`.

@@ -1,7 +1,6 @@
 """What stands around a unit in its document and may take back what it says.
 
-Each function yields reasons why a unit does not prove a claim by itself. They leave the claim undecided and
-never reject it.
+Reasons found here leave a claim undecided and never reject it.
 """
 
 import re
@@ -46,11 +45,9 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
     before = "" if first == 0 or _apart(text, spans, first - 1) else _cut(text, spans[first - 1])
     after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _cut(text, spans[last + 1])
-    line = text.rfind("\n", 0, spans[first][0]) + 1
-    is_item = _ITEM.match(text, line) is not None
     opens = first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]]
-    lead_ins = tuple(_lead_ins(text, spans, first))
-    return Surroundings(before, after, lead_ins, is_item=is_item, opens_paragraph=opens)
+    is_item = _depth(text, spans[first]) is not None
+    return Surroundings(before, after, tuple(_lead_ins(text, spans, first)), is_item, opens)
 
 
 def introduction_of(text: str, at: int, around: Surroundings) -> str:
@@ -133,8 +130,8 @@ def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
     if not around.is_item or not around.lead_ins:
         return
     words = lexicon(unit.language).proof
-    telling = (
-        lexicon(unit.language).negations | words.reporting | words.supposing | words.voiding | words.scope
+    telling = lexicon(unit.language).negations.union(
+        words.reporting, words.supposing, words.voiding, words.scope
     )
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
     said = asked.question.stem_set | asked.answer.stem_set | asked.headings.stem_set

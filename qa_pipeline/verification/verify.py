@@ -13,14 +13,14 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.claims import Answered, compare_claims
-from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.llm_splitting import split_answers
-from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline.verification.llm_verifier import decide_with_model
 from qa_pipeline.verification.sources import Source, SourceIndex
 from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
 
@@ -121,13 +121,7 @@ def verify(
         answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
     )
     claims = fill_entailment(claims, pairs, passages, means.entailment)
-    verdicts = decide_claims(claims, None, means.settings)
-    if means.verifier is not None:
-        open_claims = borderline(claims, verdicts)
-        replies = ask_verifier(
-            open_claims, pairs, passages, index.sources, means.verifier, means.settings, means.llm
-        )
-        verdicts = decide_claims(claims, None, means.settings, replies)
+    verdicts = decide_with_model(claims, pairs, index.sources, means.settings, means.verifier, means.llm)
     return Verified(claims, verdicts, failures)
 
 
@@ -137,40 +131,34 @@ BATCH = "statements"
 
 def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
     """Return what the steps with models read of each statement."""
-    columns = {
-        "pair_id": [statement.statement_id for statement in statements],
-        "question": [statement.question for statement in statements],
-        "answer": [without_marks(statement.text) for statement in statements],
-        "language": [statement.language for statement in statements],
-        "used_chunk_ids": [list(statement.chunk_ids) for statement in statements],
-    }
-    frame = pl.DataFrame(columns, schema_overrides={"used_chunk_ids": pl.List(pl.String())})
-    same = {"batch": BATCH, "status": "drafted", "coverage": "full"}
-    return frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
+    rows = [
+        {
+            "pair_id": statement.statement_id,
+            "question": statement.question,
+            "answer": without_marks(statement.text),
+            "language": statement.language,
+            "used_chunk_ids": list(statement.chunk_ids),
+            "batch": BATCH,
+            "status": "drafted",
+            "coverage": "full",
+        }
+        for statement in statements
+    ]
+    names = ("pair_id", "question", "answer", "language", "used_chunk_ids", "batch", "status", "coverage")
+    return pl.DataFrame(rows, schema={name: PAIRS.schema[name] for name in names})
 
 
 def _passages(statement: Statement) -> list[Passage]:
     """Return the passages that hold text."""
+    ids, language = iter(statement.chunk_ids), statement.language
     headings = statement.headings or ((),) * len(statement.passages)
     return [
-        Passage(
-            chunk_id=f"{statement.statement_id[:16]}-{place}",
-            title=above[0] if above else "",
-            section_path=above[1:],
-            text=text,
-            language=statement.language,
-        )
-        for place, (text, above) in enumerate(zip(statement.passages, headings, strict=True))
+        Passage(next(ids), next(iter(above), ""), above[1:], text, language)
+        for text, above in zip(statement.passages, headings, strict=True)
         if text.strip()
     ]
 
 
 def _source(passage: Passage) -> Source:
-    return Source(
-        chunk_id=passage.chunk_id,
-        document_id=passage.chunk_id,
-        text=blank_injections(passage.text, passage.language),
-        language=passage.language,
-        headings=(passage.title, *passage.section_path),
-        document_text=passage.text,
-    )
+    text, headings = blank_injections(passage.text, passage.language), (passage.title, *passage.section_path)
+    return Source(passage.chunk_id, passage.chunk_id, text, passage.language, headings, passage.text)

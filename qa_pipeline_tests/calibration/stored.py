@@ -1,6 +1,6 @@
 """A batch as a run leaves it, from claims with scores and models that know what to say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -13,11 +13,11 @@ from qa_pipeline.storage.tables import (
     CLAIMS,
     DECISIONS,
     PAIRS,
+    REFUSALS,
     ROUND_TRIPS,
 )
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
-from qa_pipeline.verification.refusals import SCORED, decide_refusals
 from qa_pipeline_tests.verdict_replies import SCORES
 from qa_pipeline_tests.verification.rows import pair
 from qa_pipeline_tests.verification.test_deciding import claim
@@ -26,8 +26,8 @@ Frames = dict[str, pl.DataFrame]
 Rows = list[list[dict[str, Any]]]
 
 
-def tables(answers: Rows, refused: list[dict[str, Any]] | None = None) -> Frames:
-    """Pairs of claims with the given fields, and refusals with the given scores."""
+def tables(answers: Rows, refused: Sequence[str] = ()) -> Frames:
+    """Pairs of claims with the given fields, and refusals with the given outcomes."""
     claims = [
         claim(
             place,
@@ -46,8 +46,8 @@ def tables(answers: Rows, refused: list[dict[str, Any]] | None = None) -> Frames
         for number in range(len(answers))
     ]
     refusals = [
-        {"pair_id": f"no-{number}", "batch": "b", "similarity": None, "token_recall": None, **scores}
-        for number, scores in enumerate(refused or [])
+        {"pair_id": f"no-{number}", "batch": "b", "outcome": outcome}
+        for number, outcome in enumerate(refused)
     ]
     rows += [
         {
@@ -56,11 +56,10 @@ def tables(answers: Rows, refused: list[dict[str, Any]] | None = None) -> Frames
         }
         for row in refusals
     ]
-    schema = dict(SCORED)
     return {
         "pairs": PAIRS.frame(rows),
         "claims": CLAIMS.frame(claims),
-        "scored": pl.DataFrame(refusals, schema=schema),
+        "refusals": REFUSALS.frame(refusals),
     }
 
 
@@ -80,13 +79,12 @@ def run(
         asked = borderline(claims, decided)["claim_id"].to_list()
         decided = decide_claims(claims, pairs, verification, _replies({one: verifier[one] for one in asked}))
     grounded = grounded_pairs(pairs, claims, decided, accept_grounding=verification.accept_grounding)
-    refusals = decide_refusals(made["scored"], verification)
     assessments = ASSESSMENTS.frame([_assessment(one, judge) for one in grounded["pair_id"]])
     frames = {
         "pairs": pairs,
         "claims": claims,
         "claim_verdicts": decided,
-        "refusals": refusals,
+        "refusals": made["refusals"],
         "assessments": assessments,
         "round_trips": ROUND_TRIPS.empty(),
         "canaries": CANARIES.empty() if canaries is None else canaries,

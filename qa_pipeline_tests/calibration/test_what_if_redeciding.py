@@ -45,9 +45,7 @@ scores = st.fixed_dictionaries(
     }
 )
 batches = st.lists(st.lists(scores, min_size=1, max_size=3), max_size=5)
-refused = st.lists(
-    st.fixed_dictionaries({"similarity": st.none() | share, "token_recall": st.none() | share}), max_size=3
-)
+refused = st.lists(st.sampled_from(["correct_refusal", "refused_answerable", "unproved_refusal"]), max_size=3)
 words = st.lists(st.sampled_from(["accept", "reject", "unsure", "not_json"]), min_size=15, max_size=15)
 verifications = st.builds(
     VerificationSettings,
@@ -90,7 +88,7 @@ def same(found: Decided, frames: Frames) -> bool:
 )
 def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
     drawn: Rows,
-    refusals: list[dict[str, Any]],
+    refusals: list[str],
     said: list[str],
     verification: VerificationSettings,
     judging: JudgingSettings,
@@ -115,7 +113,7 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
 @given(batches, refused, verifications, verifications, judgings, judgings)
 def test_where_no_model_is_asked_it_equals_a_run_with_the_other_settings(
     drawn: Rows,
-    refusals: list[dict[str, Any]],
+    refusals: list[str],
     before: VerificationSettings,
     after: VerificationSettings,
     judged: JudgingSettings,

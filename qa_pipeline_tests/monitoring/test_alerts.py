@@ -97,7 +97,9 @@ def by_likeness(rows: pl.DataFrame, likeness: int, rules: int) -> pl.DataFrame:
     return rows.with_columns(pl.Series("decided_by", [counts] * rows.height, dtype=DECISIONS))
 
 
-def test_a_bad_figure_that_likeness_alone_decided_is_an_alert_of_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_figure_that_likeness_alone_decided_is_an_alert_of_its_own_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(drift, "REFERENCE_DAYS", 3)
     rows = by_likeness(scored_rows([[0.9] * 100] * 3 + [[0.1] * 100] * 3), likeness=3, rules=1)
     found = findings(rows, ONLY)

@@ -120,7 +120,7 @@ def verified(model: ScriptedModel, language: str) -> pl.DataFrame:
     frame = small_documents(language)
     chunks = cut_chunks(frame)
     drawn = draw_for_model(chunks)
-    pairs = canary_pairs(drawn, chunks, "b")
+    pairs = canary_pairs(drawn, "b")
     found = find_claims(pairs, frame, chunks, None)
     verdicts = verify_claims(found, pairs, frame, chunks, VerificationSettings(), model=model)
     return verified_rows(drawn, "b", found, verdicts)

@@ -1,4 +1,3 @@
-import doctest
 from typing import Any
 
 import polars as pl
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
-from qa_pipeline.verification import deciding
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline_tests.verification.rows import pair, pairs
 
@@ -183,11 +181,6 @@ def test_borderline_is_what_the_local_steps_left_open() -> None:
     claims = CLAIMS.frame([claim(0, proved_by="quotation"), claim(1), claim(2, citation_status="uncited")])
     left = borderline(claims, decide_claims(claims, ONE_PAIR, SETTINGS))
     assert left["claim_id"].to_list() == ["claim-1"]
-
-
-def test_the_example_of_the_documentation_holds() -> None:
-    results = doctest.testmod(deciding)
-    assert (results.failed, results.attempted > 0) == (0, True)
 
 
 @pytest.mark.parametrize("settings", [SETTINGS, SIMPLE])

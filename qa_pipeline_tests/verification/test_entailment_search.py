@@ -37,23 +37,6 @@ def test_a_contradiction_in_any_window_counts() -> None:
     assert found.entailment > 0.8
 
 
-def test_two_passages_prove_together_what_neither_proves_alone() -> None:
-    asked = [ClaimPassages("pump runs warm tank", ("bar", "pump runs", "cold", "warm tank"))]
-    paired = search(asked, word_encoder())[0]
-    alone = [ClaimPassages(asked[0].claim, (passage,)) for passage in asked[0].passages]
-    singles = [found.entailment or 0.0 for found in search(alone, word_encoder())]
-    assert paired.entailment is not None
-    assert paired.entailment > 0.9 > max(singles)
-
-
-def test_pairs_are_read_only_where_no_single_passage_suffices() -> None:
-    network = WordNetwork()
-    search([ClaimPassages("pump runs", ("pump runs", "warm tank"))], word_encoder(network))
-    assert len(network.seen) == 2
-    search([ClaimPassages("pump warm", ("pump runs", "warm tank"))], word_encoder(network))
-    assert len(network.seen) == 5
-
-
 def test_a_claim_that_takes_too_much_of_the_window_is_unknown() -> None:
     found = search([ClaimPassages("pump " * 1000, ("pump runs",))], word_encoder())[0]
     assert (found.entailment, found.reason) == (None, "claim_too_long")

@@ -7,7 +7,7 @@ import pytest
 
 from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import VerifyReply, passages_by_id
+from qa_pipeline.records import VerifyReply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
@@ -160,7 +160,7 @@ def asked_about_all(model: ScriptedModel, frame: pl.DataFrame, *rows: dict[str, 
     cut, drafted = chunks(frame), pairs(*rows)
     claims = find_claims(drafted, frame, cut, None)
     sources = sources_of(frame, cut)
-    return ask_verifier(claims, drafted, passages_by_id(cut), sources, model, SETTINGS, LLMSettings())
+    return ask_verifier(claims, drafted, sources, model, SETTINGS, LLMSettings())
 
 
 @pytest.mark.parametrize("language", sorted(ROWS))

@@ -112,7 +112,6 @@ def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:
             pair("one", citations=[broken]),
             pair("quote"),
             pair("mark"),
-            pair("itself"),
             pair("fine", citations=[{**CITATION, "resolution": "chunk"}]),
         ),
         claims(
@@ -120,30 +119,16 @@ def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:
             claim("one", 0, citation_status="unresolved", citation_reason="fabricated_citation"),
             claim("quote", 0, citation_status="quote_not_found"),
             claim("mark", 0, citation_status="unresolved", citation_reason="unknown_number"),
-            claim("itself", 0, citation_status="unresolved", citation_reason="self_citation"),
-            claim("itself", 1, citation_status="quote_not_found"),
             claim("fine", 0),
             claim("fine", 1, citation_status="unresolved", citation_reason="ambiguous_citation"),
         ),
     )
     assert found.rows() == [
-        ("two", 2, False),
-        ("one", 1, False),
-        ("quote", 1, False),
-        ("mark", 1, False),
-        ("itself", 2, True),
+        ("two", 2),
+        ("one", 1),
+        ("quote", 1),
+        ("mark", 1),
     ]
-
-
-def test_a_pair_that_cites_itself_is_rejected_for_that_whatever_else_is_proved() -> None:
-    rows = [claim("p", 0), claim("p", 1, citation_status="unresolved", citation_reason="self_citation")]
-    found = ground_pairs(
-        pairs(pair("p")),
-        claims(*rows),
-        claim_verdicts(claim_verdict("p", "supported"), claim_verdict("p", "unsupported", 1)),
-        accept_grounding=0.5,
-    )
-    assert found.select("outcome", "reason").row(0) == ("rejected", "self_citation")
 
 
 def test_only_grounded_pairs_go_on_and_keep_their_order() -> None:

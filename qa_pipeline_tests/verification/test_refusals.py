@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
@@ -17,7 +16,7 @@ TEXTS = {
 
 
 def judged(rows: pl.DataFrame, batch: pl.DataFrame) -> pl.DataFrame:
-    return judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+    return judge_refusals(rows, chunks(batch), HashEmbedder())
 
 
 def outcome(question: str, texts: dict[str, str] | None = None) -> str:
@@ -118,6 +117,5 @@ def test_chunk_vectors_of_the_index_are_used() -> None:
         {"chunk_id": cut["chunk_id"], "vector": HashEmbedder().encode(cut["text"].to_list()).tolist()}
     )
     rows = pairs(pair("Refused.", cites=[], coverage="none", question="Why?"))
-    found = judge_refusals(rows, cut, embedder, VerificationSettings(), embeddings=vectors)
+    judge_refusals(rows, cut, embedder, embeddings=vectors)
     assert set(cut["text"]).isdisjoint(embedder.encoded)
-    assert found["chunks_searched"].to_list() == [3]

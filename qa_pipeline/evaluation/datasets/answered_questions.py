@@ -212,7 +212,7 @@ def _must_refuse(row: Row) -> bool | None:
     """Return whether the right answer is none, by the row or its reference; None if unknown."""
     if row["must_refuse"] is not None or not row["reference"]:
         return row["must_refuse"]  # type: ignore[no-any-return]
-    return is_refusal(row["reference"], row["language"])
+    return is_refusal(row["reference"])
 
 
 def rag_blocks(places: Sequence[Path], faults: Faults, limits: Limits = LIMITS) -> Iterator[pl.DataFrame]:

@@ -14,7 +14,7 @@ from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.binding import without_polar_word
 from qa_pipeline.verification.deciding import QUOTATION
 from qa_pipeline.verification.model_quotes import missing_figures
-from qa_pipeline.verification.units import units_of
+from qa_pipeline.verification.sources import units_of
 from qa_pipeline.verification.verify import Statement
 
 SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")

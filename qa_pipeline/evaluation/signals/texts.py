@@ -12,7 +12,7 @@ from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.quotation import one_slot_denial
-from qa_pipeline.verification.units import units_of
+from qa_pipeline.verification.sources import units_of
 
 QUESTIONS = 3
 """Questions asked back from an answer: their mean is steadier than one, and all come with one call."""
@@ -28,7 +28,7 @@ Sentences = tuple[Row, list[str] | None]
 
 def find_refusal(row: Row) -> bool | None:
     """Return True if the answer only says that there is none; None if it is empty."""
-    return is_refusal(row["answer"], row["language"]) if row["answer"].strip() else None
+    return is_refusal(row["answer"]) if row["answer"].strip() else None
 
 
 def find_relevances(rows: list[Row], means: Means) -> list[float | None]:

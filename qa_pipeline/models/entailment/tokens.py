@@ -48,10 +48,6 @@ class PairReader:
         """Return the number of tokens of a text."""
         return len(self._encoding(text).ids)
 
-    def ids(self, text: str) -> list[int]:
-        """Return the token ids of a text, without special tokens."""
-        return list(self._encoding(text).ids)
-
     def learn(self, texts: Iterable[str]) -> None:
         """Tokenise many texts at once; without it each is tokenised when it is needed."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._encodings]

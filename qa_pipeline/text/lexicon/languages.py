@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
-from operator import attrgetter
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -54,6 +53,8 @@ class Proof(_Table):
     yes: Words
     no: Words
     units: Words
+    unit_groups: tuple[str, ...]
+    bounds: tuple[str, ...]
     clause_joiners: Words
     conditions: Words
     numbers: Numbers
@@ -90,28 +91,16 @@ class Layout(_Table):
     manuals: frozenset[str]
 
 
-class Fields(_Table):
-    """Names of the fields of a document, beside the English ones."""
+class Refusing(_Table):
+    """Beginnings of the words by which an answer refuses, and of what may stand beside them."""
 
-    title: tuple[str, ...]
-    heading: tuple[str, ...]
-    licence: tuple[str, ...]
-    language: tuple[str, ...]
-    content: tuple[str, ...]
-
-
-class Labels(_Table):
-    """Words around personal data and secrets."""
-
-    copulas: tuple[str, ...]
-    passwords: tuple[str, ...]
-    users: tuple[str, ...]
-    numbers: tuple[str, ...]
-    at: tuple[str, ...]
-    dot: tuple[str, ...]
-    machines: tuple[str, ...]
-    timestamps: tuple[str, ...]
-    id_hints: tuple[str, ...]
+    documents: Words
+    denials: Words
+    telling: Words
+    phrases: Words
+    alone: Words
+    courtesies: Words
+    breaks: Words
 
 
 class Lexicon(_Table):
@@ -153,8 +142,9 @@ class Lexicon(_Table):
     proof: Proof
     conventions: Conventions
     layout: Layout
-    fields: Fields
-    labels: Labels
+    fields: dict[str, tuple[str, ...]]
+    labels: dict[str, tuple[str, ...]]
+    refusing: Refusing
 
 
 def _load(language: str) -> Lexicon:
@@ -174,7 +164,9 @@ def lexicon(language: str) -> Lexicon:
 
 def of_all(field: str) -> tuple[str, ...]:
     """Return what the lexicons have in a field such as `sources` or `layout.of`, each once, in order."""
-    values = map(attrgetter(field), LEXICONS.values())
+    values: list[Any] = list(LEXICONS.values())
+    for part in field.split("."):
+        values = [of[part] if isinstance(of, dict) else getattr(of, part) for of in values]
     return tuple(dict.fromkeys(word for words in values for word in words))
 
 

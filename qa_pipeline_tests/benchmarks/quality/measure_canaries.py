@@ -78,7 +78,7 @@ def _verified(
     """The canaries of a language, decided; only chunks of that language are searched."""
     chunks = chunks.filter(pl.col("language") == language)
     canaries = draw_canaries(chunks, per_kind)
-    pairs = canary_pairs(canaries, chunks, language)
+    pairs = canary_pairs(canaries, language)
     begun = time.perf_counter()
     settings = resources.settings.verification
     similarity = settings.policy == "similarity_only"

@@ -62,7 +62,3 @@ def test_look_alike_right_to_left_and_endless_words_have_windows(text: str) -> N
     one = reader()
     for start, end in one.windows(text, 10, 3):
         assert one.count(text[start:end]) <= 10
-
-
-def test_look_alike_letters_are_other_words() -> None:
-    assert reader().ids(CYRILLIC) != reader().ids("The pump runs")
