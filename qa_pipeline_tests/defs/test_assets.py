@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import dagster as dg
 import polars as pl
@@ -13,6 +15,7 @@ from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.pipeline.versions import SETTINGS
+from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.curation.withdrawal_corpus import published
@@ -178,6 +181,19 @@ def test_a_partition_without_a_folder_fails_with_what_is_missing(project: Projec
     assert error is not None
     assert "corpus/nobody" in error.to_string()
     assert not [path for path in project.settings.out.rglob("nobody*") if path.is_file()]
+
+
+def test_a_second_run_of_a_batch_says_that_another_is_at_work_and_waits(
+    finished: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Event()
+    monkeypatch.setattr(dg.DagsterLogManager, "warning", lambda *_: said.set())
+    with ThreadPoolExecutor() as threads:
+        with locked(finished.resources.layout.batch_lock("b1")):
+            second = threads.submit(finished.build, "b1")
+            assert said.wait(60)
+            assert not second.done()
+        assert second.result().success
 
 
 def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(finished: Project) -> None:

@@ -43,5 +43,5 @@ def execute_from_failure(page: Page, servers: Servers, run: str) -> None:
     with opened(page, f"{servers.address}/runs/{run}"):
         again = page.get_by_role("button", name="Re-execute all")
         again.locator("xpath=following-sibling::*").first.click()
-        page.get_by_role("menuitem", name="From failure", exact=True).click()
+        page.get_by_role("menuitem").filter(has_text="From failure").click()
         page.wait_for_url(lambda address: not address.endswith(run))

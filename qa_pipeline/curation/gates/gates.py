@@ -185,7 +185,7 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     decided, total, unjudged = accepted + rejected, answers.height, unjudged_pairs(verdicts)
     counts = {**counts, "rejected": rejected, "not_wrong": not_wrong}
     if not total:
-        return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
+        return Gate("pass_rate", False, False, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
         cause = _judge_advice(verdicts) or f": {_reasons(answers)}"
         detail = f"none of {total} pairs was accepted or proved wrong{cause}"
