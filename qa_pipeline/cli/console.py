@@ -134,12 +134,12 @@ def watch_lines(clock: Callable[[], float] = time.monotonic) -> StageObserver:
         if batch != last_batch:
             sys.stderr.write(f"{batch}\n")
             last_batch = batch
-        said = clock()
+        last_line = clock()
 
         def notify(done: int, total: int) -> None:
-            nonlocal said
-            if clock() - said >= LONGEST_SILENCE_S:
-                said = clock()
+            nonlocal last_line
+            if clock() - last_line >= LONGEST_SILENCE_S:
+                last_line = clock()
                 sys.stderr.write(f"{batch}: {words(stage)}, {done} of {total}\n")
 
         return notify

@@ -11,7 +11,7 @@ from qa_pipeline.cli.arguments import Change, Json, Out
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.curation.forgetting import Found
+    from qa_pipeline.curation.forgetting import Occurrences
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.settings.tree import Settings
     from qa_pipeline.storage.layout import Layout
@@ -48,29 +48,33 @@ def forget(
         out_lock = locked(layout.out) if yes and layout.out.is_dir() else nullcontext()
         releases_lock = alone(layout.releases) if yes and layout.releases.is_dir() else nullcontext()
         with out_lock, _opened(settings, layout) as database, releases_lock:
-            found = find_documents(layout, document, database)
-            releases = _releases_with(layout, found)
-            erased = erase_documents(layout, found, database) if yes else None
+            occurrences = find_documents(layout, document, database)
+            releases = _releases_with(layout, occurrences)
+            erased = erase_documents(layout, occurrences, database) if yes else None
         replies = None if erased is None else erased.replies
         if as_json:
-            summary = {"documents": found.paths, "contents": found.contents, "batches": found.batches}
+            summary = {
+                "documents": occurrences.paths,
+                "contents": occurrences.contents,
+                "batches": occurrences.batches,
+            }
             print_document({**summary, "releases": releases, "done": yes, "replies": replies})
             return
-        for path in found.paths:
+        for path in occurrences.paths:
             print_line(f"{'Forgotten' if yes else 'Would go'}: {path}; delete the file in its corpus too")
-        for batch in found.batches:
+        for batch in occurrences.batches:
             print_line(f"Batch {batch} has no training examples then until it is run or validated again")
         for release in releases:
             print_line(f"A release that may hold it and is not changed, delete it by hand: {release}")
         print_line(f"{replies:,} replies are deleted" if yes else "Nothing is changed; add --yes to do it")
 
 
-def _releases_with(layout: "Layout", found: "Found") -> list[str]:
+def _releases_with(layout: "Layout", occurrences: "Occurrences") -> list[str]:
     """Return the releases with rows of the documents' batches, which may show a passage of them."""
     from qa_pipeline.publishing.manifest import read_manifest, release_folders
 
     folders = release_folders(layout.releases)
-    batches = set(found.rows["batch"])
+    batches = set(occurrences.rows["batch"])
     return [str(folder) for folder in folders if not read_manifest(folder).batches.keys().isdisjoint(batches)]
 
 

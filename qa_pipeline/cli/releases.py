@@ -47,8 +47,8 @@ def release(
         place, is_sent = (None, False) if push is None else push_release(made.folder, push)
         manifest = made.manifest
         if as_json:
-            told = {"folder": str(made.folder), "made": made.made, "pushed_to": place, "sent": is_sent}
-            print_document({**told, **manifest.model_dump(mode="json")})
+            summary = {"folder": str(made.folder), "made": made.made, "pushed_to": place, "sent": is_sent}
+            print_document({**summary, **manifest.model_dump(mode="json")})
             return
         rows = sum(manifest.splits.values())
         shares = [
@@ -99,8 +99,8 @@ def verify(
         changes = None if against is None else compare_releases(release_folder(against), checked_folder)
         if as_json:
             documents = [asdict(check) for check in checks]
-            told = {"folder": str(checked_folder), "holds": holds, "checks": documents}
-            print_document(told if changes is None else {**told, "changes": changes.to_dicts()})
+            summary = {"folder": str(checked_folder), "holds": holds, "checks": documents}
+            print_document(summary if changes is None else {**summary, "changes": changes.to_dicts()})
         else:
             rows = [
                 (check.name, check.checked or "nothing", len(check.problems) or check.why or "holds")

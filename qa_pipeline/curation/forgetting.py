@@ -29,7 +29,7 @@ _NAMING = ((CHUNKS, "chunk_id"), (QUESTIONS, "question_id"), (PAIRS, "pair_id"),
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Occurrences:
     """The documents that go: rows of documents tables, the ids of all their versions, and their batches."""
 
     rows: pl.DataFrame
@@ -65,7 +65,7 @@ def forgotten_documents(layout: Layout) -> frozenset[str]:
         ) from error
 
 
-def find_documents(layout: Layout, name: str, database: Database | None) -> Found:
+def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
     """Return the documents of a name, with copies in other batches and earlier versions.
 
     Args:
@@ -102,7 +102,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Foun
     # those of the name last, so that a killed command finds them when it is run again
     batches = sorted(set(rows["batch"]), key=lambda batch: any(of.startswith(f"{batch}/") for of in places))
     ids |= {*rows["document_id"], *rows["content_sha256"].str.head(_ID_LENGTH)}
-    return Found(rows, sorted(ids), batches)
+    return Occurrences(rows, sorted(ids), batches)
 
 
 def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
@@ -115,7 +115,7 @@ def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
     return InputError(f"no document is called {name!r}; {advice}")
 
 
-def erase_documents(layout: Layout, found: Found, database: Database | None) -> Erased:
+def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> Erased:
     """Delete what holds the documents, in an order in which a killed command is finished by running it again.
 
     Raises:
@@ -124,12 +124,12 @@ def erase_documents(layout: Layout, found: Found, database: Database | None) -> 
         ReplyStoreError: the store cannot be used.
         StorageError: a file cannot be written or deleted.
     """
-    hashes = sorted({*forgotten_documents(layout), *found.contents})
+    hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
     lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
     write_bytes(layout.forgotten, "".join(lines).encode())
-    erased = Erased(0, 0) if database is None else erase_replies(database, found.ids)
-    for batch in found.batches:
-        words = _words_of(layout, batch, found)
+    erased = Erased(0, 0) if database is None else erase_replies(database, occurrences.ids)
+    for batch in occurrences.batches:
+        words = _words_of(layout, batch, occurrences)
         for path in (layout.decisions(batch), layout.ratings(batch)):
             _drop_lines(path, words)
         withdraw_forgotten(layout, batch)
@@ -137,35 +137,37 @@ def erase_documents(layout: Layout, found: Found, database: Database | None) -> 
         _delete(path for path in files_of_batch(layout, batch) if path != last)
     added = (*layout.asked.glob("added/*.jsonl"), *layout.asked.glob("documents/*/asked/added/*.jsonl"))
     for path in added:
-        _drop_lines(path, found.contents)
-    uploads = (path for content in found.contents for path in layout.asked.glob(f"documents/{content}*"))
+        _drop_lines(path, occurrences.contents)
+    uploads = (
+        path for content in occurrences.contents for path in layout.asked.glob(f"documents/{content}*")
+    )
     _delete([*uploads, layout.asked / "pairs"])  # checks of files of pairs hold copies of tables
     # of vectors and logits, keyed by hashes of texts, nobody can tell whose they are
     for store in (layout.vectors, layout.logits):
         _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
-    for batch in found.batches:  # the tables of documents last, which tell what is to be deleted
+    for batch in occurrences.batches:  # the tables of documents last, which tell what is to be deleted
         stone = layout.tombstone(batch)
         aside = [path for path in stone.parent.rglob("*") if path.is_file() and path != stone]
         _delete(sorted(aside, key=lambda path: path.parent.name == DOCUMENTS.name))
         path = layout.table(DOCUMENTS.name, batch)
         if path.is_file():
-            kept = ~pl.col("content_sha256").is_in(found.contents).fill_null(value=False)
+            kept = ~pl.col("content_sha256").is_in(occurrences.contents).fill_null(value=False)
             write_table(path, read_table(path, DOCUMENTS).filter(kept), DOCUMENTS)
     return erased
 
 
-def _words_of(layout: Layout, batch: str, found: Found) -> list[str]:
+def _words_of(layout: Layout, batch: str, occurrences: Occurrences) -> list[str]:
     """Return the ids of the documents and of rows that name them, and the sentences of theirs alone."""
-    words = {*found.contents, *found.ids}
+    words = {*occurrences.contents, *occurrences.ids}
     for table, key in _NAMING:
         rows = _read(layout, batch, table)
         lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
         words.update(rows.filter(lines.str.contains_any(sorted(words)))[key])
     documents = _read(layout, batch, DOCUMENTS)
-    others = documents.filter(~pl.col("content_sha256").is_in(found.contents)).drop_nulls("text")
+    others = documents.filter(~pl.col("content_sha256").is_in(occurrences.contents)).drop_nulls("text")
     kept = "\n".join(" ".join(text.split()) for text in others["text"])
-    for text, language in found.rows.drop_nulls("text").select("text", "language").unique().iter_rows():
+    for text, language in occurrences.rows.drop_nulls("text").select("text", "language").unique().iter_rows():
         for start, end in split_sentences(text, language or "en"):
             sentence = " ".join(text[start:end].split())
             if len(sentence) >= LEAST_QUOTE and sentence not in kept:

@@ -86,8 +86,8 @@ def refuse_blocked(resources: Resources, batch: str) -> None:
         dg.Failure: a gate fails; it names which.
     """
     stone = tombstone_of(resources.layout, batch)
-    own = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
-    if stone and stone.reason == "gate_failed" and set(stone.details) - own:
+    its_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
+    if stone and stone.reason == "gate_failed" and set(stone.details) - its_gates:
         message = (
             f"batch {batch} is withdrawn: {stone.message()}; run the whole batch again (job build_batch)"
         )

@@ -27,7 +27,7 @@ BATCHES_A_QUERY = 500
 """Records fetched at once: it bounds memory, and SQLite limits the variables of a query."""
 LISTING = "qa_pipeline/listing"
 """On a report: hash of names, sizes and times of the batch's files; while it is the same, none is read."""
-GONE = "gone"
+VANISHED = "gone"
 """The listing of a batch that is no longer in the corpus."""
 
 UNENDED = ("REQUESTED", "CANCELING", "FAILING")
@@ -119,7 +119,7 @@ def corpus_sensor(
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, present)
-    gone = {
+    vanished = {
         name: stone.since for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"
     }
 
@@ -129,14 +129,14 @@ def corpus_sensor(
     seen = Unsettled.model_validate_json(context.cursor or "{}").seen
     settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
 
-    events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, gone, problems)
-    for batch in gone.keys() - present:
-        if reported.get(batch) not in (None, GONE):
-            events += report(place, batch, GONE, GONE)
+    events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, vanished, problems)
+    for batch in vanished.keys() - present:
+        if reported.get(batch) not in (None, VANISHED):
+            events += report(place, batch, VANISHED, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
-    removed = _removable(instance, layout, registered - present, gone)
+    removed = _removable(instance, layout, registered - present, vanished)
     for problem in problems:
         context.log.warning(problem)
     counts = [f"{len(batches.names)} batches, {len(new)} new, {len(requests)} runs requested"]
@@ -160,7 +160,7 @@ def _read_changed(
     place: Corpus,
     batches: Sequence[str],
     changed: dict[str, str],
-    gone: Mapping[str, str],
+    vanished: Mapping[str, str],
     problems: list[str],
 ) -> tuple[list[CorpusEvent], list[dg.RunRequest]]:
     """Read batches as far as the time allows.
@@ -183,7 +183,7 @@ def _read_changed(
             continue
         listing = changed.pop(batch)
         events += report(place, batch, listing, version)
-        run_key = f"{batch}:{listing}:{gone.get(batch, '')}"  # one that comes back unchanged is run again
+        run_key = f"{batch}:{listing}:{vanished.get(batch, '')}"  # one that comes back unchanged is run again
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     return events, requests
 
@@ -194,7 +194,7 @@ def _parts(items: Sequence[str] | Sequence[int]) -> Iterator[Sequence[Any]]:
 
 
 def _removable(
-    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], gone: Iterable[str]
+    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], vanished: Iterable[str]
 ) -> list[str]:
     """Return the partitions that are missing and idle: a run of a partition removed under it fails.
 
@@ -204,4 +204,4 @@ def _removable(
         return []
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))}
     unread = {name for name in missing if not layout.origin(name).is_file()}
-    return sorted(set(missing) & ({*gone} | unread) - running)
+    return sorted(set(missing) & ({*vanished} | unread) - running)
