@@ -92,6 +92,33 @@ def project(deployment: Deployment) -> Project:
 
 
 @pytest.mark.timeout(3600)
+def test_a_backfill_makes_what_it_can_and_survives_a_purge_and_a_backup(
+    deployment: Services, project: Project, postgres: Server, tmp_path: Path
+) -> None:
+    batches = ("good", "bad")
+    for batch in batches:
+        project.write(batch)
+    project.write("bad", "this is no pair", file="pairs.parquet")
+    deployment.register(*batches)
+    backfill = deployment.backfill(NAMES, list(batches))
+    deployment.wait(lambda: deployment.backfill_status(backfill) in ENDED, "the backfill ends")
+    # a step that fails is no reason to start anew
+    made = {"good": ["SUCCESS"], "bad": ["FAILURE"]}
+    assert runs_of(deployment, *batches) == made
+    assert deployment.stale("good") == {}
+
+    backup, saved = tmp_path / "backup.dump", run_ids(deployment, deployment.environment()["PGDATABASE"])
+    deployment.run("pg_dump", "--format=custom", f"--file={backup}")
+    purge = deployment.launch("purge_runs", {"ops": {"purge_old_runs": {"config": {"days": 0}}}})
+    deployment.wait(lambda: deployment.status_of(purge) == "SUCCESS", "old runs are deleted")
+    assert runs_of(deployment, *batches) == made  # no later run replaced them
+
+    restored = postgres.new_database().rpartition("/")[2]
+    deployment.run("pg_restore", "--no-owner", f"--dbname={restored}", backup)
+    assert run_ids(deployment, restored) == saved
+
+
+@pytest.mark.timeout(3600)
 def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
     browser: Browser, deployment: Services, project: Project
 ) -> None:
@@ -126,33 +153,6 @@ def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
     dependent = resting_on(pairs, "36 litres") | resting_on(project.table("pairs", "u1"), "40 litres")
     assert set(changed["change"]) == {"came", "went"}
     assert set(changed["pair_id"]) <= dependent
-
-
-@pytest.mark.timeout(3600)
-def test_a_backfill_makes_what_it_can_and_survives_a_purge_and_a_backup(
-    deployment: Services, project: Project, postgres: Server, tmp_path: Path
-) -> None:
-    batches = ("good", "bad")
-    for batch in batches:
-        project.write(batch)
-    project.write("bad", "this is no pair", file="pairs.parquet")
-    deployment.register(*batches)
-    backfill = deployment.backfill(NAMES, list(batches))
-    deployment.wait(lambda: deployment.backfill_status(backfill) in ENDED, "the backfill ends")
-    # a step that fails is no reason to start anew
-    made = {"good": ["SUCCESS"], "bad": ["FAILURE"]}
-    assert runs_of(deployment, *batches) == made
-    assert deployment.stale("good") == {}
-
-    backup, saved = tmp_path / "backup.dump", run_ids(deployment, deployment.environment()["PGDATABASE"])
-    deployment.run("pg_dump", "--format=custom", f"--file={backup}")
-    purge = deployment.launch("purge_runs", {"ops": {"purge_old_runs": {"config": {"days": 0}}}})
-    deployment.wait(lambda: deployment.status_of(purge) == "SUCCESS", "old runs are deleted")
-    assert runs_of(deployment, *batches) == made  # no later run replaced them
-
-    restored = postgres.new_database().rpartition("/")[2]
-    deployment.run("pg_restore", "--no-owner", f"--dbname={restored}", backup)
-    assert run_ids(deployment, restored) == saved
 
 
 def test_the_proxy_asks_for_a_name_and_a_password(deployment: Deployment) -> None:
