@@ -182,7 +182,7 @@ def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg
 
 
 @dg.asset(
-    deps=[documents, chunks, pairs, claims, claim_verdicts, assessments, verdicts],
+    deps=[documents, chunks, questions, pairs, claims, claim_verdicts, assessments, verdicts],
     **table_asset(TRAINING_EXAMPLES, "curation"),
 )
 def training_examples(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
