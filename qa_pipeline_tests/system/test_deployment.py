@@ -123,11 +123,12 @@ def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
     browser: Browser, deployment: Services, project: Project
 ) -> None:
     project.write("u1")
-    project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
-    project.write("u2", "\n".join(json.dumps({**WRONG, "id": str(n)}) for n in range(30)), "pairs.jsonl")
     deployment.wait(lambda: bool(deployment.repositories()), "the code location is loaded")
     deployment.start_sensor("corpus_sensor")
-    deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "the sensor requests a run of each folder")
+    deployment.wait(lambda: have_ended(deployment, "u1"), "the sensor requests a run of the folder")
+    project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
+    project.write("u2", "\n".join(json.dumps({**WRONG, "id": str(n)}) for n in range(30)), "pairs.jsonl")
+    deployment.wait(lambda: have_ended(deployment, "u2"), "and of the next one, whose answers are wrong")
     assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["FAILURE"]}
     assert deployment.steps_of(deployment.run_of("u1")) == {*NAMES}
     pairs = project.table("pairs", "u1")
