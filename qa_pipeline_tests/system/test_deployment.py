@@ -27,7 +27,7 @@ from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.dagster_pages import (
     execute_from_failure,
-    expect_checks,
+    expect_failed_check,
     expect_steps,
 )
 from qa_pipeline_tests.system.deployment import DEPLOY, HASHED, NAMES, Deployment
@@ -134,7 +134,7 @@ def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
     pairs = project.table("pairs", "u1")
     with person(browser, deployment.address) as page:
         expect_steps(page, deployment, deployment.run_of("u1"), len(NAMES))
-        expect_checks(page, deployment, "u2", failed="pass_rate")
+        expect_failed_check(page, deployment, "u2", "pass_rate")
 
         deployment.start("code", QA_PIPELINE_QUALITY__MIN_PASS_RATE="0")
         execute_from_failure(page, deployment, deployment.run_of("u2"))
