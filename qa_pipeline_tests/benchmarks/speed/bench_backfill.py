@@ -149,7 +149,8 @@ def main() -> None:
             for service in ("code", "daemon", "webserver")
         }
         ended.enter_context(meter.watching())
-        deployment.wait(lambda: deployment.registered() == set(names), "the sensor registers batches")
+        deployment.wait(lambda: bool(deployment.repositories()), "the code location is loaded")
+        deployment.register(*names)
         watched = Watched(deployment, meter, {name: processes[name] for name in ("daemon", "code")})
         print_json({"benchmark": "backfill", **vars(options), "load": load_now()})
         deployment.backfill(NAMES, names)
