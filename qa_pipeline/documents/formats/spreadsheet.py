@@ -55,24 +55,22 @@ def _find_tables(sheet: Sheet) -> Iterator[tuple[list[_Row], list[_Row]]]:
 
     They come a second time with cells filled that are merged across.
     """
-    rows, wide_rows = sheet.rows, _fill_merged(sheet)
-    table: list[int] = []
-    for number in [*sorted(rows), None]:
-        is_next = number is not None and (
-            not table or all(between in sheet.hidden_rows for between in range(table[-1] + 1, number))
-        )
-        if not is_next and table:
-            used = sorted({column for line in table for column in rows[line]})
-            if len(used) * len(table) > _MOST_CELLS:
-                raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
-            wide = [{**rows[line], **wide_rows.get(line, {})} for line in table]
-            yield (
-                [[rows[line].get(column, "") for column in used] for line in table],
-                [[row.get(column, "") for column in used] for row in wide],
-            )
-            table = []
-        if number is not None:
-            table.append(number)
+    wide_rows = _fill_merged(sheet)
+    tables: list[list[int]] = []
+    for number in sorted(sheet.rows):
+        gap = range(tables[-1][-1] + 1, number) if tables else ()
+        if tables and all(between in sheet.hidden_rows for between in gap):
+            tables[-1].append(number)
+        else:
+            tables.append([number])
+    for numbers in tables:
+        rows = [sheet.rows[number] for number in numbers]
+        wide = [row | wide_rows.get(number, {}) for number, row in zip(numbers, rows, strict=True)]
+        used = sorted({column for row in rows for column in row})
+        if len(used) * len(rows) > _MOST_CELLS:
+            raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
+        plain, filled = ([[row.get(column, "") for column in used] for row in part] for part in (rows, wide))
+        yield plain, filled
 
 
 def _fill_merged(sheet: Sheet) -> dict[int, dict[int, str]]:
@@ -81,11 +79,12 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, str]]:
     The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     """
     wide_rows: dict[int, dict[int, str]] = {}
+    end = max(sheet.rows, default=0)
     for top, left, bottom, right in sheet.merged:
         text = sheet.rows.get(top, {}).get(left, "")
         if not text or len(text) > LONGEST_REPEATED:
             continue
-        for number in range(top + 1, min(bottom, max(sheet.rows)) + 1):
+        for number in range(top + 1, min(bottom, end) + 1):
             if number not in sheet.hidden_rows:
                 sheet.rows.setdefault(number, {}).setdefault(left, text)
         if right > left:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
@@ -26,7 +26,6 @@ from qa_pipeline.documents.limits import ReaderLimits
 if TYPE_CHECKING:
     from lxml.etree import _Element
     from openpyxl.cell.read_only import ReadOnlyCell
-    from openpyxl.cell.rich_text import TextBlock
     from openpyxl.styles.colors import Color
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
     from openpyxl.worksheet._reader import WorkSheetParser
@@ -37,9 +36,9 @@ _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})
 """Numbers of formats whose currency and brackets depend on the country of the reader."""
 
-_COLOURS = {("theme", 0): "FFFFFF", ("theme", 1): "000000"} | {
-    ("indexed", number): colour
-    for number, colour in ((0, "000000"), (1, "FFFFFF"), (8, "000000"), (9, "FFFFFF"), (64, "000000"))
+_COLOURS = {
+    "theme": {0: "FFFFFF", 1: "000000"},
+    "indexed": {0: "000000", 1: "FFFFFF", 8: "000000", 9: "FFFFFF", 64: "000000"},
 }
 
 
@@ -62,13 +61,11 @@ def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> I
     """
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
-        (root, *others) = read_trees(archive)
+        root, *others = read_trees(archive)
         markup = Markup([root, *others], omissions, lambda _: None)
         hidden = {style.get(f"{STYLE}name", "") for style in root.iter(f"{STYLE}style") if _hides(style)}
         for table in root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table"):
-            is_hidden = table.get(f"{TABLE}style-name") in hidden
-            sheet = Sheet(table.get(f"{TABLE}name", ""), is_hidden)
-            yield _read_table(table, sheet, markup, hidden)
+            yield _read_table(table, markup, hidden)
     else:
         package, main = open_package(content, "Excel", limits)
         yield from _read_workbook(package, main, limits, omissions)
@@ -84,14 +81,14 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
         for comments in package.trees(part, "comments"):
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
-    named = package.tree(main).findall("{*}sheets/{*}sheet")
+    named = len(package.tree(main).findall("{*}sheets/{*}sheet"))
     with library_failures("Excel"), warnings.catch_warnings(action="ignore"):
         book = load_workbook(
             package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
         )
         for chart in book.chartsheets:
             omissions.add("chart_sheet", chart.title)
-        if len(book.sheetnames) < len(named):
+        if len(book.sheetnames) < named:
             raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
         return [_read_worksheet(sheet, omissions) for sheet in book.worksheets]
 
@@ -141,7 +138,7 @@ def _colour(colour: "Color | None") -> str:
         return "000000"
     if colour.type == "rgb":
         return str(colour.value)[-6:].upper()
-    return _COLOURS.get((colour.type, colour.value), "") if not colour.tint else ""
+    return "" if colour.tint else _COLOURS.get(colour.type, {}).get(colour.value, "")
 
 
 def _parser_of(sheet: "ReadOnlyWorksheet") -> "WorkSheetParser":
@@ -191,15 +188,12 @@ def _write_value(value: object, form: str) -> str:
         return plain if shown is None else shown
     if isinstance(value, date | time | timedelta):
         return show_moment(value, form)
-    if isinstance(value, list):  # text with runs of several fonts
-        value = "".join(part if isinstance(part, str) else _signed(part) for part in value)
-    return " ".join(str(value).split())
-
-
-def _signed(block: "TextBlock") -> str:
-    """Return text of one font with signs around what is raised, lowered or struck out."""
-    sign = STRUCK if block.font.strike else SCRIPTS.get(block.font.vertAlign or "", "")
-    return f"{sign}{block.text}{LEVEL}" if sign else block.text
+    parts: list[str] = []
+    for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
+        font = getattr(part, "font", None)
+        sign = font and (STRUCK if font.strike else SCRIPTS.get(font.vertAlign))
+        parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))
+    return " ".join("".join(parts).split())
 
 
 def _hides(style: "_Element") -> bool:
@@ -214,7 +208,8 @@ def _hides(style: "_Element") -> bool:
     return text is not None and text.get(f"{_FO}color") == below
 
 
-def _read_table(table: "_Element", sheet: Sheet, markup: Markup, hidden_styles: Set[str]) -> Sheet:
+def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> Sheet:
+    sheet = Sheet(table.get(f"{TABLE}name", ""), table.get(f"{TABLE}style-name") in hidden_styles)
     hidden_columns: list[range] = []
     start = 0
     for about in table.iter(f"{TABLE}table-column"):
@@ -253,9 +248,8 @@ def _number(element: "_Element", name: str) -> int:
 
 def _cell_text(cell: "_Element", markup: Markup) -> str:
     if cell.tag == f"{TABLE}covered-table-cell":
-        text = " ".join("".join(map(str, cell.itertext())).split())
-        if text:
-            markup.omissions.add("hidden", text)
+        text = "".join(map(str, cell.itertext()))
+        markup.omissions.count("hidden", int(bool(text.strip())), visible(text))
         return ""
     if any(len(line) or line.tag != f"{TEXT}p" for line in cell):
         return " ".join(block.text for block in read_fragment(markup.of(cell), markup.omissions))

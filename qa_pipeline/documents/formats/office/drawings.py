@@ -129,19 +129,19 @@ class DrawnParts:
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
         is_chart = drawing.tag == f"{CHART}chart"
-        purpose, read = ("chart", read_chart) if is_chart else ("diagramData", read_diagram)
-        relation = drawing.get(LINK + ("id" if read is read_chart else "dm"), "")
+        purpose, read = ("chart", _read_chart) if is_chart else ("diagramData", _read_diagram)
+        relation = drawing.get(LINK + ("id" if read is _read_chart else "dm"), "")
         link = self._package.links(part).get(relation)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
         if key not in self._read_parts:
             is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
             self._read_parts[key] = read(self._package.tree(key[1])) if is_there else []
         if not self._read_parts[key]:
-            self._omissions.add("chart" if read is read_chart else "diagram")
+            self._omissions.add("chart" if read is _read_chart else "diagram")
         return self._read_parts[key]
 
 
-def read_diagram(root: "_Element") -> list[Block]:
+def _read_diagram(root: "_Element") -> list[Block]:
     """Return the texts of a diagram as list items; detached ones come last."""
     points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
     links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
@@ -161,7 +161,7 @@ def read_diagram(root: "_Element") -> list[Block]:
     return [Block("list_item", text, depth) for text, depth in items if text]
 
 
-def read_chart(root: "_Element") -> list[Block]:
+def _read_chart(root: "_Element") -> list[Block]:
     """Return title and axes of a chart as a paragraph, its values as rows; nothing of a huge one.
 
     The name of a series without values, which no row repeats, is in the paragraph.

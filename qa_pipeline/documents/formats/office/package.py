@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
-_TOO_DEEP = "elements are nested more than 256 levels deep"
-
-
 def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
     """Return the root of an XML document; entities that a declared document type holds stay unresolved.
 
@@ -42,7 +39,8 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         if "Excessive depth" in str(error.msg):
-            raise DocumentFailure("nested_too_deep", _TOO_DEEP) from error
+            detail = "elements are nested more than 256 levels deep"
+            raise DocumentFailure("nested_too_deep", detail) from error
         # The message of the library may hold text of the document; its place does not.
         raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
     # Formats made of XML parts forbid document types: nothing but an attack needs one there.
@@ -152,15 +150,13 @@ def library_failures(kind: Kind) -> Iterator[None]:
     """Report what a library raises about a file as damage.
 
     Raises:
-        DocumentFailure: `damaged` or `nested_too_deep`.
+        DocumentFailure: `damaged`.
     """
     try:
         yield
     except (DocumentFailure, MemoryError, RecursionError):
         raise
     except Exception as error:  # the libraries raise errors of all kinds about malformed parts
-        if "Excessive depth" in str(error):
-            raise DocumentFailure("nested_too_deep", _TOO_DEEP) from error
         # The message of the library may hold text of the document.
         detail = f"the library for {kind} files refuses it with {type(error).__name__}"
         raise DocumentFailure("damaged", detail) from error

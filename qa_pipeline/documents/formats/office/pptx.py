@@ -7,28 +7,26 @@ in the order of the file, which is the one PowerPoint gives to screen readers.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office.drawings import (
     PARAGRAPH,
     TEXT,
+    DrawnParts,
     all_text,
     paragraph_text,
-    read_chart,
-    read_diagram,
     unwrap_alternatives,
 )
 from qa_pipeline.documents.formats.office.package import (
+    CHART,
     DIAGRAM,
     DRAWING,
-    LINK,
     SLIDES,
     Package,
     library_failures,
     open_package,
-    parse_xml,
     read_file,
     read_number,
     text_of,
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
-_BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
+_BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
@@ -61,6 +59,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     package, main = open_package(source.content, "PowerPoint")
     blocks: list[Block] = []
+    length = 0
     with library_failures("PowerPoint"):
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
@@ -71,20 +70,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         reader = _Reader(package, presentation, settings)
         slides = {slide.part.partname: slide for slide in presentation.slides}
         for number, slide in enumerate(slides.values(), start=1):
-            blocks += [replace(block, page=number) for block in reader.read_slide(slide, number)]
-            check_length(sum(len(block.text) for block in blocks), settings)
+            content = [replace(block, page=number) for block in reader.read_slide(slide, number)]
+            length += sum(len(block.text) for block in content)
+            check_length(length, settings)
+            blocks += content
     for _ in package.linked(main, "vbaProject"):
         reader.omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, reader.omissions)
-
-
-class _Frame(NamedTuple):
-    """How the places inside a group map to the slide: scales and shifts of both axes."""
-
-    scale_x: float = 1.0
-    scale_y: float = 1.0
-    shift_x: float = 0.0
-    shift_y: float = 0.0
 
 
 class _Reader:
@@ -93,6 +85,7 @@ class _Reader:
         self.width, self.height = presentation.slide_width, presentation.slide_height
         self.settings = settings
         self.omissions = Omissions()
+        self._drawn = DrawnParts(package, self.omissions)
         self._layouts: set[str] = set()
         self._bullets: dict[int, _Element] = {}
 
@@ -114,8 +107,7 @@ class _Reader:
         if notes is not None:
             self._bullets = {}
             said = self._read(notes, 2)
-            if self.settings.speaker_notes:
-                blocks += said
+            blocks += said if self.settings.speaker_notes else []
             for block in [] if self.settings.speaker_notes else said:
                 self.omissions.add("speaker_note", block.text)
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
@@ -146,24 +138,23 @@ class _Reader:
             if any(above > at and _covers(bar, shapes[at]) for above, bar in bars):
                 self._leave_out("hidden", shapes[at])
                 continue
-            read = list(self._blocks(shapes[at], _Frame()))
+            read = list(self._blocks(shapes[at]))
             if at in titles[:1] and read:
                 read = [Block("heading", " ".join(block.text for block in read), title_level)]
             blocks += read
         return blocks
 
-    def _blocks(self, shape: "BaseShape", frame: _Frame) -> Iterator[Block]:
+    def _blocks(self, shape: "BaseShape", *, inside: bool = False) -> Iterator[Block]:
         role = _role_of(shape)
         named = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
         properties = {} if named is None else named.attrib
         if role in _FURNITURE:
             self._leave_out("running_foot", shape)
-        elif properties.get("hidden") in _TRUE or self._is_off(shape, frame):
+        elif properties.get("hidden") in _TRUE or (not inside and self._is_off(shape)):
             self._leave_out("hidden", shape)
         elif shape.element.tag == f"{SLIDES}grpSp":
-            inside = _frame_of(shape, frame)
             for inner in shape.shapes:
-                yield from self._blocks(inner, inside)
+                yield from self._blocks(inner, inside=True)
         elif shape.element.tag == f"{SLIDES}pic":
             self.omissions.add("image", properties.get("descr", ""))
         elif shape.element.tag == f"{SLIDES}graphicFrame":
@@ -171,21 +162,15 @@ class _Reader:
         else:
             yield from self._paragraphs(shape, role)
 
-    def _is_off(self, shape: "BaseShape", frame: _Frame) -> bool:
+    def _is_off(self, shape: "BaseShape") -> bool:
         """Return True if a shape lies beside the slide, however it is turned."""
-        if None in (shape.left, shape.top, shape.width, shape.height):
+        left, top, width, height = shape.left, shape.top, shape.width, shape.height
+        if None in (left, top, width, height):
             return False
-        middles = (
-            (shape.left + shape.width / 2) * frame.scale_x + frame.shift_x,
-            (shape.top + shape.height / 2) * frame.scale_y + frame.shift_y,
-        )
-        reaches = abs(shape.width * frame.scale_x) / 2, abs(shape.height * frame.scale_y) / 2
         if shape.element.find(f".//{DRAWING}xfrm[@rot]") is not None:
-            reaches = (sum(reaches),) * 2
-        return any(
-            middle + max(reach, 1) <= 0 or middle - reach >= size
-            for middle, reach, size in zip(middles, reaches, (self.width, self.height), strict=True)
-        )
+            left, top, width, height = left - height, top - width, width + 2 * height, height + 2 * width
+        beyond = left >= self.width or top >= self.height
+        return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
 
     def _leave_out(self, what: str, shape: "BaseShape") -> None:
         if text := all_text(shape.element):
@@ -201,27 +186,18 @@ class _Reader:
             own = paragraph.find(f"{DRAWING}pPr")
             level = 0 if own is None else min(read_number(own.get("lvl"), 0), _DEEPEST)
             styles = (holder.find(f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr") for holder in holders)
-            said = [
-                _BULLETS[name] for style in (own, *styles) for name in _names_in(style) if name in _BULLETS
-            ]
+            names = [child.tag for style in (own, *styles) if style is not None for child in style]
+            said = [_BULLETS[name] for name in names if name in _BULLETS]
             listed = said[0] if said else role in _LISTED and bool(self._bullets)
             yield Block("list_item", text, level) if listed else Block("paragraph", text)
 
     def _graphic(self, shape: "BaseShape") -> Iterator[Block]:
-        blocks: list[Block] = []
-        diagram = next(shape.element.iter(f"{DIAGRAM}relIds"), None)
+        if next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None:
+            self.omissions.add("embedded_object")
         if shape.has_table:
             yield from _read_table(shape.table, self.omissions)
-        elif shape.has_chart:
-            blocks = read_chart(shape.chart.element)
-            self.omissions.count("chart", not blocks, 0)
-        elif diagram is not None:
-            link = shape.part.rels.get(diagram.get(f"{LINK}dm", ""))
-            blocks = read_diagram(parse_xml(link.target_part.blob)) if link else []
-            self.omissions.count("diagram", not blocks, 0)
-        elif next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None:
-            self.omissions.add("embedded_object")
-        yield from blocks
+        for drawing in shape.element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
+            yield from self._drawn.read(shape.part.partname.lstrip("/"), drawing)
 
 
 def _role_of(shape: "BaseShape") -> str | None:
@@ -232,40 +208,17 @@ def _role_of(shape: "BaseShape") -> str | None:
 def _is_bar(shape: "BaseShape") -> bool:
     """Return True for an upright rectangle of one opaque colour, as a redaction is."""
     properties = shape.element.find(f"{SLIDES}spPr")
-    if properties is None or properties.find(f"{DRAWING}prstGeom[@prst='rect']") is None:
-        return False
-    fill, turned = properties.find(f"{DRAWING}solidFill"), properties.find(f"{DRAWING}xfrm[@rot]")
-    return fill is not None and turned is None and next(fill.iter(f"{DRAWING}alpha"), None) is None
+    paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
+    found = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
+    return found == [True, True, False, False]
 
 
 def _covers(bar: "BaseShape", shape: "BaseShape") -> bool:
-    boxes = [(one.left, one.top, one.width, one.height) for one in (bar, shape)]
-    if any(None in box for box in boxes):
+    places = (bar.left, bar.top, shape.left, shape.top, bar.width, bar.height, shape.width, shape.height)
+    if None in places:
         return False
-    (left, top, width, height), (x, y, wide, high) = boxes
+    left, top, x, y, width, height, wide, high = places
     return bool(left <= x and top <= y and left + width >= x + wide and top + height >= y + high)
-
-
-def _names_in(properties: "_Element | None") -> list[str]:
-    return [] if properties is None else [str(child.tag).removeprefix(DRAWING) for child in properties]
-
-
-def _frame_of(group: "BaseShape", frame: _Frame) -> _Frame:
-    """Return how places inside a group map to the slide."""
-    place = group.element.find(f"{SLIDES}grpSpPr/{DRAWING}xfrm")
-    start, size = (None if place is None else place.find(f"{DRAWING}{name}") for name in ("chOff", "chExt"))
-    if start is None or size is None or not (int(size.get("cx")) and int(size.get("cy"))):
-        return frame
-    x, y = (
-        frame.scale_x * group.width / int(size.get("cx")),
-        frame.scale_y * group.height / int(size.get("cy")),
-    )
-    return _Frame(
-        x,
-        y,
-        frame.shift_x + frame.scale_x * group.left - x * int(start.get("x")),
-        frame.shift_y + frame.scale_y * group.top - y * int(start.get("y")),
-    )
 
 
 def _read_table(table: "Table", omissions: Omissions) -> Iterator[Block]:

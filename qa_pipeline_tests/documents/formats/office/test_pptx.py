@@ -1,6 +1,7 @@
 import io
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -342,7 +343,7 @@ def bar(slide: Slide, width: float) -> None:
 @pytest.mark.parametrize(
     "hide",
     [
-        lambda slide: (write(slide, "Secret"), bar(slide, 3)),
+        lambda slide: [put(slide) for put in (partial(write, text="Secret"), partial(bar, width=3))],
         lambda slide: add_xml(slide, shape_xml(run("Secret", inside=BLACK), BLACK)),
         lambda slide: add_xml(slide, shape_xml(run("Secret", inside=CLEAR))),
         lambda slide: add_xml(slide, shape_xml(run("Secret", inside="<a:noFill/>"))),
@@ -371,8 +372,8 @@ def put_in_group(slide: Slide, word: str, left: float) -> None:
 @pytest.mark.parametrize(
     "show",
     [
-        lambda slide: (write(slide, "Shown"), bar(slide, 2)),
-        lambda slide: (bar(slide, 3), write(slide, "Shown")),
+        lambda slide: [put(slide) for put in (partial(write, text="Shown"), partial(bar, width=2))],
+        lambda slide: [put(slide) for put in (partial(bar, width=3), partial(write, text="Shown"))],
         lambda slide: write(slide, "Shown", left=9.9),
         lambda slide: put_in_group(slide, "Shown", 9),
         lambda slide: add_xml(slide, shape_xml(run("Shown", 'sz="800"', BLACK), "<a:noFill/>")),
