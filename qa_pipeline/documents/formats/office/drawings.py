@@ -124,21 +124,21 @@ class DrawnParts:
     def __init__(self, package: Package, omissions: Omissions) -> None:
         self._package = package
         self._omissions = omissions
-        self._read_parts: dict[tuple[str, str], list[Block]] = {}
+        self._read_parts: dict[str | None, list[Block]] = {}
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
         is_chart = drawing.tag == f"{CHART}chart"
-        purpose, read = ("chart", _read_chart) if is_chart else ("diagramData", _read_diagram)
-        relation = drawing.get(LINK + ("id" if read is _read_chart else "dm"), "")
-        link = self._package.links(part).get(relation)
-        key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
-        if key not in self._read_parts:
-            is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
-            self._read_parts[key] = read(self._package.tree(key[1])) if is_there else []
-        if not self._read_parts[key]:
-            self._omissions.add("chart" if read is _read_chart else "diagram")
-        return self._read_parts[key]
+        name, purpose = ("id", "chart") if is_chart else ("dm", "diagramData")
+        link = self._package.links(part).get(drawing.get(LINK + name, ""))
+        target = link.target if link and link.purpose == purpose else None
+        if target not in self._read_parts:
+            is_there = target and self._package.archive.find(target)
+            read = _read_chart if is_chart else _read_diagram
+            self._read_parts[target] = read(self._package.tree(target)) if target and is_there else []
+        if not self._read_parts[target]:
+            self._omissions.add("chart" if is_chart else "diagram")
+        return self._read_parts[target]
 
 
 def _read_diagram(root: "_Element") -> list[Block]:

@@ -147,11 +147,7 @@ class Package:
 
 @contextmanager
 def library_failures(kind: Kind) -> Iterator[None]:
-    """Report what a library raises about a file as damage.
-
-    Raises:
-        DocumentFailure: `damaged`.
-    """
+    """Report whatever a library raises about a file as damage."""
     try:
         yield
     except (DocumentFailure, MemoryError, RecursionError):
