@@ -22,6 +22,7 @@ _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d")  # a year may be the name of a column
 _DIGITS = str.maketrans("0123456789", "abcdefghij")
+_TALLEST = 10_000  # rows that a merged cell may name
 _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
 
 
@@ -84,7 +85,7 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, str]]:
         text = sheet.rows.get(top, {}).get(left, "")
         if not text or len(text) > LONGEST_REPEATED:
             continue
-        for number in range(top + 1, min(bottom, end) + 1):
+        for number in range(top + 1, min(bottom, end, top + _TALLEST) + 1):
             if number not in sheet.hidden_rows:
                 sheet.rows.setdefault(number, {}).setdefault(left, text)
         if right > left:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
+_MOST_CELLS = 5_000_000  # of an ODS sheet, once those written as one are counted
 _HIDING = frozenset({"collapse", "filter"})
-_LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})
-"""Numbers of formats whose currency and brackets depend on the country of the reader."""
-
+_LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
 _COLOURS = {
     "theme": {0: "FFFFFF", 1: "000000"},
     "indexed": {0: "000000", 1: "FFFFFF", 8: "000000", 9: "FFFFFF", 64: "000000"},
@@ -57,7 +56,8 @@ def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> I
     """Yield the sheets of a file; merged ranges are first row and column, last row and column.
 
     Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format` or `too_many_rows`.
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
+            `too_long`.
     """
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
@@ -82,7 +82,7 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
     named = len(package.tree(main).findall("{*}sheets/{*}sheet"))
-    with library_failures("Excel"), warnings.catch_warnings(action="ignore"):
+    with library_failures(), warnings.catch_warnings(action="ignore"):
         book = load_workbook(
             package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
         )
@@ -217,7 +217,7 @@ def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> S
         if about.get(f"{TABLE}visibility") in _HIDING:
             hidden_columns.append(range(start, stop))
         start = stop
-    top = 0
+    top = cells = 0
     for row in table.iter(f"{TABLE}table-row"):
         numbers = range(top, top + min(_number(row, "rows-repeated"), _MOST_REPEATED))
         is_hidden = row.get(f"{TABLE}visibility") in _HIDING
@@ -237,6 +237,9 @@ def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> S
                 else:
                     texts[place] = text
             left += repeated
+        cells += len(texts) * len(numbers)
+        if cells > _MOST_CELLS:
+            raise DocumentFailure("too_long", f"a sheet holds more than {_MOST_CELLS} cells")
         sheet.rows.update((number, dict(texts)) for number in numbers if texts)
         top += _number(row, "rows-repeated")
     return sheet
@@ -248,8 +251,8 @@ def _number(element: "_Element", name: str) -> int:
 
 def _cell_text(cell: "_Element", markup: Markup) -> str:
     if cell.tag == f"{TABLE}covered-table-cell":
-        text = "".join(map(str, cell.itertext()))
-        markup.omissions.count("hidden", int(bool(text.strip())), visible(text))
+        if text := "".join(map(str, cell.itertext())).strip():
+            markup.omissions.add("hidden", text)
         return ""
     if any(len(line) or line.tag != f"{TEXT}p" for line in cell):
         return " ".join(block.text for block in read_fragment(markup.of(cell), markup.omissions))

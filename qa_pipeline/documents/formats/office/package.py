@@ -146,7 +146,7 @@ class Package:
 
 
 @contextmanager
-def library_failures(kind: Kind) -> Iterator[None]:
+def library_failures() -> Iterator[None]:
     """Report whatever a library raises about a file as damage."""
     try:
         yield
@@ -154,8 +154,7 @@ def library_failures(kind: Kind) -> Iterator[None]:
         raise
     except Exception as error:  # the libraries raise errors of all kinds about malformed parts
         # The message of the library may hold text of the document.
-        detail = f"the library for {kind} files refuses it with {type(error).__name__}"
-        raise DocumentFailure("damaged", detail) from error
+        raise DocumentFailure("damaged", f"its library refuses it with {type(error).__name__}") from error
 
 
 def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:

@@ -60,13 +60,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     package, main = open_package(source.content, "PowerPoint")
     blocks: list[Block] = []
     length = 0
-    with library_failures("PowerPoint"):
+    with library_failures():
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
         presentation = Slides.open(package.file(main)).presentation_part.presentation
         if (count := len(presentation.slides)) > settings.max_pages:
-            limit = settings.max_pages
-            raise DocumentFailure("too_many_pages", f"{count} slides, documents.max_pages = {limit}")
+            raise DocumentFailure(
+                "too_many_pages", f"{count} slides, documents.max_pages = {settings.max_pages}"
+            )
         reader = _Reader(package, presentation, settings)
         slides = {slide.part.partname: slide for slide in presentation.slides}
         for number, slide in enumerate(slides.values(), start=1):
