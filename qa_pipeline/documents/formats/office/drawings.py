@@ -73,11 +73,9 @@ def _collect(element: "_Element", parts: list[str], omissions: Omissions, ground
 
 def _colour(properties: "_Element | None") -> str:
     """Return the one colour that properties fill with, as the file writes it; "" for none of its own."""
-    if properties is None:
-        return ""
-    fill = properties.find(f"{DRAWING}solidFill")
-    if fill is None:
-        return _CLEAR if properties.find(f"{DRAWING}noFill") is not None else ""
+    fill = None if properties is None else properties.find(f"{DRAWING}solidFill")
+    if properties is None or fill is None:
+        return "" if properties is None or properties.find(f"{DRAWING}noFill") is None else _CLEAR
     colours = [(part.tag.removeprefix(DRAWING), part.get("val", "")) for part in fill.iterdescendants()]
     return _CLEAR if ("alpha", "0") in colours else " ".join(" ".join(part) for part in colours)
 
@@ -106,8 +104,7 @@ def unwrap_alternatives(root: "_Element") -> None:
     for alternatives in list(root.iter(f"{ALTERNATIVES}AlternateContent")):
         for child in list(chosen_branch(alternatives)):
             alternatives.addprevious(child)
-        parent = alternatives.getparent()
-        if parent is not None:
+        if (parent := alternatives.getparent()) is not None:
             parent.remove(alternatives)
 
 

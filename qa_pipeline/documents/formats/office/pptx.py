@@ -59,22 +59,17 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     package, main = open_package(source.content, "PowerPoint")
     blocks: list[Block] = []
-    length = 0
     with library_failures():
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
         presentation = Slides.open(package.file(main)).presentation_part.presentation
-        if (count := len(presentation.slides)) > settings.max_pages:
-            raise DocumentFailure(
-                "too_many_pages", f"{count} slides, documents.max_pages = {settings.max_pages}"
-            )
+        if (count := len(presentation.slides)) > (most := settings.max_pages):
+            raise DocumentFailure("too_many_pages", f"{count} slides, documents.max_pages = {most}")
         reader = _Reader(package, presentation, settings)
         slides = {slide.part.partname: slide for slide in presentation.slides}
         for number, slide in enumerate(slides.values(), start=1):
-            content = [replace(block, page=number) for block in reader.read_slide(slide, number)]
-            length += sum(len(block.text) for block in content)
-            check_length(length, settings)
-            blocks += content
+            blocks += [replace(block, page=number) for block in reader.read_slide(slide, number)]
+    check_length(sum(len(block.text) for block in blocks), settings)
     for _ in package.linked(main, "vbaProject"):
         reader.omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, reader.omissions)
@@ -99,8 +94,8 @@ class _Reader:
                 self.omissions.add("speaker_note", text_of(notes.element, TEXT))
             return []
         self._count_layout(slide)
-        roles = {_role_of(shape) for shape in slide.shapes}
-        opening = slide.slide_layout.element.get("type") == "title" or "ctrTitle" in roles
+        is_title = slide.slide_layout.element.get("type") == "title"
+        opening = is_title or any(_role_of(shape) == "ctrTitle" for shape in slide.shapes)
         self._bullets = {
             layout.placeholder_format.idx: layout.element for layout in slide.slide_layout.placeholders
         }
