@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.curation.withdrawals import files_of_batch, withdraw_forgotten
+from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, withdraw_forgotten
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import Erased, versions_of
@@ -45,24 +45,6 @@ class Occurrences:
     def contents(self) -> list[str]:
         """Return the hashes of the contents."""
         return sorted(set(self.rows["content_sha256"]))
-
-
-def forgotten_documents(layout: Layout) -> frozenset[str]:
-    """Return the hashes of the contents that must not come back, in tables or releases.
-
-    Raises:
-        InputError: the list is damaged; nothing goes on as if it were empty.
-    """
-    if not layout.forgotten.is_file():
-        return frozenset()
-    try:
-        lines = layout.forgotten.read_text(encoding="utf-8").splitlines()
-        return frozenset(str(json.loads(line)["content_sha256"]) for line in lines)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{layout.forgotten} is damaged; restore it, or write one line "
-            f'{{"content_sha256": "..."}} for each document that must not come back'
-        ) from error
 
 
 def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:

@@ -7,6 +7,7 @@ moved. The next run that passes publishes again, and then deletes what was moved
 are never moved. A batch of which a document is forgotten is withdrawn too, and its files are deleted.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES
+from qa_pipeline.errors import InputError
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import delete, move_file, write_bytes
 from qa_pipeline.storage.layout import Layout
@@ -90,6 +92,24 @@ def withdraw_forgotten(layout: Layout, batch: str) -> None:
     before = tombstone_of(layout, batch)
     if before is None or before.reason != "batch_gone":
         _withdraw(layout, batch, "document_forgotten", {}, ())
+
+
+def forgotten_documents(layout: Layout) -> frozenset[str]:
+    """Return the hashes of the contents that must not come back, in tables or releases.
+
+    Raises:
+        InputError: the list is damaged; nothing goes on as if it were empty.
+    """
+    if not layout.forgotten.is_file():
+        return frozenset()
+    try:
+        lines = layout.forgotten.read_text(encoding="utf-8").splitlines()
+        return frozenset(str(json.loads(line)["content_sha256"]) for line in lines)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{layout.forgotten} is damaged; restore it, or write one line "
+            f'{{"content_sha256": "..."}} for each document that must not come back'
+        ) from error
 
 
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:

@@ -3,10 +3,9 @@
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import tombstone_of
-from qa_pipeline.defs.base import PARTITION
+from qa_pipeline.defs.base import PARTITION, ResourcesParam
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.monitoring.notifications import notify
-from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import AlertSettings
 
 
@@ -20,7 +19,7 @@ def alerts_of(settings: AlertSettings) -> list[dg.SensorDefinition]:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Sends a message about each run that failed to monitoring.alerts.urls.",
     )
-    def alerts(context: dg.RunFailureSensorContext, resources: dg.ResourceParam[Resources]) -> None:
+    def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> None:
         run = context.dagster_run
         if run.tags.get("dagster/will_retry") == "true":
             return  # told of when that one fails too

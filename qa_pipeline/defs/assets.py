@@ -10,13 +10,14 @@ from qa_pipeline.defs.metadata import (
     content_metadata,
     cost_metadata,
     export_metadata,
-    funnel_metadata,
+    frame_table,
     review_metadata,
     summary_metadata,
     verdict_preview,
 )
 from qa_pipeline.defs.steps import step_of, table_asset
 from qa_pipeline.pipeline import stages
+from qa_pipeline.pipeline.funnel import yield_funnel
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.storage.tables import (
@@ -182,7 +183,7 @@ def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg
 
 
 @dg.asset(
-    deps=[documents, chunks, pairs, claims, claim_verdicts, assessments, verdicts],
+    deps=[documents, chunks, questions, pairs, claims, claim_verdicts, assessments, verdicts],
     **table_asset(TRAINING_EXAMPLES, "curation"),
 )
 def training_examples(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
@@ -194,7 +195,7 @@ def training_examples(context: dg.AssetExecutionContext, resources: ResourcesPar
         )
         examples = stages.select_examples(step.run, **frames)
         counted = {**frames, TRAINING_EXAMPLES.name: examples, QUESTIONS.name: step.read(QUESTIONS)}
-        stored = step.store(TRAINING_EXAMPLES, examples, **funnel_metadata(counted))
+        stored = step.store(TRAINING_EXAMPLES, examples, **{"yield": frame_table(yield_funnel(counted))})
         if all(check.passed for check in stored.check_results):
             stages.publish(resources.layout, step.batch, examples)
         return stored

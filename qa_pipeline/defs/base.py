@@ -24,6 +24,14 @@ PARTITION = "dagster/partition"
 DATA_VERSION = "dagster/data_version"
 """Tags that Dagster documents and exports no constants for."""
 
+UNENDED_RUNS = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
 
 def content_version(*files: bytes) -> dg.DataVersion:
     """Return the data version of an output that is no table."""

@@ -1,7 +1,7 @@
 """The corpus sensor: folders become partitions, and what changed in them requests runs."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -9,12 +9,18 @@ from pydantic import BaseModel
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.assets import corpus
-from qa_pipeline.defs.base import DATA_VERSION, PARTITION, PARTITIONS_NAME, document_batches
+from qa_pipeline.defs.base import (
+    DATA_VERSION,
+    PARTITION,
+    PARTITIONS_NAME,
+    UNENDED_RUNS,
+    ResourcesParam,
+    document_batches,
+)
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.files import versions_in
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
@@ -29,17 +35,11 @@ LISTING = "qa_pipeline/listing"
 """On a report: hash of names, sizes and times of the batch's files; while it is the same, none is read."""
 VANISHED = "gone"
 """The listing of a batch that is no longer in the corpus."""
+NEVER = ("", 0)
+"""The last report of a batch that has none."""
 
 UNENDED = ("REQUESTED", "CANCELING", "FAILING")
 """States of a backfill that has not ended; Dagster exports no constant for them."""
-UNENDED_RUNS = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
-
 
 CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
@@ -68,19 +68,19 @@ def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[s
     }
 
 
-def reported_listings(instance: dg.DagsterInstance) -> dict[str, str]:
-    """Return the listing of each batch as it was last reported."""
+def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
+    """Return the listing of each batch as it was last reported, and the number of that report."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
-    ids, listings = list(latest.values()), {}
+    ids, reports = list(latest.values()), {}
     for part in _parts(ids):
         records = dg.AssetRecordsFilter(corpus.key, storage_ids=part)
         for record in instance.fetch_materializations(records, limit=len(part)).records:
             if record.asset_materialization is not None:
                 tags = record.asset_materialization.tags or {}
-                listings[str(record.partition_key)] = tags.get(LISTING, "")
-    return listings
+                reports[str(record.partition_key)] = tags.get(LISTING, ""), record.storage_id
+    return reports
 
 
 def report(place: Corpus, batch: str, listing: str, version: str) -> list[CorpusEvent]:
@@ -102,10 +102,9 @@ def report(place: Corpus, batch: str, listing: str, version: str) -> list[Corpus
     description="Registers new batches, reports changed ones and requests their runs, and removes the "
     "partitions of those that are gone. Off until turned on: runs may cost money.",
     minimum_interval_seconds=30,
-    default_status=dg.DefaultSensorStatus.STOPPED,
 )
 def corpus_sensor(
-    context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
+    context: dg.SensorEvaluationContext, resources: ResourcesParam
 ) -> dg.SensorResult | dg.SkipReason:
     """Search the corpus; a batch whose listing changed is read and its run requested, each listing once."""
     instance, layout = context.instance, resources.layout
@@ -119,19 +118,20 @@ def corpus_sensor(
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, present)
-    vanished = {
-        name: stone.since for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"
-    }
+    stones = withdrawn_batches(layout)
+    vanished = {name for name, stone in stones.items() if stone.reason == "batch_gone"}
 
-    reported = reported_listings(instance)
+    reported = last_reports(instance)
     listings = listings_of(place, layout, batches.names)
-    changed = {batch: listing for batch, listing in listings.items() if listing != reported.get(batch)}
+    changed = {
+        batch: listing for batch, listing in listings.items() if listing != reported.get(batch, NEVER)[0]
+    }
     seen = Unsettled.model_validate_json(context.cursor or "{}").seen
     settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
 
-    events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, vanished, problems)
-    for batch in vanished.keys() - present:
-        if reported.get(batch) not in (None, VANISHED):
+    events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, reported, problems)
+    for batch in vanished - present:
+        if reported.get(batch, NEVER)[0] not in ("", VANISHED):
             events += report(place, batch, VANISHED, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
@@ -160,7 +160,7 @@ def _read_changed(
     place: Corpus,
     batches: Sequence[str],
     changed: dict[str, str],
-    vanished: Mapping[str, str],
+    reported: Mapping[str, tuple[str, int]],
     problems: list[str],
 ) -> tuple[list[CorpusEvent], list[dg.RunRequest]]:
     """Read batches as far as the time allows.
@@ -183,7 +183,8 @@ def _read_changed(
             continue
         listing = changed.pop(batch)
         events += report(place, batch, listing, version)
-        run_key = f"{batch}:{listing}:{vanished.get(batch, '')}"  # one that comes back unchanged is run again
+        # with the number of the report before: content that comes back is run again
+        run_key = f"{batch}:{listing}:{reported.get(batch, NEVER)[1]}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     return events, requests
 
@@ -194,7 +195,7 @@ def _parts(items: Sequence[str] | Sequence[int]) -> Iterator[Sequence[Any]]:
 
 
 def _removable(
-    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], vanished: Iterable[str]
+    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], vanished: Collection[str]
 ) -> list[str]:
     """Return the partitions that are missing and idle: a run of a partition removed under it fails.
 

@@ -4,7 +4,7 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, document_batches, versioned
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, ResourcesParam, document_batches, versioned
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
@@ -14,7 +14,7 @@ NIGHT_PRIORITY = {"dagster/priority": "-10"}
 
 build_batch = dg.define_asset_job(
     BUILD_BATCH,
-    selection=dg.AssetSelection.all() - dg.AssetSelection.groups("publishing", "monitoring"),
+    selection=dg.AssetSelection.assets(*BATCH_ASSETS),
     description="Builds everything of one batch, from its files to its training examples.",
     # One process, with one embedding model in memory, makes all assets of a run.
     # `execution: {config: {multiprocess: {}}}` in the Launchpad gives each asset a process.
@@ -25,15 +25,14 @@ build_batch = dg.define_asset_job(
 
 @dg.schedule(
     job=build_batch,
-    cron_schedule="*/10 2-4 * * *",
-    default_status=dg.DefaultScheduleStatus.STOPPED,
+    cron_schedule="0 2 * * *",
     description="Runs each batch once a night that is missing or failed; a batch that a gate blocked waits "
-    "until its files change.",
+    "until its files or decisions change.",
 )
 def nightly(
-    context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
+    context: dg.ScheduleEvaluationContext, resources: ResourcesParam
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request what is missing or failed; Dagster starts a key once, so each batch once a night."""
+    """Request what is missing or failed."""
     batches = context.instance.get_dynamic_partitions(PARTITIONS_NAME)
     examples = dg.AssetKey(TRAINING_EXAMPLES.name)
     status = context.instance.get_status_by_partition(examples, batches, document_batches) or {}

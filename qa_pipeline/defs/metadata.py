@@ -1,7 +1,7 @@
 """What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, cast
 
 import dagster as dg
@@ -13,7 +13,6 @@ from qa_pipeline.pipeline.funnel import (
     masked_counts,
     summarise,
     text_figures,
-    yield_funnel,
 )
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.review.queue import Filters
@@ -58,15 +57,17 @@ def described(table: Table) -> dict[str, Any]:
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Return row count, rows of each kind (first column counted as numbers), and a preview."""
+    """Return row count, rows of each kind (the first column counted as numbers), and a preview."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
-    for place, name in enumerate(name for name in table.counted if name in frame.columns):
+    if not frame.height:
+        return metadata
+    for name in table.counted:
         counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
-        if place and counts.height:
-            metadata[f"rows by {name}"] = _table(counts.with_columns(pl.col(name).fill_null("(none)")))
-        elif not place:
+        if name == table.counted[0]:
             metadata |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
-    return metadata | ({"preview": preview(frame, table.preview)} if frame.height else {})
+        else:
+            metadata[f"rows by {name}"] = frame_table(counts.with_columns(pl.col(name).fill_null("(none)")))
+    return {**metadata, "preview": preview(frame, table.preview)}
 
 
 def table_metadata(header: Iterable[str], rows: Iterable[Iterable[object]]) -> dg.TableMetadataValue:
@@ -88,7 +89,8 @@ def _cell(value: object) -> str | int | float | bool:
     return shorten(text, CELL_LENGTH)
 
 
-def _table(frame: pl.DataFrame) -> dg.TableMetadataValue:
+def frame_table(frame: pl.DataFrame) -> dg.TableMetadataValue:
+    """Return a frame as a table for the UI."""
     return table_metadata(frame.columns, frame.iter_rows())
 
 
@@ -116,26 +118,26 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
     if not summary.calls:
         return {}
     figures = {
-        "cost": _money(summary.cost),
-        "cost per accepted pair": _money(summary.cost_per_accepted_pair),
+        "cost": summary.cost,
+        "cost per accepted pair": summary.cost_per_accepted_pair,
         "currency": summary.currency,
         "tokens": summary.tokens,
         "calls without cost": summary.calls_without_cost or None,
         "calls without tokens": summary.calls_without_tokens or None,
     }
-    figures_known = {name: value for name, value in figures.items() if value is not None}
-    return figures_known | {"cost by stage": _table(summary.stages)}
-
-
-def _money(amount: float | None) -> float | None:
-    """Return an amount without the last digits of a sum of floats."""
-    return None if amount is None else round(amount, 8)
+    # without the last digits of a sum of floats
+    rounded = {
+        name: round(value, 8) if isinstance(value, float) else value for name, value in figures.items()
+    }
+    present = {name: value for name, value in rounded.items() if value is not None}
+    return present | {"cost by stage": frame_table(summary.stages)}
 
 
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
     """Return the amount of text in the documents, their other content, and personal data in them."""
     counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
-    return text_figures(documents) | {name: _table(frame) for name, frame in counts.items() if frame.height}
+    tables = {name: frame_table(frame) for name, frame in counts.items() if frame.height}
+    return text_figures(documents) | tables
 
 
 def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
@@ -154,12 +156,7 @@ def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
         pl.Series("95 % interval", [f"{low:.2f} to {high:.2f}" for low, high in bounds], pl.String()),
         "accepted",
     )
-    return figures | ({"canaries by kind": _table(kinds)} if kinds.height else {})
-
-
-def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """Return how much reached each stage, and why the rest did not."""
-    return {"yield": _table(yield_funnel(frames))}
+    return figures | ({"canaries by kind": frame_table(kinds)} if kinds.height else {})
 
 
 def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[str, Any]:
@@ -206,7 +203,7 @@ def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.TableMetadataValu
     lists = [name for name in ("evidence", "citations") if name in frame.columns]
     first_quotes = (pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists)
     quoted = first_rows.with_columns(first_quotes)
-    return _table(quoted.select(name for name in columns if name in quoted.columns))
+    return frame_table(quoted.select(name for name in columns if name in quoted.columns))
 
 
 CARD_LENGTH = 20_000

@@ -5,7 +5,7 @@ days of UTC: `build_batch`, the sensors and the staleness of batches know nothin
 """
 
 import warnings
-from datetime import UTC, date, timedelta
+from datetime import date
 from typing import Any
 
 import dagster as dg
@@ -38,18 +38,6 @@ monitor_day = dg.define_asset_job(
 )
 
 
-@dg.schedule(
-    job=monitor_day,
-    cron_schedule="30 0 * * *",
-    execution_timezone="UTC",
-    description="Scores the day of production that has just ended.",
-)
-def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Ask for the day before."""
-    day = (context.scheduled_execution_time.astimezone(UTC) - timedelta(days=1)).date().isoformat()
-    return dg.RunRequest(run_key=day, partition_key=day)
-
-
 def monitoring_definitions(settings: Settings) -> dg.Definitions:
     """Return the asset, its checks, job and schedule; nothing where the settings name no logs."""
     if settings.monitoring.logs is None:
@@ -58,7 +46,7 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
     return dg.Definitions(
         assets=[build_quality(settings, days)],
         jobs=[monitor_day],
-        schedules=[daily_monitoring],
+        schedules=[dg.build_schedule_from_partitioned_job(monitor_day, hour_of_day=0, minute_of_hour=30)],
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.base import OWNERS, PARTITION, ResourcesParam
-from qa_pipeline.defs.corpus import UNENDED_RUNS
+from qa_pipeline.defs.assets import BATCH_ASSETS, training_examples
+from qa_pipeline.defs.base import BUILD_BATCH, OWNERS, UNENDED_RUNS, ResourcesParam
 from qa_pipeline.defs.metadata import card_text, table_metadata
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
@@ -22,6 +22,8 @@ from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.text.rendering import shorten
 
 POOL = "release"
+MADE_FROM = "qa_pipeline/made_from"
+"""On a release: the state of the tables that it was made from."""
 """A second run fails at once where one publishes; with a limit of 1 on this pool it waits instead."""
 MOST_SHOWN = 200
 """Batches that are named; all are counted."""
@@ -37,7 +39,7 @@ class Publication(dg.Config):
 @dg.asset(
     group_name="publishing",
     kinds={"parquet"},
-    deps=[dg.AssetDep(TRAINING_EXAMPLES.name, partition_mapping=dg.AllPartitionMapping())],
+    deps=[training_examples],
     pool=POOL,
     owners=OWNERS,
     output_required=False,
@@ -54,12 +56,17 @@ def release(
             "nothing is published; run the job publish_release, or set publish: true in the configuration"
         )
         return
+    made_from = state_of(resources.layout)
     try:
         made = publish_release(resources)
     except QAPipelineError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
     context.log.info(f"{'published' if made.made else 'nothing has changed since'} {made.folder}")
-    yield dg.MaterializeResult(data_version=dg.DataVersion(made.manifest.content), metadata=_metadata(made))
+    yield dg.MaterializeResult(
+        data_version=dg.DataVersion(made.manifest.content),
+        metadata=_metadata(made),
+        tags={MADE_FROM: made_from},
+    )
 
 
 def _metadata(made: Release) -> dict[str, Any]:
@@ -98,7 +105,7 @@ def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
     checks = verify_release(_latest(resources))
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems]
     rows = [(check.name, check.checked, len(check.problems)) for check in checks]
-    first = f"{len(problems)} problems, the first: {shorten(problems[0], MOST_SHOWN)}" if problems else ""
+    first = f"{len(problems)} problems, the first: {shorten(problems[0])}" if problems else ""
     return dg.AssetCheckResult(
         passed=not problems,
         description=first or "all hold",
@@ -145,17 +152,24 @@ def state_of(layout: Layout) -> str:
 @dg.schedule(
     job=publish_job,
     cron_schedule="0 5 * * *",
-    default_status=dg.DefaultScheduleStatus.STOPPED,
-    description="Publishes what the night has changed. Nothing while batches run.",
+    description="Publishes what has changed, unless batches run at that time.",
 )
 def nightly_release(
-    context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
+    context: dg.ScheduleEvaluationContext, resources: ResourcesParam
 ) -> dg.RunRequest | dg.SkipReason:
-    """Request a release of the present tables, once: Dagster starts a key no second time."""
-    going = context.instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))
-    at_work = [run for run in going if PARTITION in run.tags or run.job_name == publish_job.name]
-    if at_work:
-        return dg.SkipReason(f"{len(at_work)} runs have not ended; a release is made when all batches rest")
+    """Request a release where the tables are others than those of the last one."""
+    batches = {asset.key for asset in BATCH_ASSETS}
+    going = [
+        run
+        for run in context.instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))
+        if run.job_name in (BUILD_BATCH, publish_job.name) or batches & (run.asset_selection or set())
+    ]
+    if going:
+        return dg.SkipReason(f"{len(going)} runs have not ended; a release is made when all batches rest")
     if not resources.layout.tables(TRAINING_EXAMPLES.name):
         return dg.SkipReason("no batch has training examples")
-    return dg.RunRequest(run_key=state_of(resources.layout))
+    last = context.instance.get_latest_materialization_event(release.key)
+    made = last.asset_materialization if last else None
+    if made and (made.tags or {}).get(MADE_FROM) == state_of(resources.layout):
+        return dg.SkipReason("no batch has changed since the last release")
+    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat())

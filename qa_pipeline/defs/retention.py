@@ -61,6 +61,5 @@ weekly_purge = dg.ScheduleDefinition(
     name="weekly_purge",
     job=purge_runs,
     cron_schedule="0 6 * * 0",
-    default_status=dg.DefaultScheduleStatus.STOPPED,
     description="Deletes old runs each week, so that the database of the instance stays small.",
 )

@@ -1,6 +1,5 @@
 """Runs of the job `build_batch` in this process, as the command line starts them."""
 
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,9 +16,6 @@ from qa_pipeline.pipeline.outcomes import BLOCKED, WARNING, BatchOutcome, passed
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
-
-SILENT = "silent"
-"""The logger of these runs: the command line shows their progress, and events are stored all the same."""
 
 
 @contextmanager
@@ -55,15 +51,8 @@ def run_batches(
         with dg.DagsterInstance.ephemeral() as forgotten:
             return run_batches(resources, batches, forgotten)
     instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(set(batches)))
-    silent = dg.Definitions(loggers={SILENT: dg.LoggerDefinition(_silent_logger)})
-    job = dg.Definitions.merge(batch_definitions(resources), silent).resolve_job_def(BUILD_BATCH)
+    job = batch_definitions(resources).resolve_job_def(BUILD_BATCH)
     return [_run(job, instance, resources, batch) for batch in batches]
-
-
-def _silent_logger(context: dg.InitLoggerContext) -> logging.Logger:
-    logger = logging.Logger(SILENT)
-    logger.addHandler(logging.NullHandler())
-    return logger
 
 
 def _run(
@@ -77,7 +66,8 @@ def _run(
     result = job.execute_in_process(
         instance=instance,
         partition_key=batch,
-        run_config={"loggers": {SILENT: {}}},
+        # the command line shows progress itself; events are stored all the same
+        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         tags={"dagster/max_retries": "0"},  # the daemon could not launch it again
         raise_on_error=False,
     )

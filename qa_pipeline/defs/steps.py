@@ -139,7 +139,10 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
                 context.log.warning(f"another run is at work on batch {step.batch}; this step waits for it")
                 alone.enter_context(locked(lock, wait=True))
             alone.enter_context(stage_span(resources.settings, step.batch, name, asks_a_model=asks_a_model))
-            yield step
+            try:
+                yield step
+            except QAPipelineError:
+                step.note_calls()
+                raise
     except QAPipelineError as error:
-        step.note_calls()
         raise dg.Failure(str(error), allow_retries=False) from error

@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.curation.withdrawals import files_of_batch, note_origin, tombstone_of
+from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, note_origin, tombstone_of
 from qa_pipeline.errors import QAPipelineError, TransientModelError
 from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.resources import Resources

@@ -17,10 +17,14 @@ from qa_pipeline.curation.exports import (
     ledger_files,
     ledger_rows,
 )
-from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
+from qa_pipeline.curation.withdrawals import (
+    end_withdrawal,
+    forgotten_documents,
+    note_origin,
+    withdraw_outdated,
+)
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles

@@ -13,10 +13,9 @@ from typing import TypedDict
 
 import polars as pl
 
-from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.gates.gates import batch_gates, batch_yield
 from qa_pipeline.curation.gates.release import release_floor
-from qa_pipeline.curation.withdrawals import withdrawn_batches
+from qa_pipeline.curation.withdrawals import forgotten_documents, withdrawn_batches
 from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.outcomes import LOOK_BACK

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.withdrawals import forgotten_documents
 from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources

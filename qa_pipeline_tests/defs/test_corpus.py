@@ -154,6 +154,17 @@ def test_a_touched_file_is_read_once(corpus: Path) -> None:
     assert version(ticker, "b1") == before
 
 
+def test_content_that_comes_back_with_its_old_times_is_requested_again(corpus: Path) -> None:
+    ticker, file = Ticker(corpus), corpus / "b1" / "a.txt"
+    ticker.tick(), ticker.tick()
+    first, times = file.read_text(), (file.stat().st_atime_ns, file.stat().st_mtime_ns)
+    for text in ("Another text.", first):
+        file.write_text(text)
+        if text == first:
+            os.utime(file, ns=times)
+        assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
+
+
 def test_a_lost_cursor_reports_nothing_twice(corpus: Path) -> None:
     ticker = Ticker(corpus)
     ticker.tick(), ticker.tick()

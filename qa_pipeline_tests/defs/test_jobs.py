@@ -24,13 +24,6 @@ def test_the_night_requests_what_is_missing_or_failed_and_nothing_else(project: 
     assert set(requested(project)) == {"b3"}
 
 
-def test_a_batch_is_requested_once_a_night(project: Project) -> None:
-    tonight, later = requested(project), requested(project, NIGHT.replace(minute=30))
-    tomorrow = requested(project, NIGHT.replace(day=2))
-    assert tonight == later
-    assert not set(tonight.values()) & set(tomorrow.values())
-
-
 def test_a_blocked_batch_waits_until_its_input_changes(project: Project) -> None:
     project.with_settings(quality={"min_pass_rate": 1.01}).build("b1")
     assert "b1" not in requested(project)

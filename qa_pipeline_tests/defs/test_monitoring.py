@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from qa_pipeline.defs import monitoring
 from qa_pipeline.defs.location import build_definitions
-from qa_pipeline.defs.monitoring import QUALITY, daily_monitoring, monitoring_definitions
+from qa_pipeline.defs.monitoring import QUALITY, monitoring_definitions
 from qa_pipeline.monitoring import drift
 from qa_pipeline.monitoring.days import Score
 from qa_pipeline.pipeline.resources import Resources
@@ -135,11 +134,4 @@ def test_it_is_there_only_where_the_settings_name_logs_and_no_step_of_a_batch(
         == plain.resolve_job_def("build_batch").asset_layer.selected_asset_keys
     )
     schedules = {one.name: one.default_status for one in watched.get_repository_def().schedule_defs}
-    assert schedules["daily_monitoring"] == dg.DefaultScheduleStatus.STOPPED
-
-
-def test_the_schedule_asks_for_the_day_that_has_ended() -> None:
-    context = dg.build_schedule_context(scheduled_execution_time=datetime(2026, 3, 2, 0, 30, tzinfo=UTC))
-    request = daily_monitoring(context)
-    assert isinstance(request, dg.RunRequest)
-    assert request.partition_key == "2026-03-01"
+    assert schedules["monitor_day_schedule"] == dg.DefaultScheduleStatus.STOPPED

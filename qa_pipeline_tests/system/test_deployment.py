@@ -27,8 +27,8 @@ from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person
 from qa_pipeline_tests.system.dagster_pages import (
     execute_from_failure,
-    expect_bars,
-    expect_checks,
+    expect_failed_check,
+    expect_steps,
 )
 from qa_pipeline_tests.system.deployment import DEPLOY, HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.servers import ENDED, accepts, free_port
@@ -123,17 +123,18 @@ def test_from_a_new_folder_over_a_failed_check_and_an_edit_to_a_release(
     browser: Browser, deployment: Services, project: Project
 ) -> None:
     project.write("u1")
-    project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
-    project.write("u2", "\n".join(json.dumps({**WRONG, "id": str(n)}) for n in range(30)), "pairs.jsonl")
     deployment.wait(lambda: bool(deployment.repositories()), "the code location is loaded")
     deployment.start_sensor("corpus_sensor")
-    deployment.wait(lambda: have_ended(deployment, "u1", "u2"), "the sensor requests a run of each folder")
+    deployment.wait(lambda: have_ended(deployment, "u1"), "the sensor requests a run of the folder")
+    project.write("u2", GUIDE.format(name="u2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
+    project.write("u2", "\n".join(json.dumps({**WRONG, "id": str(n)}) for n in range(30)), "pairs.jsonl")
+    deployment.wait(lambda: have_ended(deployment, "u2"), "and of the next one, whose answers are wrong")
     assert runs_of(deployment, "u1", "u2") == {"u1": ["SUCCESS"], "u2": ["FAILURE"]}
     assert deployment.steps_of(deployment.run_of("u1")) == {*NAMES}
     pairs = project.table("pairs", "u1")
     with person(browser, deployment.address) as page:
-        expect_bars(page, deployment, deployment.run_of("u1"), ("documents", "chunks"))
-        expect_checks(page, deployment, "u2", failed="pass_rate")
+        expect_steps(page, deployment, deployment.run_of("u1"), len(NAMES))
+        expect_failed_check(page, deployment, "u2", "pass_rate")
 
         deployment.start("code", QA_PIPELINE_QUALITY__MIN_PASS_RATE="0")
         execute_from_failure(page, deployment, deployment.run_of("u2"))
