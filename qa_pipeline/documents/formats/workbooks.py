@@ -4,16 +4,18 @@ import warnings
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
+from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, Markup, read_trees
 from qa_pipeline.documents.formats.office.package import (
+    LINK,
     Package,
     library_failures,
     open_package,
@@ -27,12 +29,11 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from openpyxl.cell.read_only import ReadOnlyCell
     from openpyxl.styles.colors import Color
-    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
-    from openpyxl.worksheet._reader import WorkSheetParser
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _MOST_CELLS = 5_000_000  # of an ODS sheet, once those written as one are counted
+_LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384  # of an XLSX sheet
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
 _COLOURS = {
@@ -50,6 +51,14 @@ class Sheet:
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     hidden_rows: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Layout:
+    hidden_columns: set[int] = field(default_factory=set)
+    formatted: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
+    has_tables: bool = False  # whose format may colour the ground of cells without a fill
+    rich: dict[str, object] = field(default_factory=dict)  # strings inside cells, with their fonts
 
 
 def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> Iterator[Sheet]:
@@ -81,49 +90,74 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
         for comments in package.trees(part, "comments"):
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
-    named = len(package.tree(main).findall("{*}sheets/{*}sheet"))
+    named = {
+        sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")].target or ""
+        for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
+    }
     with library_failures(), warnings.catch_warnings(action="ignore"):
         book = load_workbook(
             package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
         )
         for chart in book.chartsheets:
             omissions.add("chart_sheet", chart.title)
-        if len(book.sheetnames) < named:
+        if len(book.sheetnames) < len(named):
             raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
-        return [_read_worksheet(sheet, omissions) for sheet in book.worksheets]
+        return [
+            _read_worksheet(sheet, package.archive, named[sheet.title], omissions)
+            for sheet in book.worksheets
+        ]
 
 
-def _read_worksheet(source: "ReadOnlyWorksheet", omissions: Omissions) -> Sheet:
-    from openpyxl.cell.read_only import ReadOnlyCell
-    from openpyxl.utils import range_boundaries
+def _read_worksheet(source: Any, archive: Archive, part: str, omissions: Omissions) -> Sheet:
+    from openpyxl.worksheet.cell_range import MultiCellRange
 
     sheet = Sheet(source.title, source.sheet_state != "visible")
-    parser = _parser_of(source)
-    doubtful: list[ReadOnlyCell] = []  # a format below the cells may colour their ground
-    for number, row in parser.parse():
-        is_hidden = _is_hidden(parser.row_dimensions.get(str(number), {}), "ht")
-        if is_hidden:
-            sheet.hidden_rows.add(number)
-        columns = [about for about in parser.column_dimensions.values() if _is_hidden(about, "width")]
-        cells = [ReadOnlyCell(source, **cell) for cell in row]
-        sheet.rows[number] = {}
-        for cell in cells:
-            text, is_shown = _show(cell, omissions)
-            hides = (int(about["min"]) <= cell.column <= int(about["max"]) for about in columns)
-            if text and (is_hidden or not is_shown or any(hides)):
-                omissions.add("hidden", text)
-            elif text:
-                sheet.rows[number][cell.column] = text
-        doubtful += [cell for cell in cells if cell.column in sheet.rows[number] and _is_unseen(cell)]
-    for cell in doubtful:
-        is_coloured = any(cell.coordinate in formatting for formatting in parser.formatting)
-        if not is_coloured and (cell.fill.fill_type == "solid" or not parser.tables.tablePart):
-            omissions.add("hidden", sheet.rows[cell.row].pop(cell.column))
-    sheet.rows = {number: texts for number, texts in sheet.rows.items() if texts}
-    for merged in parser.merged_cells.mergeCell if parser.merged_cells else ():
-        left, top, right, bottom = range_boundaries(merged.ref)
-        sheet.merged.append((top, left, bottom, right))
+    layout = _read_layout(archive, part, sheet)
+    coloured = MultiCellRange(" ".join(layout.formatted))
+    source.reset_dimensions()  # those that the file states may be wrong, and make blank rows wide
+    for cell in chain.from_iterable(source.iter_rows(max_row=_LAST_ROW)):
+        if cell.value is None:
+            continue
+        value = layout.rich.get(cell.coordinate, cell.value) if layout.rich else cell.value
+        text, is_shown = _show(cell, value, omissions)
+        if is_shown and _is_unseen(cell) and cell.coordinate not in coloured:
+            is_shown = layout.has_tables and cell.fill.fill_type != "solid"
+        if text and (not is_shown or cell.row in sheet.hidden_rows or cell.column in layout.hidden_columns):
+            omissions.add("hidden", text)
+        elif text:
+            sheet.rows.setdefault(cell.row, {})[cell.column] = text
     return sheet
+
+
+def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
+    """Return what the library does not read of a sheet; add its hidden rows and merged ranges."""
+    from lxml.etree import QName, iterparse
+    from openpyxl.cell.rich_text import CellRichText
+    from openpyxl.utils import range_boundaries
+
+    layout, number = _Layout(), 0
+    names = ("col", "row", "is", "mergeCell", "conditionalFormatting", "tablePart")
+    with archive.open(part) as stream:
+        for _, element in iterparse(stream, tag=[f"{{*}}{name}" for name in names], resolve_entities=False):
+            match QName(element).localname:
+                case "col" if _is_hidden(element, "width"):
+                    first, last = int(element.get("min", "")), int(element.get("max", ""))
+                    layout.hidden_columns.update(range(first, min(last, _LAST_COLUMN) + 1))
+                case "row":
+                    number = read_number(element.get("r"), number + 1)
+                    if _is_hidden(element, "ht"):
+                        sheet.hidden_rows.add(number)
+                    element.clear()
+                case "is" if element.find("{*}r") is not None:
+                    layout.rich[element.getparent().get("r", "")] = CellRichText.from_tree(element)
+                case "mergeCell":
+                    left, top, right, bottom = range_boundaries(element.get("ref"))
+                    sheet.merged.append((top, left, bottom, right))
+                case "conditionalFormatting":
+                    layout.formatted.append(element.get("sqref", ""))
+                case "tablePart":
+                    layout.has_tables = True
+    return layout
 
 
 def _is_unseen(cell: "ReadOnlyCell") -> bool:
@@ -141,34 +175,12 @@ def _colour(colour: "Color | None") -> str:
     return "" if colour.tint else _COLOURS.get(colour.type, {}).get(colour.value, "")
 
 
-def _parser_of(sheet: "ReadOnlyWorksheet") -> "WorkSheetParser":
-    """Return the library's parser of a sheet, which yields the cells that the file holds and no more.
-
-    Its public sheets hold a cell for every place up to the last one, and for every place of a merged range.
-    """
-    from openpyxl.worksheet._reader import WorkSheetParser
-
-    book = sheet.parent
-    return WorkSheetParser(
-        sheet._get_source(),  # noqa: SLF001
-        sheet._shared_strings,  # noqa: SLF001
-        data_only=True,
-        epoch=book.epoch,
-        date_formats=book._date_formats,  # noqa: SLF001
-        timedelta_formats=book._timedelta_formats,  # noqa: SLF001
-        rich_text=True,
-    )
-
-
-def _is_hidden(about: dict[str, str], size: str) -> bool:
+def _is_hidden(about: "_Element", size: str) -> bool:
     return about.get("hidden") in ("1", "true") or about.get(size) in ("0", "0.0")
 
 
-def _show(cell: "ReadOnlyCell", omissions: Omissions) -> tuple[str, bool]:
+def _show(cell: "ReadOnlyCell", value: object, omissions: Omissions) -> tuple[str, bool]:
     """Return the text of a cell, and whether its format shows it; struck-out text is counted."""
-    value = cell.value
-    if value is None:
-        return "", True
     form = "" if cell.number_format == "General" else cell.number_format
     if cell.style_array.numFmtId in _LOCAL_FORMATS:
         form = form.partition(";")[0].replace('"$"', "")
