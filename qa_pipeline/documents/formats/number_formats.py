@@ -1,7 +1,7 @@
 """Number formats of spreadsheets (ECMA-376, 18.8.31): a stored number as a person sees it.
 
-Signs are those of English, as the format itself is written; colours, widths and fills are left out. The one
-library for it (ssf, last changed in 2020) has 4,000 lines and seven dependencies.
+Signs are those of English, as the format itself is written; colours, widths and fills are left out. openpyxl
+does not do it, and the one library that does (ssf, last changed in 2020) has 4,000 lines.
 """
 
 import re
@@ -10,12 +10,6 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 
-BUILT_IN = {
-    1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?",
-    13: "# ??/??", 37: "#,##0;-#,##0", 38: "#,##0;-#,##0", 39: "#,##0.00;-#,##0.00",
-    40: "#,##0.00;-#,##0.00", 48: "##0.0E+0",
-}  # fmt: skip
-"""Formats by the numbers that stand for them; the others are dates, or depend on the reader's country."""
 _LITERAL = re.compile(
     r'"([^"]*)"|\\(.)|\[\$([^\]-]{0,20})[^\]]{0,20}\]|(?P<blank>[_*].)|\[[^\]]{0,40}\]', re.DOTALL
 )
@@ -26,7 +20,8 @@ _SHAPE = re.compile(
     re.DOTALL,
 )
 """Signs around the places of digits before and behind the point; a comma beside it stands for a thousand."""
-_CONDITION = re.compile(r"\[[<>=]|General|@", re.IGNORECASE)
+_CONDITION = re.compile(r"\[[<>=]")
+_ANY = re.compile("General|@", re.IGNORECASE)
 _FIELDS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]{0,200}\]|\[[A-Za-z]{4,200}\]|AM/PM|A/P', re.IGNORECASE)
 _LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
 _LARGEST = 1e21
@@ -61,32 +56,44 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
 
 
 def show_number(value: float, form: str) -> str | None:
-    """Return a number as its format shows it; None where the format says nothing, or what nobody knows."""
+    """Return a number as its format shows it, "" if it hides it; None for an unknown format.
+
+    A minus that is shown by a colour alone is written.
+    """
     if not form or len(form) > _LONGEST or not abs(value) < _LARGEST or _CONDITION.search(form):
         return None
     shapes = _shapes(form)
     own_negative = value < 0 and len(shapes) > 1
     shape = shapes[1 if own_negative else 2 if value == 0 and len(shapes) > 2 else 0]
+    try:
+        text = None if shape is None else _fill(value, shape)
+        unsigned = _fill(value, shapes[0]) if own_negative and shapes[0] else None
+    except InvalidOperation:  # more digits than any program shows
+        return None
+    if text and value < 0 and any(digit in text for digit in "123456789"):
+        return f"-{text}" if not own_negative or text == unsigned else text
+    return text
+
+
+@lru_cache(maxsize=512)
+def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
+    """Return the forms for positive and negative numbers and for zero, taken apart; None for one of text."""
+    parts = _PARTS.findall(form)[:-1][:3]
+    matches = (None if _ANY.search(part) else _SHAPE.match(_LITERAL.sub(_set_apart, part)) for part in parts)
+    return tuple(match and match.groups("") for match in matches)
+
+
+def _fill(value: float, shape: tuple[str, ...]) -> str:
+    """Return a number without its sign in the places of its format."""
     before, whole, scale, decimals, more, _, after = shape
     digits = ""
     if whole or decimals:
         power = 2 * (before + after).count("%") - 3 * len(scale + more)
-        try:
-            digits = _digits(abs(Decimal(repr(value))).scaleb(power), shape)
-        except InvalidOperation:  # more digits than any program shows
-            return None
-    minus = "-" if value < 0 and not own_negative and any(digit in digits for digit in "123456789") else ""
+        digits = _digits(abs(Decimal(repr(value))).scaleb(power), shape)
     text = "".join(
-        chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{minus}{before}{digits}{after}"
+        chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{before}{digits}{after}"
     )
-    return " ".join(text.split()) or None
-
-
-@lru_cache(maxsize=512)
-def _shapes(form: str) -> tuple[tuple[str, ...], ...]:
-    """Return the forms for positive and negative numbers and for zero, taken apart."""
-    parts = (_LITERAL.sub(_set_apart, part) for part in _PARTS.findall(form)[:-1][:3])
-    return tuple(match.groups("") for match in map(_SHAPE.match, parts) if match)
+    return re.sub(r"^- (?=\d)", "-", " ".join(text.split()))  # the sign stands at the edge of the cell
 
 
 def _set_apart(literal: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _LEFT_OUT = {
     f"{OFFICE}annotation": "comment",
@@ -70,9 +70,9 @@ class Markup:
         self.counts: dict[str, int] = {}
         self.notes: list[str] = []
         for tree in trees:
-            for style in tree.iter(f"{_STYLE}style"):
-                name = style.get(f"{_STYLE}name", "")
-                self.parents[name] = style.get(f"{_STYLE}parent-style-name", "")
+            for style in tree.iter(f"{STYLE}style"):
+                name = style.get(f"{STYLE}name", "")
+                self.parents[name] = style.get(f"{STYLE}parent-style-name", "")
                 if look := _look_of(style):
                     self.looks[name] = look
             for listed in tree.iter(f"{TEXT}list-style"):
@@ -84,8 +84,8 @@ class Markup:
 
     def _learn_list(self, listed: "_Element") -> None:
         for level in listed.iterchildren(f"{TEXT}list-level-style-number"):
-            key = listed.get(f"{_STYLE}name", ""), read_number(level.get(f"{TEXT}level"), 1)
-            form = level.get(f"{_STYLE}num-format", "")
+            key = listed.get(f"{STYLE}name", ""), read_number(level.get(f"{TEXT}level"), 1)
+            form = level.get(f"{STYLE}num-format", "")
             self.formats[key] = (form, read_number(level.get(f"{TEXT}start-value"), 1))
 
     def _inside(self, element: "_Element") -> str:
@@ -189,12 +189,12 @@ class Markup:
 
 def _look_of(style: "_Element") -> str:
     """Return the element of HTML that text of a style is in, by what it says; "span" for plain text."""
-    properties = style.find(f"{_STYLE}text-properties")
+    properties = style.find(f"{STYLE}text-properties")
     if properties is None:
         return ""
-    lines = (properties.get(f"{_STYLE}text-line-through-{name}", "") for name in ("style", "type"))
+    lines = (properties.get(f"{STYLE}text-line-through-{name}", "") for name in ("style", "type"))
     struck = next(filter(None, lines), "")
-    place = properties.get(f"{_STYLE}text-position", "").partition(" ")[0]
+    place = properties.get(f"{STYLE}text-position", "").partition(" ")[0]
     if struck not in ("", "none"):
         return "del"
     if place.startswith(("sub", "-")):
@@ -215,7 +215,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     is_archive = source.content.startswith(ZIP_START)
     archive = open_archive(source.content) if is_archive else None
-    trees = [parse_xml(source.content)] if archive is None else _read_trees(archive)
+    trees = [parse_xml(source.content)] if archive is None else read_trees(archive)
     body = trees[0].find(_PARSER_TEXT)
     if body is None:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
@@ -233,7 +233,8 @@ def _read_object(archive: Archive | None, address: str) -> "_Element | None":
     return parse_xml(archive.read(name), declared_type=True) if archive and archive.find(name) else None
 
 
-def _read_trees(archive: Archive) -> "list[_Element]":
+def read_trees(archive: Archive) -> "list[_Element]":
+    """Return the roots of the content, and of the styles and the description where they are there."""
     manifest = archive.find("META-INF/manifest.xml")
     if manifest is not None and b"encryption-data" in archive.read(manifest.name):
         raise DocumentFailure("encrypted", "the content is protected by a password")

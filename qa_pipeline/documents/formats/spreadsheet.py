@@ -1,170 +1,96 @@
 """Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
 
-Formulas are read as the values last saved with them, and values as the sheet shows them: python-calamine
-reads what is stored, and how cells look is read beside it. Links to other files are never followed.
+Formulas are read as the values last saved with them. Links to other files are never followed.
 """
 
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, time, timedelta
-from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.cell_looks import Look, Looks, RowLooks, looks_of
 from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, first_row, names_columns
-from qa_pipeline.documents.formats.formulas import LEVEL, STRUCK, settle
-from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
+from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-
-if TYPE_CHECKING:
-    from python_calamine import CalamineWorkbook
 
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d")  # a year may be the name of a column
 _DIGITS = str.maketrans("0123456789", "abcdefghij")
-_PLAIN = Look()
-_MOST_CELLS = 20_000_000
-"""Places between the first and last cell of a sheet; the library takes memory for each."""
+_TALLEST = 10_000  # rows that a merged cell may name
+_MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse one spreadsheet.
 
     Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `too_many_rows` or `too_long`.
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
+            `too_long`.
     """
-    workbook, looks = _open(source.content, limits)
-    from python_calamine import SheetTypeEnum, SheetVisibleEnum
-
     omissions = Omissions()
     blocks: list[Block] = []
-    rows = 0
-    visible = [sheet for sheet in workbook.sheets_metadata if sheet.visible == SheetVisibleEnum.Visible]
-    for place, about in enumerate(workbook.sheets_metadata):
-        if about.typ != SheetTypeEnum.WorkSheet:
-            omissions.add("chart_sheet", about.name)
+    sheets = list(read_sheets(source.content, limits, omissions))
+    if sum(len(sheet.rows) for sheet in sheets) > limits.rows:
+        raise too_many_rows(limits)
+    visible = [sheet for sheet in sheets if not sheet.is_hidden]
+    for sheet in sheets:
+        if sheet.is_hidden:
+            omissions.add("hidden", "".join(text for row in sheet.rows.values() for text in row.values()))
             continue
-        rows_of_sheet, wide_rows = _rows_of(
-            workbook, place, looks(place, omissions), limits.rows - rows, limits, omissions
-        )
-        rows += len(rows_of_sheet)
-        if about.visible != SheetVisibleEnum.Visible:
-            omissions.add("hidden_sheet", "".join("".join(row) for row in rows_of_sheet))
-            continue
-        found_tables = _find_tables(rows_of_sheet, wide_rows)
-        tables = [block for table in found_tables for block in _write_table(*table, omissions)]
-        if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(about.name)):
-            blocks.append(Block("heading", about.name, 2))
+        tables = [block for table in _find_tables(sheet) for block in _write_table(*table, omissions)]
+        if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(sheet.name)):
+            blocks.append(Block("heading", sheet.name, 2))
         blocks += tables
         check_length(sum(len(block.text) for block in tables), settings)
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
-def _open(content: bytes, limits: ReaderLimits) -> "tuple[CalamineWorkbook, Looks]":
-    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
-
-    # Opening it keeps the limits on members and what they decompress to.
-    archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
-    try:
-        workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
-    except PasswordError as error:
-        raise DocumentFailure("encrypted", "the content is protected by a password") from error
-    except CalamineError as error:
-        raise DocumentFailure("damaged", "the file cannot be read as a spreadsheet") from error
-    return workbook, looks_of(archive) if archive else lambda *_: iter(())
-
-
-def _rows_of(
-    workbook: "CalamineWorkbook",
-    place: int,
-    looks: RowLooks,
-    most: int,
-    limits: ReaderLimits,
-    omissions: Omissions,
-) -> tuple[list[_Row], dict[int, _Row]]:
-    """Return the rows of a sheet as text, blank ones included, with cells that are merged downwards filled.
-
-    Rows with cells that are merged across come a second time, by their number, with these filled as well.
-    """
-    from python_calamine import CalamineError
-
-    try:
-        sheet = workbook.get_sheet_by_index(place)
-    except CalamineError as error:
-        raise DocumentFailure("damaged", "a sheet of the file cannot be read") from error
-    if sheet.height > most:
-        raise too_many_rows(limits)
-    if sheet.height * sheet.width > _MOST_CELLS:
-        raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
-    # iter_rows() leaves out blank columns at the left, and yields blank rows above
-    _, first_column = sheet.start or (0, 0)
-    rows = []
-    following = next(looks, None)
-    for number, values in enumerate(sheet.iter_rows()):
-        while following is not None and following[0] < number:
-            following = next(looks, None)
-        row_looks = following[1] if following is not None and following[0] == number else {}
-        cells = enumerate(values, first_column)
-        rows.append([_show(value, row_looks.get(column, _PLAIN), omissions) for column, value in cells])
-    # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
-    wide_rows: dict[int, _Row] = {}
-    for (first, start), (last, stop) in sheet.merged_cell_ranges or ():
-        column = start - first_column
-        if first < len(rows) and column < len(rows[first]) and len(rows[first][column]) <= LONGEST_REPEATED:
-            for row in rows[first + 1 : last + 1]:
-                row[column] = row[column] or rows[first][column]
-            if stop > start:
-                row = wide_rows.setdefault(first, rows[first].copy())
-                row[column : stop - first_column + 1] = [row[column]] * len(
-                    row[column : stop - first_column + 1]
-                )
-    return rows, wide_rows
-
-
-def _show(value: object, look: Look, omissions: Omissions) -> str:
-    """Return a cell as a person sees it; struck-out text is counted."""
-    text = _write_value(value, look.form) if look.text is None else look.text
-    return settle(f"{STRUCK}{text}{LEVEL}" if look.is_struck else text, omissions)
-
-
-def _write_value(value: object, form: str = "") -> str:
-    """Return a cell as its format shows it; without one whole numbers without a decimal point."""
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, float):
-        plain = str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
-        return show_number(value, form) or plain
-    if isinstance(value, date | time | timedelta):
-        return show_moment(value, form)
-    return " ".join(str(value).split())
-
-
-def _find_tables(
-    rows: Sequence[_Row], wide_rows: Mapping[int, _Row]
-) -> Iterator[tuple[list[_Row], list[_Row]]]:
+def _find_tables(sheet: Sheet) -> Iterator[tuple[list[_Row], list[_Row]]]:
     """Yield the rows together between blank ones, without columns that are blank in all of them.
 
     They come a second time with cells filled that are merged across.
     """
-    table: list[int] = []
-    for number, row in enumerate([*rows, []]):
-        if any(row):
-            table.append(number)
-        elif table:
-            used = [place for place in range(len(rows[table[0]])) if any(rows[line][place] for line in table)]
-            plain = [[rows[line][place] for place in used] for line in table]
-            yield plain, [[wide_rows.get(line, rows[line])[place] for place in used] for line in table]
-            table = []
+    wide_rows = _fill_merged(sheet)
+    tables: list[list[int]] = []
+    for number in sorted(sheet.rows):
+        gap = range(tables[-1][-1] + 1, number) if tables else ()
+        if tables and all(between in sheet.hidden_rows for between in gap):
+            tables[-1].append(number)
+        else:
+            tables.append([number])
+    for numbers in tables:
+        rows = [sheet.rows[number] for number in numbers]
+        wide = [row | wide_rows.get(number, {}) for number, row in zip(numbers, rows, strict=True)]
+        used = sorted({column for row in rows for column in row})
+        if len(used) * len(rows) > _MOST_CELLS:
+            raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
+        plain, filled = ([[row.get(column, "") for column in used] for row in part] for part in (rows, wide))
+        yield plain, filled
+
+
+def _fill_merged(sheet: Sheet) -> dict[int, dict[int, str]]:
+    """Fill cells that are merged downwards, and return the rows with those merged across filled as well.
+
+    The text of a merged cell goes into the rows it covers below, so that each is understood alone.
+    """
+    wide_rows: dict[int, dict[int, str]] = {}
+    end = max(sheet.rows, default=0)
+    for top, left, bottom, right in sheet.merged:
+        text = sheet.rows.get(top, {}).get(left, "")
+        if not text or len(text) > LONGEST_REPEATED:
+            continue
+        for number in range(top + 1, min(bottom, end, top + _TALLEST) + 1):
+            if number not in sheet.hidden_rows:
+                sheet.rows.setdefault(number, {}).setdefault(left, text)
+        if right > left:
+            wide_rows.setdefault(top, {}).update(dict.fromkeys(range(left, right + 1), text))
+    return wide_rows
 
 
 def _write_table(table: list[_Row], wide: list[_Row], omissions: Omissions) -> Iterator[Block]:

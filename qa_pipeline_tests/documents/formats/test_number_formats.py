@@ -34,13 +34,18 @@ def at(*parts: int) -> datetime:
         (1.5, "# ?/?", "1 1/2"),
         (5, "[Red]0.0", "5.0"),
         (-0.001, "0.0", "0.0"),
+        (-120, "#,##0;[Red]#,##0", "-120"),
+        (-120, "0;[Blue]0", "-120"),
+        (-120, "0;(0)", "(120)"),
+        (-120, '_-* #,##0.00\\ "kr"_-;-* #,##0.00\\ "kr"_-;_-* "-"??_-;_-@_-', "-120.00 kr"),
+        (5, ";;;", ""),
     ],
 )
 def test_numbers_stand_as_a_person_sees_them(value: float, form: str, shown: str) -> None:
     assert show_number(value, form) == shown
 
 
-@pytest.mark.parametrize("form", ["", "General", "@", ";;;", '[>=100]"high";"low"', "0" * 300])
+@pytest.mark.parametrize("form", ["", "General", "@", '[>=100]"high";"low"', "0" * 300])
 def test_a_format_that_shows_no_number_is_none(form: str) -> None:
     assert show_number(5.0, form) is None
 
@@ -67,4 +72,4 @@ def test_days_and_times_stand_as_far_as_they_are_shown(
 
 @given(st.floats(), st.text('0#?.,%E+-/;"\\_*[]$@ ax', max_size=30))
 def test_any_number_and_format_is_read(value: float, form: str) -> None:
-    assert show_number(value, form) != ""
+    show_number(value, form)

@@ -17,6 +17,7 @@ from qa_pipeline.documents.formats.office.package import (
     WORD,
     Package,
     read_number,
+    text_of,
 )
 from qa_pipeline.documents.formats.rows import Cell, render_table
 from qa_pipeline.records import Block
@@ -26,14 +27,21 @@ if TYPE_CHECKING:
 
 TEXT = f"{DRAWING}t"
 PARAGRAPH = f"{DRAWING}p"
+_SMALLEST = 100  # hundredths of a point
+_CLEAR = "clear"
 _RUN, _FIELD, _BREAK = f"{DRAWING}r", f"{DRAWING}fld", f"{DRAWING}br"
 
 
-def paragraph_text(paragraph: "_Element", omissions: Omissions | None = None) -> str:
-    """Return the text of a paragraph, its line breaks kept; what it leaves out is counted, if asked for."""
+def paragraph_text(
+    paragraph: "_Element", omissions: Omissions | None = None, ground: "_Element | None" = None
+) -> str:
+    """Return the text of a paragraph, its line breaks kept; what it leaves out is counted, if asked for.
+
+    Text below 1 pt, without a colour or in that of `ground`, the properties of its shape, is hidden.
+    """
     parts: list[str] = []
     counted = omissions or Omissions()
-    _collect(paragraph, parts, counted)
+    _collect(paragraph, parts, counted, _colour(ground))
     return settle("".join(parts), counted)
 
 
@@ -43,20 +51,33 @@ def all_text(element: "_Element", omissions: Omissions | None = None) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def _collect(element: "_Element", parts: list[str], omissions: Omissions) -> None:
+def _collect(element: "_Element", parts: list[str], omissions: Omissions, ground: str) -> None:
     for child in element:
         if child.tag in (_RUN, _FIELD):
-            parts.append(_run_text(child))
+            properties = child.find(f"{DRAWING}rPr")
+            colour = _colour(properties)
+            is_tiny = properties is not None and read_number(properties.get("sz"), 1_800) < _SMALLEST
+            if is_tiny or colour == _CLEAR or (colour and colour == ground):
+                omissions.add("hidden", text_of(child, TEXT))
+            else:
+                parts.append(_run_text(child))
         elif child.tag == _BREAK:
             parts.append("\n")
         elif child.tag == TEXT:
             parts.append(child.text or "")
         elif child.tag == f"{MATH}oMath":
             parts.append(write_formula(child, omissions))
-        elif child.tag == f"{ALTERNATIVES}AlternateContent":
-            _collect(chosen_branch(child), parts, omissions)
         else:
-            _collect(child, parts, omissions)
+            _collect(child, parts, omissions, ground)
+
+
+def _colour(properties: "_Element | None") -> str:
+    """Return the one colour that properties fill with, as the file writes it; "" for none of its own."""
+    fill = None if properties is None else properties.find(f"{DRAWING}solidFill")
+    if properties is None or fill is None:
+        return "" if properties is None or properties.find(f"{DRAWING}noFill") is None else _CLEAR
+    colours = [(part.tag.removeprefix(DRAWING), part.get("val", "")) for part in fill.iterdescendants()]
+    return _CLEAR if ("alpha", "0") in colours else " ".join(" ".join(part) for part in colours)
 
 
 def _run_text(run: "_Element") -> str:
@@ -78,6 +99,15 @@ def chosen_branch(alternatives: "_Element") -> "_Element":
     return alternatives[0] if len(alternatives) else alternatives
 
 
+def unwrap_alternatives(root: "_Element") -> None:
+    """Replace content that is given in several forms by the form with text."""
+    for alternatives in list(root.iter(f"{ALTERNATIVES}AlternateContent")):
+        for child in list(chosen_branch(alternatives)):
+            alternatives.addprevious(child)
+        if (parent := alternatives.getparent()) is not None:
+            parent.remove(alternatives)
+
+
 _MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
 _MOST_SERIES = 200  # as many columns as a row of text can name and still be read
 _DAY_ZERO = date(1899, 12, 30)
@@ -91,21 +121,21 @@ class DrawnParts:
     def __init__(self, package: Package, omissions: Omissions) -> None:
         self._package = package
         self._omissions = omissions
-        self._read_parts: dict[tuple[str, str], list[Block]] = {}
+        self._read_parts: dict[str | None, list[Block]] = {}
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
         is_chart = drawing.tag == f"{CHART}chart"
-        purpose, read = ("chart", _read_chart) if is_chart else ("diagramData", _read_diagram)
-        relation = drawing.get(LINK + ("id" if read is _read_chart else "dm"), "")
-        link = self._package.links(part).get(relation)
-        key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
-        if key not in self._read_parts:
-            is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
-            self._read_parts[key] = read(self._package.tree(key[1])) if is_there else []
-        if not self._read_parts[key]:
-            self._omissions.add("chart" if read is _read_chart else "diagram")
-        return self._read_parts[key]
+        name, purpose = ("id", "chart") if is_chart else ("dm", "diagramData")
+        link = self._package.links(part).get(drawing.get(LINK + name, ""))
+        target = link.target if link and link.purpose == purpose else None
+        if target not in self._read_parts:
+            is_there = target and self._package.archive.find(target)
+            read = _read_chart if is_chart else _read_diagram
+            self._read_parts[target] = read(self._package.tree(target)) if target and is_there else []
+        if not self._read_parts[target]:
+            self._omissions.add("chart" if is_chart else "diagram")
+        return self._read_parts[target]
 
 
 def _read_diagram(root: "_Element") -> list[Block]:

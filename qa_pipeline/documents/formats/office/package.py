@@ -4,15 +4,19 @@ Only links to parts of the same file are followed. One that leads out of it, to 
 is known to be external and has no target here.
 """
 
+import io
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
+from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.text.language import declared_language
 
@@ -71,10 +75,8 @@ _LARGEST_TREE = 50_000_000  # bytes
 """A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
 
 # The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
-_STRICT = b"http://purl.oclc.org/ooxml/"
-_STRICT_DECLARATION = re.compile(
-    rb"""(xmlns(?::[\w.-]+)?\s*=\s*["'])http://purl\.oclc\.org/ooxml/([\w/]+)(?=["'])"""
-)
+_STRICT = re.compile(rb"""(?<=["'])http://purl\.oclc\.org/ooxml/(\w+)/""")
+_COMMON = rb"http://schemas.openxmlformats.org/\1/2006/"
 _NO_TITLE = re.compile(
     r"(?:untitled|document|dokument|presentation|präsentation|word document|microsoft word|"
     r"powerpoint[ -]pr[eä]sentation|slide|folie|bild)[ -]?\d*|"
@@ -93,8 +95,9 @@ class PartLink(NamedTuple):
 class Package:
     """The parts of an Office file, each read when asked for."""
 
-    def __init__(self, archive: Archive) -> None:
-        self.archive = archive
+    def __init__(self, content: bytes, limits: ReaderLimits) -> None:
+        self._content = content
+        self.archive = open_archive(content, limits)
         self._links: dict[str, dict[str, PartLink]] = {}
         self._last: tuple[str, _Element] | None = None
 
@@ -128,14 +131,33 @@ class Package:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
         if self._last is None or self._last[0] != part:
             self._last = None
-            content = self.archive.read(part)
-            strict = _STRICT in content[:4096]
-            root = parse_xml(_STRICT_DECLARATION.sub(_rename_namespace, content) if strict else content)
-            self._last = part, root
+            self._last = part, parse_xml(_STRICT.sub(_COMMON, self.archive.read(part)))
         return self._last[1]
 
+    def file(self, main: str) -> io.BytesIO:
+        """Return the file for a library, which knows the common form only."""
+        if not _STRICT.search(self.archive.read(main)):
+            return io.BytesIO(self._content)
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w") as written:
+            for member in self.archive.members:
+                written.writestr(member.name, _STRICT.sub(_COMMON, self.archive.read(member.name)))
+        return target
 
-def open_package(content: bytes, expected_kind: Kind) -> tuple[Package, str]:
+
+@contextmanager
+def library_failures() -> Iterator[None]:
+    """Report whatever a library raises about a file as damage."""
+    try:
+        yield
+    except (DocumentFailure, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # the libraries raise errors of all kinds about malformed parts
+        # The message of the library may hold text of the document.
+        raise DocumentFailure("damaged", f"its library refuses it with {type(error).__name__}") from error
+
+
+def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
     """Open an Office file.
 
     Returns:
@@ -146,7 +168,7 @@ def open_package(content: bytes, expected_kind: Kind) -> tuple[Package, str]:
     """
     if not content.startswith(ZIP_START):
         raise _refuse_package(content, expected_kind)
-    package = Package(open_archive(content))
+    package = Package(content, limits)
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
         detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"
@@ -214,9 +236,3 @@ def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
         target = None if is_external else member_path(element.get("Target", ""), folder)
         links[element.get("Id", "")] = PartLink(element.get("Type", "").rsplit("/", 1)[-1], target)
     return links
-
-
-def _rename_namespace(declaration: "re.Match[bytes]") -> bytes:
-    """Return a namespace of the strict form under the common name, which programs write by default."""
-    family, _, name = declaration[2].partition(b"/")
-    return b"/".join((declaration[1] + b"http://schemas.openxmlformats.org", family, b"2006", name))

@@ -2,32 +2,30 @@
 
 The notes of a speaker follow their slide by default: slides hold catchwords, and what they mean is often said
 only there. They are not shown to an audience, so a setting leaves them out. Behind the title, shapes are read
-in the order of the file, which is the one PowerPoint gives to screen readers. Like Word files these are read
-with lxml alone: python-pptx knows nothing of hidden slides and diagrams, and drops what has several forms.
+in the order of the file, which is the one PowerPoint gives to screen readers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office.drawings import (
     PARAGRAPH,
     TEXT,
     DrawnParts,
     all_text,
-    chosen_branch,
     paragraph_text,
+    unwrap_alternatives,
 )
 from qa_pipeline.documents.formats.office.package import (
-    ALTERNATIVES,
     CHART,
     DIAGRAM,
     DRAWING,
-    LINK,
     SLIDES,
     Package,
+    library_failures,
     open_package,
     read_file,
     read_number,
@@ -39,60 +37,17 @@ from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+    from pptx.presentation import Presentation
+    from pptx.shapes.base import BaseShape
+    from pptx.slide import NotesSlide, Slide
+    from pptx.table import Table
 
-_ANY_TEXT = (TEXT, f"{SLIDES}text")  # comments have elements of their own
-_TREE = f"{SLIDES}cSld/{SLIDES}spTree"
-_OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
+_LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
-_BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
-_SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
-_FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
-_SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
+_BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
-_TRUE = frozenset({"1", "true"})
-_FALSE = frozenset({"0", "false"})
-
-
-class _Role(NamedTuple):
-    """The role of a placeholder: its type, `obj` where none is said, and its number on the slide."""
-
-    type: str
-    number: str
-
-
-def _role_of(shape: "_Element") -> _Role | None:
-    placeholder = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
-    return None if placeholder is None else _Role(placeholder.get("type", "obj"), placeholder.get("idx", "0"))
-
-
-class _Layout:
-    """The placeholders of a layout: of several alike the first counts."""
-
-    def __init__(self, layout: "_Element | None" = None) -> None:
-        self.is_title = layout is not None and layout.get("type") == "title"
-        self.placeholders: dict[str, _Element] = {}
-        for shape in [] if layout is None else layout.iter(_SHAPE):
-            if (role := _role_of(shape)) is not None:
-                self.placeholders.setdefault(role.number, shape)
-
-    def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
-        """Return whether paragraphs of a shape have bullets at a level, unless they say so themselves.
-
-        Those of a placeholder for text on a slide have, unless its layout says otherwise.
-        """
-        near = None if role is None else self.placeholders.get(role.number)
-        holders = [shape, *([] if near is None else [near])]
-        styles = (style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle"))
-        bullets = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
-        of_slide = role is not None and role.type in _OF_TEXT and bool(self.placeholders)
-        return next((bullet for bullet in bullets if bullet is not None), of_slide)
-
-
-def _own_bullet(properties: "_Element | None") -> bool | None:
-    """Return whether properties of a paragraph give it a bullet; None if they do not say."""
-    names = (child.tag.removeprefix(DRAWING) for child in (() if properties is None else properties))
-    return next((_BULLETS[name] for name in names if name in _BULLETS), None)
+_TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -103,205 +58,180 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             `too_many_pages` or `too_long`.
     """
     package, main = open_package(source.content, "PowerPoint")
-    slides = _find_slides(package, main, settings)
-    reader = _Reader(package, settings)
     blocks: list[Block] = []
-    length = 0
-    for number, part in enumerate(slides, start=1):
-        slide_content = reader.slide(part, number)
-        length += sum(len(block.text) for block in slide_content)
-        check_length(length, settings)
-        blocks += slide_content
+    with library_failures():
+        from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
+
+        presentation = Slides.open(package.file(main)).presentation_part.presentation
+        if (count := len(presentation.slides)) > (most := settings.max_pages):
+            raise DocumentFailure("too_many_pages", f"{count} slides, documents.max_pages = {most}")
+        reader = _Reader(package, presentation, settings)
+        slides = {slide.part.partname: slide for slide in presentation.slides}
+        for number, slide in enumerate(slides.values(), start=1):
+            blocks += [replace(block, page=number) for block in reader.read_slide(slide, number)]
+    check_length(sum(len(block.text) for block in blocks), settings)
     for _ in package.linked(main, "vbaProject"):
         reader.omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, reader.omissions)
 
 
-def _find_slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
-    links = package.links(main)
-    slide_ids = package.tree(main).iter(f"{SLIDES}sldId")
-    slide_links = [links.get(slide.get(f"{LINK}id", "")) for slide in slide_ids]
-    targets = [link.target for link in slide_links if link is not None and link.target is not None]
-    if len(targets) < len(slide_links):
-        raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
-    slides = list(dict.fromkeys(targets))
-    if len(slides) > settings.max_pages:
-        limit = settings.max_pages
-        raise DocumentFailure("too_many_pages", f"{len(slides)} slides, documents.max_pages = {limit}")
-    return slides
-
-
 class _Reader:
-    """A reader of the slides of one file; layouts that several of them share are read once."""
-
-    def __init__(self, package: Package, settings: DocumentSettings) -> None:
+    def __init__(self, package: Package, presentation: "Presentation", settings: DocumentSettings) -> None:
         self.package = package
+        self.width, self.height = presentation.slide_width, presentation.slide_height
         self.settings = settings
         self.omissions = Omissions()
-        self._layouts: dict[str, _Layout] = {}
         self._drawn = DrawnParts(package, self.omissions)
-        self._met: set[str] = set()
-        self._part = ""
-        self._layout = _Layout()
-        self._seen = 0  # characters of all shapes that were looked at
+        self._layouts: set[str] = set()
+        self._bullets: dict[int, _Element] = {}
 
-    def slide(self, part: str, number: int) -> list[Block]:
+    def read_slide(self, slide: "Slide", number: int) -> list[Block]:
         """Return the blocks of a slide and the notes on it."""
-        root = self.package.tree(part)
-        notes = self._new(self.package.linked(part, "notesSlide"))
-        if root.get("show") in _FALSE:
-            self.omissions.add("hidden_slide", text_of(root, *_ANY_TEXT))
-            for name in notes:
-                self.omissions.add("speaker_note", text_of(self.package.tree(name), *_ANY_TEXT))
+        notes = slide.notes_slide if slide.has_notes_slide else None
+        if slide.element.get("show") in _FALSE:
+            self.omissions.add("hidden", text_of(slide.element, TEXT))
+            if notes is not None:
+                self.omissions.add("speaker_note", text_of(notes.element, TEXT))
             return []
-        layout = self._layout_of(part)
-        roles = (_role_of(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
-        opening = layout.is_title or any(role is not None and role.type == "ctrTitle" for role in roles)
-        blocks = self._read(part, layout, 1 if number == 1 and opening else 2)
-        for name in notes:
-            slide_blocks = self._read(name, _Layout(), 2)
-            if self.settings.speaker_notes:
-                blocks += slide_blocks
-                continue
-            for block in slide_blocks:
+        self._count_layout(slide)
+        is_title = slide.slide_layout.element.get("type") == "title"
+        opening = is_title or any(_role_of(shape) == "ctrTitle" for shape in slide.shapes)
+        self._bullets = {
+            layout.placeholder_format.idx: layout.element for layout in slide.slide_layout.placeholders
+        }
+        blocks = self._read(slide, 1 if number == 1 and opening else 2)
+        if notes is not None:
+            self._bullets = {}
+            said = self._read(notes, 2)
+            blocks += said if self.settings.speaker_notes else []
+            for block in [] if self.settings.speaker_notes else said:
                 self.omissions.add("speaker_note", block.text)
-        for comments in self._new(self.package.linked(part, "comments")):
-            for comment in self.package.tree(comments):
-                self.omissions.add("comment", text_of(comment, *_ANY_TEXT))
-        return [replace(block, page=number) for block in blocks]
+        for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
+            for comment in comments:
+                self.omissions.add("comment", text_of(comment, TEXT, f"{SLIDES}text"))
+        return blocks
 
-    def _layout_of(self, part: str) -> _Layout:
-        name = next(iter(self.package.linked(part, "slideLayout")), "")
-        if name not in self._layouts:
-            parts = [name, *self.package.linked(name, "slideMaster")[:1]] if name else []
-            roots = [self.package.tree(path) for path in parts]
-            self._layouts[name] = _Layout(*roots[:1])
-            new = self._new(parts)
-            for path, root in zip(parts, roots, strict=True):
-                for shape in root.iter(_SHAPE) if path in new else ():
-                    # Text that is shown on each slide, such as the name of a company.
-                    if _role_of(shape) is None and (text := all_text(shape)):
-                        self.omissions.add("slide_master", text)
-        return self._layouts[name]
+    def _count_layout(self, slide: "Slide") -> None:
+        """Count text that is shown on each slide, such as the name of a company."""
+        for holder in (slide.slide_layout, slide.slide_layout.slide_master):
+            name = holder.part.partname
+            for shape in () if name in self._layouts else holder.shapes:
+                if not shape.is_placeholder and (text := all_text(shape.element)):
+                    self.omissions.add("slide_master", text)
+            self._layouts.add(name)
 
-    def _new(self, parts: list[str]) -> list[str]:
-        new = [part for part in parts if part not in self._met]
-        self._met.update(new)
-        return new
-
-    def _read(self, part: str, layout: _Layout, title_level: int) -> list[Block]:
+    def _read(self, slide: "Slide | NotesSlide", title_level: int) -> list[Block]:
         """Return the blocks of a slide or its notes, the title first, as a heading of that level."""
-        self._part, self._layout, self._seen = part, layout, 0
-        tree = self.package.tree(part).find(_TREE)
-        if tree is None:
-            return []
-        shapes = _shapes_of(tree)
-        roles = ((shape, _role_of(shape)) for shape in shapes if shape.tag == _SHAPE)
-        placeholders = (shape for shape, role in roles if role and role.type in _TITLES)
-        title = next((shape for shape in placeholders if all_text(shape)), None)
+        unwrap_alternatives(slide.element)
+        shapes = list(slide.shapes)
+        titles = [
+            at for at, shape in enumerate(shapes) if _role_of(shape) in _TITLES and all_text(shape.element)
+        ]
+        is_moving = slide.element.find(f"{SLIDES}timing") is not None
+        bars = [] if is_moving else [(at, shape) for at, shape in enumerate(shapes) if _is_bar(shape)]
         blocks: list[Block] = []
-        if title is not None:
-            self._see(title)
-            blocks.append(Block("heading", all_text(title, self.omissions), title_level))
-        for shape in shapes:
-            if shape is not title:
-                blocks += self._blocks(shape)
-        total = visible(text_of(tree, TEXT))
-        if total != self._seen:
-            self.omissions.count("unread", 1, total - self._seen)
-        return blocks
-
-    def _blocks(self, shape: "_Element") -> list[Block]:
-        if _attribute_of(shape, "hidden") in _TRUE:
-            self._leave_out("hidden_text", shape)
-            return []
-        if shape.tag == _GROUP:
-            return [block for inner in _shapes_of(shape) for block in self._blocks(inner)]
-        role = _role_of(shape)
-        if shape.tag not in (_PICTURE, _FRAME) and role is not None and role.type in _FURNITURE:
-            self._leave_out("running_foot", shape)
-            return []
-        self._see(shape)
-        if shape.tag == _PICTURE:
-            self.omissions.add("image", _attribute_of(shape, "descr"))
-            return []
-        return self._frame(shape) if shape.tag == _FRAME else list(self._paragraphs(shape, role))
-
-    def _paragraphs(self, shape: "_Element", role: _Role | None) -> Iterable[Block]:
-        bullets: dict[int, bool] = {}
-        for paragraph in shape.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
-            text = paragraph_text(paragraph, self.omissions)
-            if not text.strip():
+        for at in sorted(range(len(shapes)), key=lambda at: at not in titles[:1]):
+            if any(above > at and _covers(bar, shapes[at]) for above, bar in bars):
+                self._leave_out("hidden", shapes[at])
                 continue
-            properties = paragraph.find(f"{DRAWING}pPr")
-            level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
-            listed = _own_bullet(properties)
-            if listed is None:
-                if level not in bullets:
-                    bullets[level] = self._layout.bulleted(role, shape, level)
-                listed = bullets[level]
-            yield Block("list_item", text, level) if listed else Block("paragraph", text)
-
-    def _frame(self, frame: "_Element") -> list[Block]:
-        blocks: list[Block] = []
-        if next(frame.iter(f"{SLIDES}oleObj"), None) is not None:
-            self.omissions.add("embedded_object")
-        for element in frame.iter(f"{DRAWING}tbl", f"{CHART}chart", f"{DIAGRAM}relIds"):
-            if element.tag == f"{DRAWING}tbl":
-                blocks += _read_table(element, self.omissions)
-            else:
-                blocks += self._drawn.read(self._part, element)
+            read = list(self._blocks(shapes[at]))
+            if at in titles[:1] and read:
+                read = [Block("heading", " ".join(block.text for block in read), title_level)]
+            blocks += read
         return blocks
 
-    def _leave_out(self, what: str, shape: "_Element") -> None:
-        self._see(shape)
-        if text := all_text(shape):
+    def _blocks(self, shape: "BaseShape", *, inside: bool = False) -> Iterator[Block]:
+        role = _role_of(shape)
+        named = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
+        properties = {} if named is None else named.attrib
+        if role in _FURNITURE:
+            self._leave_out("running_foot", shape)
+        elif properties.get("hidden") in _TRUE or (not inside and self._is_off(shape)):
+            self._leave_out("hidden", shape)
+        elif shape.element.tag == f"{SLIDES}grpSp":
+            for inner in shape.shapes:
+                yield from self._blocks(inner, inside=True)
+        elif shape.element.tag == f"{SLIDES}pic":
+            self.omissions.add("image", properties.get("descr", ""))
+        elif shape.element.tag == f"{SLIDES}graphicFrame":
+            yield from self._graphic(shape)
+        else:
+            yield from self._paragraphs(shape, role)
+
+    def _is_off(self, shape: "BaseShape") -> bool:
+        """Return True if a shape lies beside the slide, however it is turned."""
+        left, top, width, height = shape.left, shape.top, shape.width, shape.height
+        if None in (left, top, width, height):
+            return False
+        if shape.element.find(f".//{DRAWING}xfrm[@rot]") is not None:
+            left, top, width, height = left - height, top - width, width + 2 * height, height + 2 * width
+        beyond = left >= self.width or top >= self.height
+        return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
+
+    def _leave_out(self, what: str, shape: "BaseShape") -> None:
+        if text := all_text(shape.element):
             self.omissions.add(what, text)
 
-    def _see(self, shape: "_Element") -> None:
-        self._seen += visible(text_of(shape, TEXT))
+    def _paragraphs(self, shape: "BaseShape", role: str | None) -> Iterator[Block]:
+        layout = self._bullets.get(shape.placeholder_format.idx) if role else None
+        holders = [shape.element, *([] if layout is None else [layout])]
+        for paragraph in shape.element.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
+            text = paragraph_text(paragraph, self.omissions, shape.element.find(f"{SLIDES}spPr"))
+            if not text.strip():
+                continue
+            own = paragraph.find(f"{DRAWING}pPr")
+            level = 0 if own is None else min(read_number(own.get("lvl"), 0), _DEEPEST)
+            styles = (holder.find(f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr") for holder in holders)
+            names = [child.tag for style in (own, *styles) if style is not None for child in style]
+            said = [_BULLETS[name] for name in names if name in _BULLETS]
+            listed = said[0] if said else role in _LISTED and bool(self._bullets)
+            yield Block("list_item", text, level) if listed else Block("paragraph", text)
+
+    def _graphic(self, shape: "BaseShape") -> Iterator[Block]:
+        if next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None:
+            self.omissions.add("embedded_object")
+        if shape.has_table:
+            yield from _read_table(shape.table, self.omissions)
+        for drawing in shape.element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
+            yield from self._drawn.read(shape.part.partname.lstrip("/"), drawing)
 
 
-def _shapes_of(tree: "_Element") -> "list[_Element]":
-    """Return the shapes right below an element; of one given in several forms the form with text."""
-    shapes = []
-    for child in tree:
-        if child.tag in _SHAPES:
-            shapes.append(child)
-        elif child.tag == f"{ALTERNATIVES}AlternateContent":
-            shapes += _shapes_of(chosen_branch(child))
-    return shapes
+def _role_of(shape: "BaseShape") -> str | None:
+    """Return the type of a placeholder as the file names it."""
+    return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
 
 
-def _attribute_of(shape: "_Element", name: str) -> str:
-    """Return an attribute of a shape; its properties are first in the first element of each kind."""
-    properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
-    return "" if properties is None else properties.get(name, "")
+def _is_bar(shape: "BaseShape") -> bool:
+    """Return True for an upright rectangle of one opaque colour, as a redaction is."""
+    properties = shape.element.find(f"{SLIDES}spPr")
+    paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
+    found = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
+    return found == [True, True, False, False]
 
 
-def _read_table(table: "_Element", omissions: Omissions) -> list[Block]:
-    """Return a table as one block a row; what is in a cell that another covers is not shown, and counted."""
-    properties = table.find(f"{DRAWING}tblPr")
-    grid = [_read_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    if properties is None or len(grid) < 2 or max(map(len, grid)) < 2:
-        names = keys = False
-    else:
-        names, keys = (properties.get(name) in _TRUE for name in ("firstRow", "firstCol"))
-    for row in grid[:1] if names else ():
-        row[:] = [replace(cell, header=True) for cell in row]
-    for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
-        if any(cell.text for cell in row[1:]):
-            row[0] = replace(row[0], header=True)
-    return [Block("table_row", line) for line in counted_lines(grid, omissions)]
+def _covers(bar: "BaseShape", shape: "BaseShape") -> bool:
+    places = (bar.left, bar.top, shape.left, shape.top, bar.width, bar.height, shape.width, shape.height)
+    if None in places:
+        return False
+    left, top, x, y, width, height, wide, high = places
+    return bool(left <= x and top <= y and left + width >= x + wide and top + height >= y + high)
 
 
-def _read_cells(row: "_Element", omissions: Omissions) -> list[Cell]:
-    cells = []
-    for cell in row.iterchildren(f"{DRAWING}tc"):
-        text = all_text(cell, omissions)
-        if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
-            columns, rows = (max(read_number(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
-            cells.append(Cell(text, columns=columns, rows=rows))
-        elif text:
-            omissions.add("hidden_text", text)
-    return cells
+def _read_table(table: "Table", omissions: Omissions) -> Iterator[Block]:
+    """Yield a block a row; text in a cell that another covers is not shown, and counted."""
+    grid: list[list[Cell]] = []
+    for row in table.rows:
+        grid.append([])
+        for cell in row.cells:
+            text = all_text(cell.text_frame._txBody, omissions)  # noqa: SLF001 - no public road to raised text
+            if not cell.is_spanned:
+                grid[-1].append(Cell(text, columns=cell.span_width, rows=cell.span_height))
+            elif text:
+                omissions.add("hidden", text)
+    is_wide = len(grid) > 1 and max(map(len, grid)) > 1
+    for number, line in enumerate(grid if is_wide else ()):
+        if number == 0 and table.first_row:
+            line[:] = [replace(cell, header=True) for cell in line]
+        if table.first_col and any(cell.text for cell in line[1:]):  # a key alone would name columns
+            line[0] = replace(line[0], header=True)
+    yield from (Block("table_row", line) for line in counted_lines(grid, omissions))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pptx import Presentation
 
+from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.records import ParsedFile
@@ -59,7 +60,7 @@ def workbook() -> bytes:
     return buffer.getvalue()
 
 
-FILES = [(docx.parse, PLAIN), (pptx.parse, presentation())]
+FILES = [(docx.parse, PLAIN), (pptx.parse, presentation()), (spreadsheet.parse, workbook())]
 
 
 @given(st.data())

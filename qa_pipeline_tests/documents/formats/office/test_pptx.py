@@ -1,10 +1,15 @@
 import io
+import re
+from collections.abc import Callable
+from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.enum.shapes import MSO_SHAPE
 from pptx.oxml import parse_xml
 from pptx.presentation import Presentation as Slides
 from pptx.slide import Slide
@@ -47,6 +52,16 @@ def write(
 ) -> None:
     box = slide.shapes.add_textbox(Inches(left), Inches(top), Inches(width), Inches(height))
     box.text_frame.text = text
+
+
+def shape_xml(paragraph: str, properties: str = "") -> str:
+    named = '<p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>'
+    body = f"<p:txBody><a:bodyPr/><a:p>{paragraph}</a:p></p:txBody>"
+    return f"<p:sp>{named}<p:spPr>{properties}</p:spPr>{body}</p:sp>"
+
+
+def run(text: str, look: str = "", inside: str = "") -> str:
+    return f"<a:r><a:rPr {look}>{inside}</a:rPr><a:t>{text}</a:t></a:r>"
 
 
 def add_xml(slide: Slide, markup: str) -> None:
@@ -113,15 +128,6 @@ def test_slides_are_pages_with_their_titles_as_headings() -> None:
         ("list_item", "Helmet", 0, 2),
         ("list_item", "with strap", 1, 2),
     ]
-
-
-def test_a_first_slide_that_is_no_title_slide_has_an_ordinary_heading() -> None:
-    made = Presentation()
-    add(made, TITLE_AND_CONTENT, "Agenda")
-    made.core_properties.title = "All of it"
-    parsed = read(made)
-    assert [(block.kind, block.level) for block in parsed.blocks] == [("heading", 2)]
-    assert parsed.title == "All of it"
 
 
 def test_bullets_come_from_the_paragraph_or_the_layout() -> None:
@@ -199,58 +205,32 @@ def test_notes_follow_their_slide_unless_a_setting_leaves_them_out() -> None:
 
 def test_hidden_slides_are_left_out_and_pages_keep_their_numbers() -> None:
     made = Presentation()
-    add(made, TITLE_ONLY, "Secret")._element.set("show", "0")
+    secret = add(made, TITLE_ONLY, "Secret")
+    secret._element.set("show", "0")
+    secret.notes_slide.notes_text_frame.text = "Unsaid"
     add(made, TITLE_ONLY, "Shown")
     parsed = read(made)
     assert [(block.text, block.page) for block in parsed.blocks] == [("Shown", 2)]
-    assert left_out(parsed) == {"hidden_slide": (1, 6)}
-
-
-def test_notes_of_hidden_slides_are_counted() -> None:
-    made = Presentation()
-    slide = add(made, TITLE_ONLY, "Secret")
-    slide._element.set("show", "0")
-    slide.notes_slide.notes_text_frame.text = "Unsaid"
-    assert left_out(read(made))["speaker_note"] == (1, 6)
+    assert left_out(parsed) == {"hidden": (1, 6), "speaker_note": (1, 6)}
 
 
 def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
     made = Presentation()
     slide = add(made, TITLE_ONLY, "Title")
     slide.shapes.add_ole_object(io.BytesIO(b"x"), "Excel.Sheet.12", 0, 0)
-    picture = (
-        '<p:pic><p:nvPicPr><p:cNvPr id="9" name="p" descr="A dam"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr></p:pic>'
-    )
-    add_xml(slide, picture)
-    text = "<p:txBody><a:bodyPr/><a:p><a:r><a:t>Company</a:t></a:r></a:p></p:txBody>"
-    named = '<p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>'
-    shape = f"<p:sp {NAMESPACES}>{named}{text}</p:sp>"
-    made.slide_layouts[TITLE_ONLY].shapes._spTree.append(parse_xml(shape))
+    named = '<p:cNvPr id="9" name="p" descr="A dam"/><p:cNvPicPr/><p:nvPr/>'
+    add_xml(slide, f"<p:pic><p:nvPicPr>{named}</p:nvPicPr><p:spPr/></p:pic>")
+    layout = made.slide_layouts[TITLE_ONLY].shapes._spTree
+    layout.append(parse_xml(f"<p:x {NAMESPACES}>{shape_xml(run('Company'))}</p:x>")[0])
     assert left_out(read(made)) == {"embedded_object": (1, 0), "image": (1, 4), "slide_master": (1, 7)}
 
 
 def test_of_content_in_several_forms_the_one_with_text_is_read() -> None:
     made = Presentation()
-    slide = add(made, BLANK)
-    text = "<p:txBody><a:bodyPr/><a:p><a:r><a:t>Formula</a:t></a:r></a:p></p:txBody>"
-    shape = f'<p:sp><p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>{text}</p:sp>'
-    choice = f'<mc:Choice Requires="p">{shape}</mc:Choice><mc:Fallback><p:pic/></mc:Fallback>'
-    add_xml(slide, f"<mc:AlternateContent>{choice}</mc:AlternateContent>")
+    choice = f'<mc:Choice Requires="p">{shape_xml(run("Formula"))}</mc:Choice>'
+    other = "<mc:Fallback><p:pic/></mc:Fallback>"
+    add_xml(add(made, BLANK), f"<mc:AlternateContent>{choice}{other}</mc:AlternateContent>")
     assert outline(read(made)) == [("paragraph", "Formula")]
-
-
-def test_powers_fields_and_breaks_inside_a_paragraph() -> None:
-    made = Presentation()
-    runs = (
-        '<a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r><a:br/>'
-        '<a:fld type="datetime1" id="{1}"><a:t>today</a:t></a:fld>'
-    )
-    body = f"<p:txBody><a:bodyPr/><a:p>{runs}</a:p></p:txBody>"
-    add_xml(
-        add(made, BLANK),
-        f'<p:sp><p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>{body}</p:sp>',
-    )
-    assert [block.text for block in read(made).blocks] == ["10^6\ntoday"]
 
 
 def test_diagrams_become_lists() -> None:
@@ -271,7 +251,7 @@ def test_diagrams_become_lists() -> None:
     made = Presentation()
     frame = (
         '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="4" name="d"/><p:cNvGraphicFramePr/><p:nvPr/>'
-        '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData><dgm:relIds r:dm="rIdD" '
+        '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData uri="x"><dgm:relIds r:dm="rIdD" '
         'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"/></a:graphicData></a:graphic>'
         "</p:graphicFrame>"
     )
@@ -321,13 +301,80 @@ def test_a_slide_that_is_missing_in_the_file_is_damage() -> None:
 
 def test_raised_and_struck_out_runs_keep_their_meaning() -> None:
     made = Presentation()
-    slide = add(made, BLANK)
-    write(slide, "x")
     looks = [("Up to 10", ""), ("6", 'baseline="30000"'), (" for ", ""), ("30", 'strike="sngStrike"')]
     looks += [("45 euros", 'strike="noStrike"'), ("1", 'baseline="30000"')]
-    runs = "".join(f"<a:r><a:rPr {look}/><a:t>{text}</a:t></a:r>" for text, look in looks)
-    body = slide.shapes[0].text_frame._txBody
-    body.replace(body.p_lst[0], parse_xml(f"<a:p {NAMESPACES}>{runs}</a:p>"))
+    field = '<a:br/><a:fld type="datetime1" id="{1}"><a:t>today</a:t></a:fld>'
+    add_xml(add(made, BLANK), shape_xml("".join(run(*look) for look in looks) + field))
     parsed = read(made)
-    assert outline(parsed) == [("paragraph", "Up to 10^6 for 45 euros")]
+    assert [block.text for block in parsed.blocks] == ["Up to 10^6 for 45 euros\ntoday"]
     assert left_out(parsed) == {"deleted_text": (1, 2), "footnote_mark": (1, 1)}
+
+
+BLACK = '<a:solidFill><a:srgbClr val="000000"/></a:solidFill>'
+CLEAR = '<a:solidFill><a:srgbClr val="000000"><a:alpha val="0"/></a:srgbClr></a:solidFill>'
+
+
+def bar(slide: Slide, width: float) -> None:
+    shape = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, Inches(1), Inches(1), Inches(width), Inches(1))
+    shape.fill.solid()
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        lambda slide: [put(slide) for put in (partial(write, text="Secret"), partial(bar, width=3))],
+        lambda slide: add_xml(slide, shape_xml(run("Secret", inside=BLACK), BLACK)),
+        lambda slide: add_xml(slide, shape_xml(run("Secret", inside=CLEAR))),
+        lambda slide: add_xml(slide, shape_xml(run("Secret", inside="<a:noFill/>"))),
+        lambda slide: add_xml(slide, shape_xml(run("Secret", 'sz="50"'))),
+        lambda slide: write(slide, "Secret", left=-4),
+        lambda slide: write(slide, "Secret", left=11),
+        lambda slide: write(slide, "Secret", top=8),
+        lambda slide: put_in_group(slide, "Secret", 11),
+    ],
+    ids=["covered", "same-colour", "transparent", "unfilled", "tiny", "left", "right", "below", "group"],
+)
+def test_text_that_nobody_sees_is_left_out_and_counted(hide: Callable[[Slide], object]) -> None:
+    made = Presentation()
+    hide(add(made, BLANK))
+    parsed = read(made)
+    assert outline(parsed) == []
+    assert left_out(parsed) == {"hidden": (1, 6)}
+
+
+def put_in_group(slide: Slide, word: str, left: float) -> None:
+    group = slide.shapes.add_group_shape()
+    group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = word
+    group.left = Inches(left)
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        lambda slide: [put(slide) for put in (partial(write, text="Shown"), partial(bar, width=2))],
+        lambda slide: [put(slide) for put in (partial(bar, width=3), partial(write, text="Shown"))],
+        lambda slide: write(slide, "Shown", left=9.9),
+        lambda slide: put_in_group(slide, "Shown", 9),
+        lambda slide: add_xml(slide, shape_xml(run("Shown", 'sz="800"', BLACK), "<a:noFill/>")),
+    ],
+)
+def test_text_in_sight_stays(show: Callable[[Slide], object]) -> None:
+    made = Presentation()
+    show(add(made, BLANK))
+    assert outline(read(made)) == [("paragraph", "Shown")]
+
+
+def test_shows_and_the_strict_form_are_read() -> None:
+    made = Presentation()
+    add(made, TITLE_ONLY, "Title")
+    main = b"presentationml.presentation.main"
+    show = edited(
+        saved(made),
+        "[Content_Types].xml",
+        lambda types: types.replace(main, b"presentationml.slideshow.main"),
+    )
+    common = rb"http://schemas.openxmlformats.org/(presentationml|drawingml|officeDocument)/2006/"
+    members = members_of(saved(made)).items()
+    strict = {name: re.sub(common, rb"http://purl.oclc.org/ooxml/\1/", part) for name, part in members}
+    for content in (show, zip_bytes(strict)):
+        assert outline(pptx.parse(source(content), SETTINGS)) == [("heading", "Title")]

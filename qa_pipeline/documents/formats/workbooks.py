@@ -1,0 +1,271 @@
+"""Sheets of XLSX and ODS files as a person sees them; what is hidden is counted."""
+
+import warnings
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
+from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
+from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.documents.formats.number_formats import show_moment, show_number
+from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, Markup, read_trees
+from qa_pipeline.documents.formats.office.package import (
+    LINK,
+    Package,
+    library_failures,
+    open_package,
+    read_number,
+    text_of,
+)
+from qa_pipeline.documents.formats.row_files import too_many_rows
+from qa_pipeline.documents.limits import ReaderLimits
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+    from openpyxl.cell.read_only import ReadOnlyCell
+    from openpyxl.styles.colors import Color
+
+_FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
+_MOST_CELLS = 5_000_000  # of an ODS sheet, once those written as one are counted
+_LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384  # of an XLSX sheet
+_HIDING = frozenset({"collapse", "filter"})
+_LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
+_COLOURS = {
+    "theme": {0: "FFFFFF", 1: "000000"},
+    "indexed": {0: "000000", 1: "FFFFFF", 8: "000000", 9: "FFFFFF", 64: "000000"},
+}
+
+
+@dataclass
+class Sheet:
+    """The text of the visible cells by row and column, the merged ranges, and the hidden rows."""
+
+    name: str
+    is_hidden: bool
+    rows: dict[int, dict[int, str]] = field(default_factory=dict)
+    merged: list[tuple[int, int, int, int]] = field(default_factory=list)
+    hidden_rows: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Layout:
+    hidden_columns: set[int] = field(default_factory=set)
+    formatted: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
+    has_tables: bool = False  # whose format may colour the ground of cells without a fill
+    rich: dict[str, object] = field(default_factory=dict)  # strings inside cells, with their fonts
+
+
+def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> Iterator[Sheet]:
+    """Yield the sheets of a file; merged ranges are first row and column, last row and column.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
+            `too_long`.
+    """
+    archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
+    if archive is not None and archive.find("content.xml") is not None:
+        root, *others = read_trees(archive)
+        markup = Markup([root, *others], omissions, lambda _: None)
+        hidden = {style.get(f"{STYLE}name", "") for style in root.iter(f"{STYLE}style") if _hides(style)}
+        for table in root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table"):
+            yield _read_table(table, markup, hidden)
+    else:
+        package, main = open_package(content, "Excel", limits)
+        yield from _read_workbook(package, main, limits, omissions)
+
+
+def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions: Omissions) -> list[Sheet]:
+    from openpyxl import load_workbook
+
+    parts = package.linked(main, "worksheet")
+    if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
+        raise too_many_rows(limits)
+    for part in parts:
+        for comments in package.trees(part, "comments"):
+            for comment in comments.iterfind("{*}commentList/{*}comment"):
+                omissions.add("comment", text_of(comment, "{*}t"))
+    named = {
+        sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")].target or ""
+        for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
+    }
+    with library_failures(), warnings.catch_warnings(action="ignore"):
+        book = load_workbook(
+            package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
+        )
+        for chart in book.chartsheets:
+            omissions.add("chart_sheet", chart.title)
+        if len(book.sheetnames) < len(named):
+            raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
+        return [
+            _read_worksheet(sheet, package.archive, named[sheet.title], omissions)
+            for sheet in book.worksheets
+        ]
+
+
+def _read_worksheet(source: Any, archive: Archive, part: str, omissions: Omissions) -> Sheet:
+    from openpyxl.worksheet.cell_range import MultiCellRange
+
+    sheet = Sheet(source.title, source.sheet_state != "visible")
+    layout = _read_layout(archive, part, sheet)
+    coloured = MultiCellRange(" ".join(layout.formatted))
+    source.reset_dimensions()  # those that the file states may be wrong, and make blank rows wide
+    for cell in chain.from_iterable(source.iter_rows(max_row=_LAST_ROW)):
+        if cell.value is None:
+            continue
+        value = layout.rich.get(cell.coordinate, cell.value) if layout.rich else cell.value
+        text, is_shown = _show(cell, value, omissions)
+        if is_shown and _is_unseen(cell) and cell.coordinate not in coloured:
+            is_shown = layout.has_tables and cell.fill.fill_type != "solid"
+        if text and (not is_shown or cell.row in sheet.hidden_rows or cell.column in layout.hidden_columns):
+            omissions.add("hidden", text)
+        elif text:
+            sheet.rows.setdefault(cell.row, {})[cell.column] = text
+    return sheet
+
+
+def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
+    """Return what the library does not read of a sheet; add its hidden rows and merged ranges."""
+    from lxml.etree import QName, iterparse
+    from openpyxl.cell.rich_text import CellRichText
+    from openpyxl.utils import range_boundaries
+
+    layout, number = _Layout(), 0
+    names = ("col", "row", "is", "mergeCell", "conditionalFormatting", "tablePart")
+    with archive.open(part) as stream:
+        for _, element in iterparse(stream, tag=[f"{{*}}{name}" for name in names], resolve_entities=False):
+            match QName(element).localname:
+                case "col" if _is_hidden(element, "width"):
+                    first, last = int(element.get("min", "")), int(element.get("max", ""))
+                    layout.hidden_columns.update(range(first, min(last, _LAST_COLUMN) + 1))
+                case "row":
+                    number = read_number(element.get("r"), number + 1)
+                    if _is_hidden(element, "ht"):
+                        sheet.hidden_rows.add(number)
+                    element.clear()
+                case "is" if element.find("{*}r") is not None:
+                    layout.rich[element.getparent().get("r", "")] = CellRichText.from_tree(element)
+                case "mergeCell":
+                    left, top, right, bottom = range_boundaries(element.get("ref"))
+                    sheet.merged.append((top, left, bottom, right))
+                case "conditionalFormatting":
+                    layout.formatted.append(element.get("sqref", ""))
+                case "tablePart":
+                    layout.has_tables = True
+    return layout
+
+
+def _is_unseen(cell: "ReadOnlyCell") -> bool:
+    """Return True if text has the colour of its ground, white where a cell is not filled."""
+    ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
+    return bool(ground) and _colour(cell.font.color) == ground
+
+
+def _colour(colour: "Color | None") -> str:
+    """Return a colour as RGB where it is known, text being black by default."""
+    if colour is None:
+        return "000000"
+    if colour.type == "rgb":
+        return str(colour.value)[-6:].upper()
+    return "" if colour.tint else _COLOURS.get(colour.type, {}).get(colour.value, "")
+
+
+def _is_hidden(about: "_Element", size: str) -> bool:
+    return about.get("hidden") in ("1", "true") or about.get(size) in ("0", "0.0")
+
+
+def _show(cell: "ReadOnlyCell", value: object, omissions: Omissions) -> tuple[str, bool]:
+    """Return the text of a cell, and whether its format shows it; struck-out text is counted."""
+    form = "" if cell.number_format == "General" else cell.number_format
+    if cell.style_array.numFmtId in _LOCAL_FORMATS:
+        form = form.partition(";")[0].replace('"$"', "")
+    text = _write_value(value, form)
+    if not text or form == ";;;":
+        return str(value).strip(), False
+    return settle(f"{STRUCK}{text}{LEVEL}" if cell.font.strike else text, omissions), True
+
+
+def _write_value(value: object, form: str) -> str:
+    """Return a value as its format shows it; without one whole numbers without a decimal point."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int | float):
+        plain = str(int(value)) if abs(value) < 1e15 and value == int(value) else f"{value:.15g}"
+        shown = show_number(value, form)
+        return plain if shown is None else shown
+    if isinstance(value, date | time | timedelta):
+        return show_moment(value, form)
+    parts: list[str] = []
+    for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
+        font = getattr(part, "font", None)
+        sign = font and (STRUCK if font.strike else SCRIPTS.get(font.vertAlign))
+        parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))
+    return " ".join("".join(parts).split())
+
+
+def _hides(style: "_Element") -> bool:
+    """Return True if a style hides its sheet, or gives a cell text of the colour of its ground."""
+    table, ground, text = (
+        style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
+    )
+    if table is not None and table.get(f"{TABLE}display") == "false":
+        return True
+    below = None if ground is None else ground.get(f"{_FO}background-color")
+    below = "#ffffff" if below in (None, "transparent") else below
+    return text is not None and text.get(f"{_FO}color") == below
+
+
+def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> Sheet:
+    sheet = Sheet(table.get(f"{TABLE}name", ""), table.get(f"{TABLE}style-name") in hidden_styles)
+    hidden_columns: list[range] = []
+    start = 0
+    for about in table.iter(f"{TABLE}table-column"):
+        stop = start + _number(about, "columns-repeated")
+        if about.get(f"{TABLE}visibility") in _HIDING:
+            hidden_columns.append(range(start, stop))
+        start = stop
+    top = cells = 0
+    for row in table.iter(f"{TABLE}table-row"):
+        numbers = range(top, top + min(_number(row, "rows-repeated"), _MOST_REPEATED))
+        is_hidden = row.get(f"{TABLE}visibility") in _HIDING
+        if is_hidden:
+            sheet.hidden_rows.update(numbers)
+        texts: dict[int, str] = {}
+        left = 0
+        for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+            rows, columns = _number(cell, "rows-spanned"), _number(cell, "columns-spanned")
+            if rows > 1 or columns > 1:
+                sheet.merged.append((top, left, top + rows - 1, left + columns - 1))
+            text, repeated = _cell_text(cell, markup), _number(cell, "columns-repeated")
+            is_unseen = is_hidden or cell.get(f"{TABLE}style-name") in hidden_styles
+            for place in range(left, left + min(repeated, _MOST_REPEATED)) if text else ():
+                if is_unseen or any(place in hidden for hidden in hidden_columns):
+                    markup.omissions.add("hidden", text)
+                else:
+                    texts[place] = text
+            left += repeated
+        cells += len(texts) * len(numbers)
+        if cells > _MOST_CELLS:
+            raise DocumentFailure("too_long", f"a sheet holds more than {_MOST_CELLS} cells")
+        sheet.rows.update((number, dict(texts)) for number in numbers if texts)
+        top += _number(row, "rows-repeated")
+    return sheet
+
+
+def _number(element: "_Element", name: str) -> int:
+    return read_number(element.get(f"{TABLE}number-{name}"), 1)
+
+
+def _cell_text(cell: "_Element", markup: Markup) -> str:
+    if cell.tag == f"{TABLE}covered-table-cell":
+        if text := "".join(map(str, cell.itertext())).strip():
+            markup.omissions.add("hidden", text)
+        return ""
+    if any(len(line) or line.tag != f"{TEXT}p" for line in cell):
+        return " ".join(block.text for block in read_fragment(markup.of(cell), markup.omissions))
+    return " ".join(" ".join(line.text or "" for line in cell).split())
