@@ -58,14 +58,14 @@ def certify_release(
     from qa_pipeline.publishing.manifest import release_folder
 
     with errors_as_exit_codes():
-        found = certify(release_folder(release), file)
+        bound = certify(release_folder(release), file)
         if as_json:
-            print_document({"release": str(release_folder(release)), **asdict(found)})
+            print_document({"release": str(release_folder(release)), **asdict(bound)})
         else:
             print_line(
-                f"With 95 % confidence at most {found.at_most:.2%} of the {found.rows} rows are wrong: of "
-                f"{found.audited} rows drawn at random people found {found.wrong} wrong and were unsure of "
-                f"{found.unsure} (unsure counts as wrong)."
+                f"With 95 % confidence at most {bound.at_most:.2%} of the {bound.rows} rows are wrong: of "
+                f"{bound.audited} rows drawn at random people found {bound.wrong} wrong and were unsure of "
+                f"{bound.unsure} (unsure counts as wrong)."
             )
-        if max_error is not None and found.at_most > max_error:
+        if max_error is not None and bound.at_most > max_error:
             raise typer.Exit(FAILED)

@@ -519,8 +519,8 @@ def _console() -> Console:
 def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
     """Return the rows of a funnel: each stage shown once, its parts below it, unknown ones empty."""
     is_first = pl.col("stage").ne_missing(pl.col("stage").shift())
-    shown = steps.with_columns(pl.when(is_first).then("stage"), pl.col("what", "reason")).fill_null("")
-    return [list(row) for row in shown.iter_rows()]
+    rows = steps.with_columns(pl.when(is_first).then("stage"), pl.col("what", "reason")).fill_null("")
+    return [list(row) for row in rows.iter_rows()]
 
 
 def report_document(summary: Report, layout: Layout) -> dict[str, Any]:

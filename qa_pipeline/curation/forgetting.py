@@ -148,11 +148,11 @@ def _words_of(layout: Layout, batch: str, occurrences: Occurrences) -> list[str]
         words.update(rows.filter(lines.str.contains_any(sorted(words)))[key])
     documents = _read(layout, batch, DOCUMENTS)
     others = documents.filter(~pl.col("content_sha256").is_in(occurrences.contents)).drop_nulls("text")
-    kept = "\n".join(" ".join(text.split()) for text in others["text"])
+    other_text = "\n".join(" ".join(text.split()) for text in others["text"])
     for text, language in occurrences.rows.drop_nulls("text").select("text", "language").unique().iter_rows():
         for start, end in split_sentences(text, language or "en"):
             sentence = " ".join(text[start:end].split())
-            if len(sentence) >= LEAST_QUOTE and sentence not in kept:
+            if len(sentence) >= LEAST_QUOTE and sentence not in other_text:
                 words.add(sentence)
     return sorted(words)
 
@@ -175,7 +175,9 @@ def _drop_lines(path: Path, words: list[str]) -> None:
         raise InputError(f"{path} cannot be read; repair it or restore it from a backup") from error
     holds = pl.Series(values, dtype=pl.String()).str.replace_all(r"\s+", " ").str.contains_any(words)
     if holds.any():
-        write_bytes(path, b"".join(line for line, gone in zip(lines, holds, strict=True) if not gone))
+        write_bytes(
+            path, b"".join(line for line, holds_word in zip(lines, holds, strict=True) if not holds_word)
+        )
 
 
 def _delete(paths: Iterable[Path]) -> None:

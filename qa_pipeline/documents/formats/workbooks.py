@@ -90,7 +90,7 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
         for comments in package.trees(part, "comments"):
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
-    named = {
+    targets = {
         sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")].target or ""
         for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
     }
@@ -100,10 +100,10 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
         )
         for chart in book.chartsheets:
             omissions.add("chart_sheet", chart.title)
-        if len(book.sheetnames) < len(named):
+        if len(book.sheetnames) < len(targets):
             raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
         return [
-            _read_worksheet(sheet, package.archive, named[sheet.title], omissions)
+            _read_worksheet(sheet, package.archive, targets[sheet.title], omissions)
             for sheet in book.worksheets
         ]
 
@@ -196,8 +196,8 @@ def _write_value(value: object, form: str) -> str:
         return str(value).upper()
     if isinstance(value, int | float):
         plain = str(int(value)) if abs(value) < 1e15 and value == int(value) else f"{value:.15g}"
-        shown = show_number(value, form)
-        return plain if shown is None else shown
+        text = show_number(value, form)
+        return plain if text is None else text
     if isinstance(value, date | time | timedelta):
         return show_moment(value, form)
     parts: list[str] = []
@@ -236,19 +236,19 @@ def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> S
         if is_hidden:
             sheet.hidden_rows.update(numbers)
         texts: dict[int, str] = {}
-        left = 0
+        column = 0
         for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
             rows, columns = _number(cell, "rows-spanned"), _number(cell, "columns-spanned")
             if rows > 1 or columns > 1:
-                sheet.merged.append((top, left, top + rows - 1, left + columns - 1))
+                sheet.merged.append((top, column, top + rows - 1, column + columns - 1))
             text, repeated = _cell_text(cell, markup), _number(cell, "columns-repeated")
             is_unseen = is_hidden or cell.get(f"{TABLE}style-name") in hidden_styles
-            for place in range(left, left + min(repeated, _MOST_REPEATED)) if text else ():
+            for place in range(column, column + min(repeated, _MOST_REPEATED)) if text else ():
                 if is_unseen or any(place in hidden for hidden in hidden_columns):
                     markup.omissions.add("hidden", text)
                 else:
                     texts[place] = text
-            left += repeated
+            column += repeated
         cells += len(texts) * len(numbers)
         if cells > _MOST_CELLS:
             raise DocumentFailure("too_long", f"a sheet holds more than {_MOST_CELLS} cells")

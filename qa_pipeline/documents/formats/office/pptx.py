@@ -102,9 +102,9 @@ class _Reader:
         blocks = self._read(slide, 1 if number == 1 and opening else 2)
         if notes is not None:
             self._bullets = {}
-            said = self._read(notes, 2)
-            blocks += said if self.settings.speaker_notes else []
-            for block in [] if self.settings.speaker_notes else said:
+            note_blocks = self._read(notes, 2)
+            blocks += note_blocks if self.settings.speaker_notes else []
+            for block in [] if self.settings.speaker_notes else note_blocks:
                 self.omissions.add("speaker_note", block.text)
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
             for comment in comments:
@@ -142,8 +142,8 @@ class _Reader:
 
     def _blocks(self, shape: "BaseShape", *, inside: bool = False) -> Iterator[Block]:
         role = _role_of(shape)
-        named = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
-        properties = {} if named is None else named.attrib
+        about = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
+        properties = {} if about is None else about.attrib
         if role in _FURNITURE:
             self._leave_out("running_foot", shape)
         elif properties.get("hidden") in _TRUE or (not inside and self._is_off(shape)):
@@ -179,12 +179,17 @@ class _Reader:
             text = paragraph_text(paragraph, self.omissions, shape.element.find(f"{SLIDES}spPr"))
             if not text.strip():
                 continue
-            own = paragraph.find(f"{DRAWING}pPr")
-            level = 0 if own is None else min(read_number(own.get("lvl"), 0), _DEEPEST)
+            style = paragraph.find(f"{DRAWING}pPr")
+            level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
             styles = (holder.find(f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr") for holder in holders)
-            names = [child.tag for style in (own, *styles) if style is not None for child in style]
-            said = [_BULLETS[name] for name in names if name in _BULLETS]
-            listed = said[0] if said else role in _LISTED and bool(self._bullets)
+            names = [
+                child.tag
+                for level_style in (style, *styles)
+                if level_style is not None
+                for child in level_style
+            ]
+            bullets = [_BULLETS[name] for name in names if name in _BULLETS]
+            listed = bullets[0] if bullets else role in _LISTED and bool(self._bullets)
             yield Block("list_item", text, level) if listed else Block("paragraph", text)
 
     def _graphic(self, shape: "BaseShape") -> Iterator[Block]:
@@ -205,8 +210,8 @@ def _is_bar(shape: "BaseShape") -> bool:
     """Return True for an upright rectangle of one opaque colour, as a redaction is."""
     properties = shape.element.find(f"{SLIDES}spPr")
     paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
-    found = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
-    return found == [True, True, False, False]
+    has_paths = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
+    return has_paths == [True, True, False, False]
 
 
 def _covers(bar: "BaseShape", shape: "BaseShape") -> bool:
