@@ -104,7 +104,7 @@ class Markup:
             if formula is not None and formula.tag == _MATHS:
                 return escape(write_formula(formula, self.omissions))
         if (what := _LEFT_OUT.get(tag)) or element.get(f"{TEXT}display") == "none":
-            self.omissions.add(what or "hidden_text", "".join(map(str, element.itertext())))
+            self.omissions.add(what or "hidden", "".join(map(str, element.itertext())))
             return ""
         if tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)

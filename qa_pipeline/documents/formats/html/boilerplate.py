@@ -1,5 +1,6 @@
 """Which elements inside a page's content only lead elsewhere."""
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -169,11 +170,20 @@ _KINDS = {
 _MOST_RULES = 100  # of style sheets that strike text out or hide it: each is looked for in the whole page
 _UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
 """Comments of style sheets, and rules for paper, for small screens and the like."""
-_HIDING = re.compile(r"\b(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
-_SHOWING = re.compile(r"\b(?:display|visibility)\s*:", re.IGNORECASE)
+_HIDING = re.compile(
+    r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
+    r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
+    r"|font-size\s*:\s*(?:0*(?:\.0*)?(?:r?em|%)?|0*(?:\.\d+)?(?:px|pt)?)\s*(?:[;!]|$)"
+    r"|(?:left|right|top|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:\.\d+)?(?:px|pt|r?em|%|v[wh])"
+    r"|clip\s*:\s*rect\((?:0(?:px)?[\s,]*){4}\)|clip-path\s*:\s*inset\((?:50|100)%\)"
+    r"|color\s*:\s*transparent\b)",
+    re.IGNORECASE,
+)
+_SHOWING = re.compile(r"(?<![\w-])(?:display|visibility|opacity|left|top|font-size)\s*:", re.IGNORECASE)
+_COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
 _STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
 _NAME = re.compile(r"[\w-]+")
-_STYLED = "style:not([media*=print]), [style*=display i], [style*=visibility i]"
+_STYLED = "style:not([media*=print]), [style]"
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
@@ -189,6 +199,8 @@ _FURNITURE = ", ".join(
         ".headerlink, .permalink, .mw-editsection, .noprint, .outofdate",
     )
 )
+_SEEN = 16  # of 255: colours closer than that look alike
+Colour = tuple[int, int, int] | None
 _TAG = re.compile(r"<[^<>]*>")
 _COMMENT = re.compile("<!--|<[!?]")
 _DECLARATIONS = ("doctype", "xml")
@@ -242,7 +254,8 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
     struck = _select(tree, [selector for selector, _, style in rules if "line-through" in style])
     hiding = [selector for selector, _, style in rules if _HIDING.search(style)]
     inline = [node for node in styled if _HIDING.search(node.attributes.get("style") or "")]
-    if not hiding and not inline:
+    blended = _find_blended(tree, rules)
+    if not (hiding or inline or blended):
         return struck, []
     showing = [
         _STATE.sub("", selector) for selector, _, style in rules if _SHOWING.search(_HIDING.sub("", style))
@@ -251,16 +264,73 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
     scripts = [script.text() for script in tree.css("script")]
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))
-    most = (
-        len(tree.body.text()) / 2 if tree.body else 0
-    )  # what holds more is the page until its script has run
+    # What holds more is the page until its script has run.
+    most = len(tree.body.text()) / 2 if scripts and tree.body else math.inf
     return struck, [
         node
-        for node in (*(node for node in _select(tree, hiding) if node.mem_id not in showing_nodes), *inline)
+        for node in (
+            *(node for node in _select(tree, hiding) if node.mem_id not in showing_nodes),
+            *inline,
+            *blended,
+        )
         if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
         and len(node.text()) <= most
         and node.tag != "h1"  # Texinfo hides the title of a page, which names it all the same
     ]
+
+
+def _find_blended(tree: "LexborHTMLParser", rules: list[tuple[str, str, str]]) -> "list[LexborNode]":
+    """Return the elements whose text has the colour of its ground, as far as the page itself says both."""
+    coloured: dict[int, tuple[LexborNode, list[Colour]]] = {}
+    grounds: dict[int, list[Colour]] = {}
+    found = [
+        (node, style)
+        for selector, _, style in rules
+        if _COLOUR.search(style)
+        for node in _select(tree, [selector])
+    ]
+    for node, style in [
+        *found,
+        *(
+            (node, node.attributes["style"] or "")
+            for node in tree.css("[style*=color i], [style*=background i]")
+        ),
+    ]:
+        for name, value in _COLOUR.findall(style):
+            if name.lower() == "color":
+                coloured.setdefault(node.mem_id, (node, []))[1].append(_read_colour(value))
+            else:
+                grounds.setdefault(node.mem_id, []).append(_read_colour(value))
+    # Another sheet may colour the ground.
+    paper = None if tree.css_first("link[rel=stylesheet], [bgcolor]") is not None else (255, 255, 255)
+    blended = []
+    for node, colours in coloured.values():
+        around: LexborNode | None = node
+        while around is not None and around.mem_id not in grounds:
+            around = around.parent
+        ground = [paper] if around is None else grounds[around.mem_id]
+        inner = any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id)
+        if not inner and all(_is_alike(one, other) for one in colours for other in ground):
+            blended.append(node)
+    return blended
+
+
+def _read_colour(value: str) -> Colour:
+    """Return a colour; None for a picture, a variable and what is not known."""
+    from PIL import ImageColor
+
+    with suppress(ValueError):
+        colour = ImageColor.getrgb(value.replace("!important", "").strip())
+        return colour[:3] if len(colour) == 3 or colour[3] == 255 else None
+    return None
+
+
+def _is_alike(colour: Colour, ground: Colour) -> bool:
+    return (
+        colour is not None
+        and ground is not None
+        and all(abs(one - other) <= _SEEN for one, other in zip(colour, ground, strict=True))
+    )
 
 
 def _names_in(text: str) -> set[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Role = Literal["body", "title", "heading", "code", "quote", "item", "navigation"]
 
 VALUE = f"{WORD}val"
-_LOST = {"vanish": "hidden_text", "strike": "deleted_text", "dstrike": "deleted_text"}
+_LOST = {"vanish": "hidden", "strike": "deleted_text", "dstrike": "deleted_text"}
 """Switches of a run or style whose text is no text of the document, and as what it is counted."""
 _HEADING = re.compile(
     r"(?:heading|rubrik|überschrift|overskrift|otsikko|titre|título|titolo|kop|nagłówek) ?(?P<number>[1-9])",
@@ -367,7 +367,7 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
         first = element[0] if len(element) else None
         if first is None or first.tag != f"{WORD}rPr":
             return None
-        return styles.lost_as(value_of(first, "rStyle"), first)
+        return styles.lost_as(value_of(first, "rStyle"), first) or ("hidden" if _is_unseen(first) else None)
     if tag == f"{WORD}p":
         style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
         return "navigation" if style.role == "navigation" else style.lost
@@ -378,6 +378,32 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
         return None if element.find(WORD + mark.format(WORD)) is None else "deleted_text"
     parent = element.getparent()
     return None if parent is None or chosen_branch(parent) is element else "alternative"
+
+
+_SMALLEST = 2  # half points
+_OWN_GROUND = (f"{WORD}txbxContent", f"{WORD}tbl")
+"""Shapes and tables, whose style may colour the ground."""
+
+
+def _is_unseen(properties: "_Element") -> bool:
+    """Return True if a run is tiny or has the colour of the ground that is set for it."""
+    if read_number(value_of(properties, "sz"), _SMALLEST) < _SMALLEST:
+        return True
+    colour, marked = value_of(properties, "color").upper(), value_of(properties, "highlight", "none")
+    if marked != "none":
+        return {"black": "000000", "white": "FFFFFF"}.get(marked) == colour.replace("AUTO", "") or (
+            marked == "black" and colour in ("", "AUTO")
+        )
+    cells = properties.iterancestors(f"{WORD}tc")
+    around = next(properties.iterancestors(f"{WORD}p"), None)
+    holders = [properties, None if around is None else around.find(f"{WORD}pPr")]
+    holders += [part for cell in cells for part in cell.iterchildren(f"{WORD}tcPr")]
+    shades = (holder.find(f"{WORD}shd") for holder in holders if holder is not None)
+    fills = [shade.get(f"{WORD}fill", "auto").upper() for shade in shades if shade is not None]
+    fill = next((fill for fill in fills if fill != "AUTO"), None)
+    if fill is None and next(properties.iterancestors(*_OWN_GROUND), None) is None:
+        fill = "FFFFFF"
+    return colour == fill
 
 
 def _control_lost_as(control: "_Element") -> str | None:

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +39,8 @@ _BOLD_NAMES = re.compile(
 )
 """Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
+ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
+_LONGEST_ADDRESS = 410  # characters
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
 _TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
@@ -76,9 +78,12 @@ class Glyphs:
         unreadable: how many characters the file gives no Unicode value for; those in words are `UNREADABLE`.
         paper: the visible part of the page, its lower left corner in the origin.
         turn: quarter turns, clockwise, that the page was given.
+        hidden: stretches of text that do not show, which the text is without.
     """
 
-    def __init__(self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0) -> None:
+    def __init__(
+        self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0, hidden: Set[int] = frozenset()
+    ) -> None:
         from pypdfium2 import raw
 
         self._raw = raw
@@ -92,6 +97,9 @@ class Glyphs:
         self.paper = turn_box(self._sheet, turn, self._sheet)
         self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         self.text, self._places, missing = _characters(textpage)
+        self.hidden: list[str] = []
+        if hidden:
+            self.text, self._places, self.hidden = _take_out(self.text, self._places, hidden)
         self.text, self._places = join_accents(self.text, self._places, self.box)
         self.text, self._places, self.note_marks = mark_raised(
             self.text, self._places, self.size, self.baseline
@@ -214,6 +222,25 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
             high = 0
             missing += 1
     return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), places, missing
+
+
+def _take_out(text: str, places: Sequence[int], hidden: Set[int]) -> tuple[str, Sequence[int], list[str]]:
+    """Return text and places without the hidden ones and the blanks behind them, and what was taken out."""
+    shown: list[int] = []
+    taken: list[str] = []
+    inside = False
+    for number, character in enumerate(text):
+        before, inside = inside, places[number] in hidden or (inside and character == " ")
+        if not inside:
+            shown.append(number)
+        elif before:
+            taken[-1] += character
+        else:
+            # The page may cut an address, and without its end it leads elsewhere.
+            cut = ADDRESS.search("".join(text[place] for place in shown[-_LONGEST_ADDRESS:]))
+            taken.append((cut[0] if cut else "") + character)
+            del shown[len(shown) - len(cut[0]) if cut else len(shown) :]
+    return "".join(text[number] for number in shown), [places[number] for number in shown], taken
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
+from qa_pipeline.documents.formats.pdf.glyphs import ADDRESS, BROKEN_WORD, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 
@@ -57,24 +57,19 @@ class Line(NamedTuple):
     words: tuple[Word, ...] = ()
 
 
-def read_lines(glyphs: Glyphs, number: int) -> tuple[list[Line], list[str]]:
-    """Return the lines of page `number` in the order of the file, and the text off the paper."""
-    _, _, width, height = glyphs.paper
+def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
+    """Return the lines of page `number` in the order of the file."""
     lines: list[Line] = []
-    outside: list[str] = []
     for run in _RUN.finditer(glyphs.text):
         line = _measure(glyphs, *run.span(), number)
         if line is None:
             continue
-        is_whole = not line.turned and line.right <= width + 1
-        for part in (line,) if is_whole else _visible_parts(glyphs, line, run.end(), outside):
-            if not (-1 < part.left < width and -1 < part.bottom < height):
-                outside.append(printed_text(part))
-            elif lines and _is_same_line(lines[-1], part):
+        for part in _split_turned(glyphs, line, run.end()) if line.turned else (line,):
+            if lines and _is_same_line(lines[-1], part):
                 lines[-1] = _join_runs(lines[-1], part)
             else:
                 lines.append(part)
-    return lines, outside
+    return lines
 
 
 def printed_text(line: Line) -> str:
@@ -139,21 +134,6 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
             glyph_box, last = last, glyph_box
         words.append(Word(match[0], glyph_box[0], last[2]))
     return tuple(words)
-
-
-def _visible_parts(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[Line]:
-    """Return the visible part of a line that looks turned or too long; `outside` gets the rest."""
-    if line.turned:
-        return _split_turned(glyphs, line, end)
-    places = range(line.start, line.end)
-    beyond = next((place for place in places if glyphs.box(place)[0] >= glyphs.paper.right), None)
-    if beyond is None:
-        return (line,)
-    cut = _ADDRESS.search(glyphs.text[max(line.start, beyond - _LOOKED_AT) : beyond])
-    beyond -= len(cut[0]) if cut else 0  # an address without its end leads elsewhere
-    outside.append(printed_text(line._replace(text=glyphs.text[beyond : line.end])))
-    part = _measure(glyphs, line.start, beyond, line.page)
-    return () if part is None else (part,)
 
 
 def _split_turned(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
@@ -267,7 +247,6 @@ def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
-_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _SUSPENDED = frozenset(of_all("layout.suspending"))
 _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
@@ -310,7 +289,7 @@ class Spelling:
             return stem, following
         if second and second.group().lower() in _SUSPENDED and following[second.end() :][:1] in ("", " "):
             return f"{stem}- {second.group()}", following[second.end() :]
-        if _ADDRESS.search(tail) or not first or not second:
+        if ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
         # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
@@ -404,7 +383,7 @@ def _is_broken(text: str, following: str) -> bool:
 def _is_glued(text: str, following: str) -> bool:
     last = text[-1:]
     if following.startswith("/"):
-        return _ADDRESS.search(text[-_LOOKED_AT:]) is not None
+        return ADDRESS.search(text[-_LOOKED_AT:]) is not None
     if last.isalnum():
         return following.startswith("_")
     if last not in _MAY_GO_ON:

@@ -195,7 +195,7 @@ def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
 
 def _map_of(opened: "PdfPage", number: int, text: str, page: Span) -> PageMap:
     with closing(opened.get_textpage()) as textpage:
-        glyphs, *_ = read_upright(opened, textpage, number)
+        glyphs, _ = read_upright(opened, textpage, number)
         places = align(text[slice(*page)], glyphs.text)
         boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
     turn = (opened.get_rotation() // 90 - glyphs.turn) % 4

@@ -5,7 +5,7 @@ Comments, scripts and attached files are counted; no script is run, no action fo
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import closing
 from itertools import groupby, islice, takewhile
 from operator import itemgetter
@@ -32,6 +32,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     read_lines,
     turn_of,
 )
+from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -178,11 +179,12 @@ def read_page(
     drawing = read_drawing(page, limits.page_objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
-        glyphs, lines, outside = read_upright(page, textpage, number)
+        hidden = find_hidden(page, textpage, drawing.pictures)
+        glyphs, lines = read_upright(page, textpage, number, hidden)
         drawing = drawing.turned(glyphs.turn, paper_of(page))
         lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
-    for text in outside:
-        left_out.add("outside_page", text)
+    for text in glyphs.hidden:
+        left_out.add("hidden", text)
     for mark in glyphs.note_marks:
         left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
@@ -192,16 +194,16 @@ def read_page(
 
 
 def read_upright(
-    page: "PdfPage", textpage: "PdfTextPage", number: int
-) -> tuple[Glyphs, list[Line], list[str]]:
-    """Return glyphs and lines of a page, turned so that most text is upright, and text off the paper."""
-    glyphs = Glyphs(page, textpage)
-    lines, outside = read_lines(glyphs, number)
+    page: "PdfPage", textpage: "PdfTextPage", number: int, hidden: Set[int] = frozenset()
+) -> tuple[Glyphs, list[Line]]:
+    """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
+    glyphs = Glyphs(page, textpage, 0, hidden)
+    lines = read_lines(glyphs, number)
     turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
     if not turn:
-        return glyphs, lines, outside
-    glyphs = Glyphs(page, textpage, turn)
-    return glyphs, *read_lines(glyphs, number)
+        return glyphs, lines
+    glyphs = Glyphs(page, textpage, turn, hidden)
+    return glyphs, read_lines(glyphs, number)
 
 
 _MOST_ENTRIES = 20_000  # of an outline: more than any book has, and fewer than a ring of entries

@@ -264,7 +264,7 @@ def test_text_that_a_page_shows_at_a_click_or_hides_on_paper_is_read(shown: str)
 
 
 def test_a_page_that_is_hidden_until_its_script_has_run_is_read() -> None:
-    assert blocks("<body><div style='display:none'><p>A lake is deep.</p></div>") == [
+    assert blocks("<script src=a.js></script><div style='display:none'><p>A lake is deep.</p></div>") == [
         ("paragraph", "A lake is deep.")
     ]
 

@@ -30,7 +30,7 @@ PLACES: dict[str, tuple[str, str | None]] = {
     ),
     "deleted": ('<w:del w:id="2"><w:r><w:delText>{word}</w:delText></w:r></w:del>', "deleted_text"),
     "moved": ('<w:moveFrom w:id="3">' + run("{word}") + "</w:moveFrom>", "moved_text"),
-    "hidden": (run("{word}", "<w:vanish/>"), "hidden_text"),
+    "hidden": (run("{word}", "<w:vanish/>"), "hidden"),
     "struck": (run("{word}", "<w:strike/>"), "deleted_text"),
     "struck twice": (run("{word}", "<w:dstrike/>"), "deleted_text"),
     "not struck": (run("{word}", '<w:strike w:val="0"/>'), None),

@@ -281,7 +281,7 @@ def test_an_address_that_the_edge_of_the_page_cuts_is_left_out_whole() -> None:
     document.text(20, 100, PROSE[:60])
     parsed = parse(bytes(document.output()))
     assert next(block.text for block in parsed.blocks) == "see"
-    assert any(part.what == "outside_page" for part in parsed.left_out)
+    assert any(part.what == "hidden" for part in parsed.left_out)
 
 
 def test_letters_of_another_script_than_the_rest_are_said() -> None:
