@@ -134,8 +134,8 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
         _delete(sorted(aside, key=lambda path: path.parent.name == DOCUMENTS.name))
         path = layout.table(DOCUMENTS.name, batch)
         if path.is_file():
-            kept = ~pl.col("content_sha256").is_in(occurrences.contents).fill_null(value=False)
-            write_table(path, read_table(path, DOCUMENTS).filter(kept), DOCUMENTS)
+            stays = ~pl.col("content_sha256").is_in(occurrences.contents).fill_null(value=False)
+            write_table(path, read_table(path, DOCUMENTS).filter(stays), DOCUMENTS)
     return erased
 
 

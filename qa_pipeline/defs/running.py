@@ -1,9 +1,11 @@
 """Runs of the job `build_batch` in this process, as the command line starts them."""
 
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import dagster as dg
 
@@ -16,6 +18,9 @@ from qa_pipeline.pipeline.outcomes import BLOCKED, WARNING, BatchOutcome, passed
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
+
+STARTED_BY = "qa_pipeline/started_by"
+"""On a run of the command line: which of its calls started it."""
 
 
 @contextmanager
@@ -63,18 +68,47 @@ def _run(
         fingerprint = None if is_checked else batch_fingerprint(resources, batch)
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", str(error))
-    result = job.execute_in_process(
-        instance=instance,
-        partition_key=batch,
-        # the command line shows progress itself; events are stored all the same
-        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-        tags={"dagster/max_retries": "0"},  # the daemon could not launch it again
-        raise_on_error=False,
-    )
-    outcome = _outcome(result, resources, batch)
+    outcome = _outcome(_execute(job, instance, batch), resources, batch)
     if fingerprint is not None:
         note_finished(resources.layout, outcome, fingerprint)
     return outcome
+
+
+def _execute(job: dg.JobDefinition, instance: dg.DagsterInstance, batch: str) -> dg.ExecuteInProcessResult:
+    """Execute the job in a thread: in the main one Dagster takes signals itself, and all alike.
+
+    Raises:
+        KeyboardInterrupt: a signal came; the run is recorded as failed, and its thread ends with the process.
+    """
+    tags = {STARTED_BY: uuid.uuid4().hex, "dagster/max_retries": "0"}  # the daemon could not launch it again
+    results: list[dg.ExecuteInProcessResult | BaseException] = []
+
+    def execute() -> None:
+        try:
+            result = job.execute_in_process(
+                instance=instance,
+                partition_key=batch,
+                # the command line shows progress itself; events are stored all the same
+                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+                tags=tags,
+                raise_on_error=False,
+            )
+            results.append(result)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits
+            results.append(error)
+
+    thread = Thread(target=execute, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        for run in instance.get_runs(dg.RunsFilter(tags={STARTED_BY: tags[STARTED_BY]})):
+            instance.report_run_failed(run, "The command was stopped by a signal.")
+        raise
+    (result,) = results
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str) -> BatchOutcome:
@@ -98,13 +132,12 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     """Return the asset that failed and its error.
 
     Raises:
-        KeyboardInterrupt: this process was asked to end, which Dagster does not raise.
         PermanentModelError: if that is what it was; the next batch would fare no better.
     """
     failure = next((event for event in result.all_events if event.is_step_failure), None)
     error = failure.step_failure_data.error if failure else None
     if failure is None or error is None:
-        raise KeyboardInterrupt
+        return next(str(event.message) for event in result.all_events if event.is_failure)
     cause = error.cause or error
     text = cause.message.strip()
     message = text.partition(f"{cause.cls_name}: ")[2] or text

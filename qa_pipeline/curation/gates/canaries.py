@@ -109,11 +109,11 @@ def _reviewer_gate(
     reviewer: Reviewer, reason: str, *, canaries: pl.DataFrame, verdicts: pl.DataFrame
 ) -> Gate:
     """Warn where pairs wait since a model accepts falsehoods, and where it accepts nothing at all."""
-    asked = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
-    trust, right = reviewer_trust(canaries, reviewer), _rates(asked.filter(~_WRONG))
+    judged = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
+    trust, right = reviewer_trust(canaries, reviewer), _rates(judged.filter(~_WRONG))
     waiting, unread = (
         verdicts.filter(pl.col("reason") == reason).height,
-        asked.filter(verdict="failed").height,
+        judged.filter(verdict="failed").height,
     )
     refuses = right is not None and right["canaries"] > 1 and not right["accepted"]
     parts = [

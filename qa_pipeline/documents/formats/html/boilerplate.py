@@ -283,14 +283,14 @@ def _find_blended(tree: "LexborHTMLParser", rules: list[tuple[str, str, str]]) -
     """Return the elements whose text has the colour of its ground, as far as the page itself says both."""
     coloured: dict[int, tuple[LexborNode, list[Colour]]] = {}
     grounds: dict[int, list[Colour]] = {}
-    found = [
+    styled = [
         (node, style)
         for selector, _, style in rules
         if _COLOUR.search(style)
         for node in _select(tree, [selector])
     ]
     for node, style in [
-        *found,
+        *styled,
         *(
             (node, node.attributes["style"] or "")
             for node in tree.css("[style*=color i], [style*=background i]")
@@ -310,7 +310,9 @@ def _find_blended(tree: "LexborHTMLParser", rules: list[tuple[str, str, str]]) -
             around = around.parent
         ground = [paper] if around is None else grounds[around.mem_id]
         inner = any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id)
-        if not inner and all(_is_alike(one, other) for one in colours for other in ground):
+        if not inner and all(
+            _is_alike(colour, paper_colour) for colour in colours for paper_colour in ground
+        ):
             blended.append(node)
     return blended
 
@@ -329,7 +331,7 @@ def _is_alike(colour: Colour, ground: Colour) -> bool:
     return (
         colour is not None
         and ground is not None
-        and all(abs(one - other) <= _SEEN for one, other in zip(colour, ground, strict=True))
+        and all(abs(value - of_ground) <= _SEEN for value, of_ground in zip(colour, ground, strict=True))
     )
 
 

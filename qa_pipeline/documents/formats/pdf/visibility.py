@@ -73,11 +73,11 @@ def find_hidden(page: "PdfPage", textpage: "PdfTextPage", pictures: Sequence[Box
         return bitmap
 
     letters, bars, hidden = _read_letters(textpage)
-    whole, bare = draw(set(texts)), draw(bars)
-    levels = _levels_of(letters, sheet, whole.shape)
+    full, bare = draw(set(texts)), draw(bars)
+    levels = _levels_of(letters, sheet, full.shape)
     for level in range(max(levels.values(), default=0) + 1):
         drawn = bars | {address for address in texts if levels[address] == level}
-        picture = whole if len(drawn) == len(texts) else draw(drawn)
+        picture = full if len(drawn) == len(texts) else draw(drawn)
         seen = (np.maximum(picture, bare) - np.minimum(picture, bare)).max(axis=2) > _SEEN
         hidden |= {
             letter.number
