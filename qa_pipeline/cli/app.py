@@ -1,5 +1,6 @@
 """The command line: arguments in, settings and calls out, a summary on the screen."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ from qa_pipeline.cli.review import review
 from qa_pipeline.cli.sample import sample
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
-from qa_pipeline.errors import InputError
+from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.layout import Layout, check_batch_name
 
@@ -243,9 +244,18 @@ def status(
 def bring_up_to_date(
     resources: "Resources", batches: "Sequence[str]", *, dagster: bool, force: bool
 ) -> "list[BatchOutcome]":
-    """Run the batches in which something changed; neither models nor Dagster are loaded for the others."""
+    """Run the batches in which something changed; neither models nor Dagster are loaded for the others.
+
+    Raises:
+        SettingsError: runs are to be recorded, and DAGSTER_HOME does not name a folder.
+    """
     from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 
+    home = os.environ.get("DAGSTER_HOME")
+    if dagster and not (home and Path(home).is_dir()):
+        raise SettingsError(
+            "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
+        )
     unchanged = {} if force else unchanged_outcomes(resources, batches)
     due = [batch for batch in batches if batch not in unchanged]
     made = {}

@@ -1,10 +1,8 @@
 """Runs of the job `build_batch` in this process, as the command line starts them."""
 
-import os
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
 
 import dagster as dg
@@ -12,7 +10,7 @@ import dagster as dg
 from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.jobs import batch_definitions
-from qa_pipeline.errors import PermanentModelError, QAPipelineError, SettingsError
+from qa_pipeline.errors import PermanentModelError, QAPipelineError
 from qa_pipeline.pipeline.fingerprint import batch_fingerprint, note_finished
 from qa_pipeline.pipeline.outcomes import BLOCKED, WARNING, BatchOutcome, passed_outcome
 from qa_pipeline.pipeline.resources import Resources
@@ -25,16 +23,7 @@ STARTED_BY = "qa_pipeline/started_by"
 
 @contextmanager
 def instance_at_home(*, recorded: bool) -> Iterator[dg.DagsterInstance]:
-    """Yield the instance at DAGSTER_HOME if runs are to be recorded, else one that is forgotten.
-
-    Raises:
-        SettingsError: DAGSTER_HOME does not name a folder.
-    """
-    home = os.environ.get("DAGSTER_HOME")
-    if recorded and not (home and Path(home).is_dir()):
-        raise SettingsError(
-            "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
-        )
+    """Yield the instance at DAGSTER_HOME if runs are to be recorded, else one that is forgotten."""
     with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as instance:
         yield instance
 
