@@ -49,7 +49,7 @@ corpus = dg.AssetSpec(
 
 @dg.asset(deps=[corpus], **table_asset(DOCUMENTS, "ingestion"))
 def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Read the files of any format as text with sections and pages; one that cannot be read keeps a row."""
+    """Read the files as text with sections and pages; an unreadable file keeps a row with its reason."""
     with step_of(context, resources) as step:
         read = stages.read_batch(step.previous(DOCUMENTS))
         stages.note_documents(step.run, read)
@@ -85,7 +85,7 @@ def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.Ma
 
 @dg.asset(deps=[chunks, index], **table_asset(QUESTIONS, "generation", kind="ai", asks_a_model=True))
 def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Ask a planned mix of questions about the chunks; those of unchanged chunks are kept."""
+    """Ask a planned mix of questions about new and changed chunks."""
     with step_of(context, resources) as step:
         run = step.previous(QUESTIONS)
         return step.store(QUESTIONS, stages.ask_questions(run, step.read(CHUNKS), step.read_index()))
@@ -109,7 +109,7 @@ def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.Ma
     **table_asset(CLAIMS, "validation", kind="ai", asks_a_model=True),
 )
 def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Split the answers into claims and look each up in what it cites; refusals in the whole batch."""
+    """Split the answers into claims and find the evidence of each in the cited documents."""
     with step_of(context, resources) as step:
         frames = step.read_all(PAIRS, CHUNKS, EMBEDDINGS)
         step.store_beside(REFUSALS, stages.check_refusals(step.run, **frames))
@@ -132,7 +132,7 @@ def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam)
     **table_asset(CANARIES, "validation", kind="ai", asks_a_model=True),
 )
 def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Check verifier and judge with rows of known verdict; one that accepts what is wrong decides nothing."""
+    """Test verifier and judge on rows of known verdict; a model that accepts falsehoods decides nothing."""
     with step_of(context, resources) as step:
         frames = step.read_all(DOCUMENTS, CHUNKS, EMBEDDINGS, PAIRS, CLAIMS, CLAIM_VERDICTS)
         checked = stages.check_reviewers(step.run, **frames)

@@ -34,7 +34,7 @@ UNENDED_RUNS = [
 
 
 def content_version(*files: bytes) -> dg.DataVersion:
-    """Return the data version of an output that is no table."""
+    """Return the data version of files: a hash of their bytes."""
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
 
 

@@ -52,7 +52,7 @@ def check_name(gate: GateSpec) -> str:
 def evaluate(
     resources: Resources, batch: str, spec: GateSpec, frames: Mapping[str, pl.DataFrame]
 ) -> dg.AssetCheckResult:
-    """Evaluate a gate over tables of a batch; one that blocks also withdraws the batch."""
+    """Evaluate a gate over tables of a batch; a failing blocking gate withdraws the batch."""
     earlier = earlier_yields(resources.layout, batch) if spec.compares else ()
     gate = spec.check(frames, resources.settings.quality, earlier)
     if spec.blocking:

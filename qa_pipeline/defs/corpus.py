@@ -34,7 +34,7 @@ BATCHES_A_QUERY = 500
 LISTING = "qa_pipeline/listing"
 """On a report: hash of names, sizes and times of the batch's files; while it is the same, none is read."""
 VANISHED = "gone"
-"""The listing of a batch that is no longer in the corpus."""
+"""The listing of a batch whose folder was removed."""
 NEVER = ("", 0)
 """The last report of a batch that has none."""
 
@@ -130,7 +130,7 @@ def corpus_sensor(
     settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
 
     events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, reported, problems)
-    for batch in vanished - present:
+    for batch in sorted(vanished - present):
         if reported.get(batch, NEVER)[0] not in ("", VANISHED):
             events += report(place, batch, VANISHED, VANISHED)
 

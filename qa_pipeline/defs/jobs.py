@@ -9,7 +9,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
 NIGHT_PRIORITY = {"dagster/priority": "-10"}
-"""On a run that nobody waits for: those that people launch, at 0, leave the queue first."""
+"""Below 0, the priority of runs that people launch, so that these leave the queue first."""
 
 
 build_batch = dg.define_asset_job(
@@ -32,7 +32,7 @@ build_batch = dg.define_asset_job(
 def nightly(
     context: dg.ScheduleEvaluationContext, resources: ResourcesParam
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request what is missing or failed."""
+    """Request a run of each missing or failed batch."""
     batches = context.instance.get_dynamic_partitions(PARTITIONS_NAME)
     examples = dg.AssetKey(TRAINING_EXAMPLES.name)
     status = context.instance.get_status_by_partition(examples, batches, document_batches) or {}

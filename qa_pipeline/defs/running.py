@@ -1,13 +1,12 @@
 """Runs of the job `build_batch` in this process, as the command line starts them."""
 
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Thread
 
 import dagster as dg
 
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, UNENDED_RUNS
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.jobs import batch_definitions
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
@@ -18,7 +17,10 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
 
 STARTED_BY = "qa_pipeline/started_by"
-"""On a run of the command line: which of its calls started it."""
+"""On a run of the command line: the id of the command, as calls record it."""
+
+LOOK_SECONDS = 0.2
+"""Seconds between two looks for a signal: Polars lets none wake a wait without an end (SA_RESTART)."""
 
 
 @contextmanager
@@ -57,19 +59,22 @@ def _run(
         fingerprint = None if is_checked else batch_fingerprint(resources, batch)
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", str(error))
-    outcome = _outcome(_execute(job, instance, batch), resources, batch)
+    outcome = _outcome(_execute(job, instance, resources, batch), resources, batch)
     if fingerprint is not None:
         note_finished(resources.layout, outcome, fingerprint)
     return outcome
 
 
-def _execute(job: dg.JobDefinition, instance: dg.DagsterInstance, batch: str) -> dg.ExecuteInProcessResult:
+def _execute(
+    job: dg.JobDefinition, instance: dg.DagsterInstance, resources: Resources, batch: str
+) -> dg.ExecuteInProcessResult:
     """Execute the job in a thread: in the main one Dagster takes signals itself, and all alike.
 
     Raises:
-        KeyboardInterrupt: a signal came; the run is recorded as failed, and its thread ends with the process.
+        KeyboardInterrupt: a signal came; the run is recorded as failed, and its thread goes no further.
     """
-    tags = {STARTED_BY: uuid.uuid4().hex, "dagster/max_retries": "0"}  # the daemon could not launch it again
+    tags = {STARTED_BY: resources.run, "dagster/max_retries": "0"}  # the daemon could not launch it again
+    resources.stopping.clear()
     results: list[dg.ExecuteInProcessResult | BaseException] = []
 
     def execute() -> None:
@@ -89,9 +94,12 @@ def _execute(job: dg.JobDefinition, instance: dg.DagsterInstance, batch: str) ->
     thread = Thread(target=execute, daemon=True)
     thread.start()
     try:
-        thread.join()
+        while thread.is_alive():
+            thread.join(LOOK_SECONDS)
     except KeyboardInterrupt:
-        for run in instance.get_runs(dg.RunsFilter(tags={STARTED_BY: tags[STARTED_BY]})):
+        resources.stopping.set()
+        ours = dg.RunsFilter(tags={STARTED_BY: resources.run}, statuses=UNENDED_RUNS)
+        for run in instance.get_runs(ours):
             instance.report_run_failed(run, "The command was stopped by a signal.")
         raise
     (result,) = results

@@ -107,11 +107,17 @@ class Step:
         frames = {**self.read_all(*(STORED[name] for name in sorted(others))), table.name: frame}
         return [evaluate(self.resources, self.batch, gate, frames) for gate in gates]
 
+    def refuse_stopped(self) -> None:
+        """Raise Dagster's error of an interruption if the command was interrupted that started the run."""
+        if self.resources.stopping.is_set():
+            raise dg.DagsterExecutionInterruptedError
+
     def _notify(self, context: dg.AssetExecutionContext) -> Callable[[int, int], None]:
         watch, due = self.resources.watch(self.batch, self.name), monotonic() + SECONDS_A_LINE
 
         def notify(done: int, total: int) -> None:
             nonlocal due
+            self.refuse_stopped()
             watch(done, total)
             if monotonic() >= due:
                 due = monotonic() + SECONDS_A_LINE
@@ -139,6 +145,7 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
                 context.log.warning(f"another run is at work on batch {step.batch}; this step waits for it")
                 alone.enter_context(locked(lock, wait=True))
             alone.enter_context(stage_span(resources.settings, step.batch, name, asks_a_model=asks_a_model))
+            step.refuse_stopped()
             try:
                 yield step
             except QAPipelineError:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -78,6 +79,8 @@ class Resources:
         self.run = run or uuid.uuid4().hex
         self.pairs_file = pairs_file
         self.watch = watch
+        self.stopping = Event()
+        """Set when a run was interrupted: its thread ends at the next sign of progress."""
 
     @property
     def parse(self) -> ParseFiles:

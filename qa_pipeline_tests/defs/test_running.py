@@ -1,13 +1,18 @@
 import hashlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
+import dagster as dg
 import polars as pl
 import pytest
 
 from qa_pipeline.curation.withdrawals import note_origin
+from qa_pipeline.defs import running
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError, PermanentModelError
@@ -26,6 +31,7 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.curation.withdrawal_corpus import Folder
+from qa_pipeline_tests.defs.project import Project
 from qa_pipeline_tests.fakes import HashEmbedder
 
 GUIDE = """# Kestrel 4 guide
@@ -301,3 +307,65 @@ def test_a_model_that_verifies_is_asked_about_canaries_too_unless_there_are_none
     assert "verify" not in {request.role for request in rules.asked}
     with pytest.raises(PermanentModelError):  # the offline rules cannot verify
         run_batches(VerifiesToo(asking, embedder=HashEmbedder(), model=rules), ["boilers"])
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+from pathlib import Path
+from qa_pipeline.defs.running import run_batches
+from qa_pipeline_tests.defs.project import Project
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(2)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import polars  # as in a notebook: it takes the handler over
+project = Project(Path(sys.argv[1]))
+project.write("b1")
+project.model.when_first_asked = interrupt
+resources = project.resources
+polars.DataFrame({"a": [1]}).lazy().select("a").collect()
+try:
+    run_batches(resources, ["b1"], project.instance)
+except KeyboardInterrupt:
+    time.sleep(8)
+    print(resources.layout.table("verdicts", "b1").exists(), project.instance.get_runs()[0].status.value)
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_in_a_process_that_lives_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.split() == ["False", "FAILURE"], done.stderr[-2000:]
+
+
+def test_a_run_that_is_interrupted_goes_no_further_in_a_process_that_lives_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[Thread] = []
+    asked, interrupted = Event(), Event()
+
+    class Interrupted(Thread):
+        def join(self, timeout: float | None = None) -> None:
+            threads.append(self)
+            assert asked.wait(60)
+            raise KeyboardInterrupt
+
+    project = Project(tmp_path)
+    project.write("b1")
+
+    def wait() -> None:
+        asked.set()
+        interrupted.wait(60)
+
+    project.model.when_first_asked = wait
+    monkeypatch.setattr(running, "Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_batches(project.resources, ["b1"], project.instance)
+    interrupted.set()
+    Thread.join(threads[0], 60)
+    assert not threads[0].is_alive()
+    assert not project.resources.layout.table("verdicts", "b1").exists()
+    assert [run.status for run in project.instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
