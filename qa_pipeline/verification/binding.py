@@ -8,9 +8,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.text.reading import Reading
 from qa_pipeline.text.words import Token
 
 
@@ -55,13 +54,10 @@ def asked_words(question: Reading) -> list[Token]:
 
 
 def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
-    """Yield why a unit does not speak of what is asked, in words; nothing if it does or nothing is asked.
-
-    A title or heading that the question puts in quotation marks only names the source.
-    """
-    question = _without_titles(asked.question, asked.headings)
+    """Yield why a unit does not speak of what is asked, in words; nothing if it does or nothing is asked."""
+    question = asked.question
     words = asked_words(question)
-    if not asked.question.tokens:
+    if not question.tokens:
         return
     if not words:
         yield "the question names nothing"
@@ -75,17 +71,6 @@ def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
     if not is_polar(question) and bool(question.negations) != bool(unit.negations):
         yield "question and source do not agree in their negations"
     yield from _out_of_order(words, unit, question)
-
-
-def _without_titles(question: Reading, headings: Reading) -> Reading:
-    """Return the question with gaps in place of the headings that it quotes."""
-    language = question.language
-    titles = {read(line, language).folded for line in headings.written.split("\n")}
-    text = question.written
-    for quoted in QUOTED.findall(text):
-        if read(quoted[1:-1], language).folded in titles:
-            text = text.replace(quoted, " ")
-    return question if text == question.written else read(text, language)
 
 
 def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:

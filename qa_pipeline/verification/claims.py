@@ -33,6 +33,9 @@ _MOST_CANDIDATE_CHUNKS = 16
 """Chunks stored with a claim for the steps that read whole passages, which read fewer still."""
 _SEARCHED_CHUNKS = 8
 """Chunks searched for a claim that nothing was cited for, as many as the cross-encoder reads."""
+_RRF_K = 60
+"""Constant of reciprocal rank fusion, as published (Cormack, Clarke and Büttcher 2009): a model reads the
+first five chunks, so one that is near the top of both rankings goes before one that leads a single one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,9 @@ def _compare(
             proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
             elsewhere = next(proving, None)
         # the evidence of a claim that nothing proves or denies is the unit with most of its words
-        unit = proof.unit or max(near, key=lambda unit: _share(stated, unit), default=None)
+        unit = proof.unit or max(
+            near, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
+        )
         alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
         content = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
         chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in near), *cited]))
@@ -184,10 +189,6 @@ def _compare(
         )
 
 
-def _share(stated: Reading, unit: Unit) -> float:
-    return recall(stated.stem_set, unit.reading.stem_set) or 0.0
-
-
 def _add_cosines(
     compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
 ) -> None:
@@ -207,7 +208,7 @@ def _add_cosines(
         ranks: dict[str, float] = dict.fromkeys(by_words, 0.0)
         for order in (by_words, by_cosine):
             for rank, chunk_id in enumerate(order, start=1):
-                ranks[chunk_id] += 1 / rank
+                ranks[chunk_id] += 1 / (_RRF_K + rank)
         claim.columns["similarity"] = max(cosines.values(), default=None)
         claim.columns["chunk_similarity"] = max(vectors.cosines(vector, others), default=None)
         claim.columns["candidate_chunk_ids"] = sorted(by_words, key=lambda i: -ranks[i])[

@@ -119,9 +119,8 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     folded, seed = "\n".join(claims).casefold(), draw_number(*claims)
     said = {token.folded for claim in claims for token in tokenize(claim, language)}
 
-    def rank(line: str) -> tuple[bool, bool, int]:
-        near = (recall([token.folded for token in tokenize(line, language)], said) or 0.0) >= _MOST_SHARED
-        return near, not line.endswith("."), draw_number(seed, line)
+    def is_near(line: str) -> bool:
+        return (recall([token.folded for token in tokenize(line, language)], said) or 0.0) >= _MOST_SHARED
 
     read = [of for of in passages if of.language == language] or passages
     lines = {
@@ -130,11 +129,11 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         for start, end in sentence_spans(of.text, of.language)
         if end - start <= _LONGEST and not of.text.startswith("#", start)
     }
-    ordered = sorted(lines, key=rank)
+    ordered = sorted(lines, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
     made = [false for line in ordered for false in falsehoods(line, shown, lines[line], seed)]
     new = [probe for probe in made if probe.text.rstrip(".").casefold() not in folded]
     if new:
-        return min(new, key=lambda probe: probe.kind == "negation")
+        return min(new, key=lambda probe: (is_near(probe.text), probe.kind == "negation"))
     words = next(iter([*ordered, shown or folded]))[:_LONGEST].rstrip(".").split() or ["1"]
     first = _LARGEST_WORD + 1 + seed % 900
     absent = (str(n) for n in range(first, 10**6) if not holds(f"{shown} {folded}", str(n)))

@@ -16,9 +16,9 @@ from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
+from qa_pipeline.documents.front_matter import split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.front_matter import split_front_matter
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

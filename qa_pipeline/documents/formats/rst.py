@@ -26,9 +26,9 @@ from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.documents.front_matter import known_fields
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.front_matter import known_fields
 
 _SETTINGS = {
     "file_insertion_enabled": False, "raw_enabled": False, "halt_level": 6, "report_level": 6,

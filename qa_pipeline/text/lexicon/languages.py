@@ -135,8 +135,6 @@ class Lexicon(_Table):
     qualifying: Words
     conditional_words: Words
     speakers: Words
-    openings: Words
-    deictic: Words
     year_leads: Words
     pronouns: Pronouns
     proof: Proof
