@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 Vectors = npt.NDArray[np.float32]
+NO_VECTORS: Vectors = np.zeros((0, 0), dtype=np.float32)
 
 
 class TokenCounter(Protocol):
@@ -46,7 +47,3 @@ class Embedder(TokenCounter, Encoder, Protocol):
     @property
     def precision(self) -> str:
         """Return the arithmetic of torch, with its device."""
-
-    @property
-    def dimension(self) -> int:
-        """Return the length of a vector."""

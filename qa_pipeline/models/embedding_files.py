@@ -27,15 +27,6 @@ WAYS_OUT = (
     f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
     f"cached, or set embedding.model to {EMBEDDED_EMBEDDING_MODEL}, which needs no hub."
 )
-POOLING_KEYS = (
-    "pooling_mode_cls_token",
-    "pooling_mode_max_tokens",
-    "pooling_mode_mean_tokens",
-    "pooling_mode_mean_sqrt_len_tokens",
-    "pooling_mode_weightedmean_tokens",
-    "pooling_mode_lasttoken",
-)
-"""The switches of older pooling configurations; newer ones list names as `pooling_mode`."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +43,6 @@ class ModelFiles(ModelFolder):
         if self.packaged:
             return f"sha256:{EMBEDDED_SHA256['model.safetensors']}"
         return super().revision
-
-    @cached_property
-    def dimension(self) -> int | None:
-        """Return the length of a vector by the pooling configuration; None where only the model knows."""
-        modules = {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
-        if "Pooling" not in modules or set(modules) - {"Transformer", "Pooling", "Normalize"}:
-            return None
-        config = self.read_json(modules["Pooling"], "config.json") or {}
-        listed = config.get("pooling_mode") or [key for key in POOLING_KEYS if config.get(key) is True]
-        modes = 1 if isinstance(listed, str) else len(listed) or 1
-        size = config.get("embedding_dimension", config.get("word_embedding_dimension"))
-        return size if modes == 1 and isinstance(size, int) and size > 0 else None
 
     @cached_property
     def window(self) -> int:
@@ -123,7 +102,7 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
     """
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
         return ModelFiles(settings.model, _packaged_folder(), packaged=True)
-    place = find_folder(settings.model, settings.revision, setting="embedding", ways_out=WAYS_OUT)
+    place = find_folder(settings.model, settings.revision, "embedding", ways_out=WAYS_OUT)
     return ModelFiles(*place)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.base import NO_VECTORS, Vectors
 from qa_pipeline.models.devices import (
     GPU_TOKENS,
     Device,
@@ -64,12 +64,6 @@ class SentenceEncoder(FileTokenCounter):
         """Return the commit or the hash of its files."""
         return self.files.revision
 
-    @cached_property
-    def dimension(self) -> int:
-        """Return the length of a vector; computes one only where the configuration does not declare it."""
-        declared = self.files.dimension
-        return self.encode(["?"]).shape[1] if declared is None else declared
-
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit-length vectors, one row for each text, in the order given.
 
@@ -77,7 +71,7 @@ class SentenceEncoder(FileTokenCounter):
             SettingsError: the model cannot be loaded, or gives a vector without a direction.
         """
         if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
+            return NO_VECTORS
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         inputs = self._tokenize(list(places))
         lengths = [len(row) for row in inputs["input_ids"]]

@@ -87,10 +87,10 @@ class ModelFolder:
 def find_folder(
     model: str,
     revision: str | None,
-    *,
     setting: str,
-    ways_out: str,
     fields: tuple[str, str] = ("model", "revision"),
+    *,
+    ways_out: str = "Or leave the model out.",
 ) -> tuple[str, Path, str | None]:
     """Find a local folder, or a pinned commit of the hub in its cache or, where it can be reached, there.
 

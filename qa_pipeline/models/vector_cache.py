@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.models.base import Embedder, Vectors
+from qa_pipeline.models.base import NO_VECTORS, Embedder, Vectors
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage.hashes import hash_text
 
@@ -181,17 +181,10 @@ class CachedEmbedder:
         self.model, self.revision, self.precision = inner.model, inner.revision, inner.precision
         self.window, self.tokenizer, self.count = inner.window, inner.tokenizer, inner.count
 
-    @property
-    def dimension(self) -> int:
-        """Return the length of a vector."""
-        return self.inner.dimension
-
     def encode(self, texts: Sequence[str], notify: ProgressCallback = no_progress) -> Vectors:
         """Return unit-length vectors, one row for each text, in the order given."""
         space = VectorSpace(self.model, self.revision, self.precision)
         hashes = [hash_text(text) for text in texts]
         inputs = dict(zip(hashes, texts, strict=True))
         vectors = compute_cached(space, inputs, len, self.inner.encode, self.cache, notify)
-        if not hashes:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        return np.stack([vectors[name] for name in hashes])
+        return np.stack([vectors[name] for name in hashes]) if hashes else NO_VECTORS

@@ -23,8 +23,7 @@ from qa_pipeline.storage.layout import Layout
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
-    from qa_pipeline.models.entailment.models import CrossEncoder
-    from qa_pipeline.models.reranker import Reranker
+    from qa_pipeline.models.cross_encoder import EntailmentModel, Reranker
 
 
 StageObserver = Callable[[str, str], ProgressCallback]
@@ -109,9 +108,9 @@ class Resources:
         Raises:
             SettingsError: it cannot be used.
         """
-        from qa_pipeline.models.reranker import load_reranker
+        from qa_pipeline.models.cross_encoder import load_reranker
 
-        return load_reranker(self.settings.retrieval, self.settings.embedding.device)
+        return load_reranker(self.settings.retrieval, self.settings.embedding)
 
     @cached_property
     def logits(self) -> VectorCache:
@@ -122,8 +121,8 @@ class Resources:
         return VectorCache(path, self.settings.cache_limit_gb * 10**9)
 
     @cached_property
-    def entailment(self) -> "CrossEncoder | None":
-        """Return the cross-encoder, behind the store of its logits; None where the settings name none.
+    def entailment(self) -> "EntailmentModel | None":
+        """Return the entailment model, behind the store of its logits; None where the settings name none.
 
         Raises:
             SettingsError: it cannot be used.
@@ -131,9 +130,9 @@ class Resources:
         settings = self.settings.verification.entailment
         if settings.model is None:
             return None
-        from qa_pipeline.models.entailment.models import load_cross_encoder
+        from qa_pipeline.models.cross_encoder import load_entailment_model
 
-        return load_cross_encoder(settings, self.logits, self.settings.embedding)
+        return load_entailment_model(settings, self.logits, self.settings.embedding)
 
     @cached_property
     def models(self) -> "Models":

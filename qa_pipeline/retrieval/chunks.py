@@ -9,16 +9,15 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypedDict
 
 import polars as pl
 
 from qa_pipeline.models.base import TokenCounter
-from qa_pipeline.retrieval.borders import Section
-from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, shorten_paths
-from qa_pipeline.retrieval.token_counts import WordCounts, count_texts
+from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS, pack_section
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ChunkRow, DoubtStruct, PageStruct, SectionStruct
@@ -30,6 +29,11 @@ from qa_pipeline.text.language import UNDETERMINED, piece_language
 _ID_LENGTH = 32  # hex digits: 128 bits, in which no two texts meet by chance
 _AT_ONCE = 4_000_000
 """Characters of documents cut together, so that memory does not grow with the batch."""
+_PATH_SHARE = 3
+"""A path may take a third of the bound: it tells what a chunk is about, and the text needs the room."""
+_SAFE = 0.95
+"""Factor of the room of a draft that was over the bound: the next one stays a little below."""
+Path = tuple[str, ...]
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -46,6 +50,35 @@ class ParsedDocumentRow(TypedDict):
     doubts: list[DoubtStruct] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A section of a document, and the headings that its chunks carry."""
+
+    document: int
+    text: str
+    start: int
+    heading_end: int
+    language: str
+    path: Path = ()
+    path_tokens: int = 0
+    """Tokens of the headings, special ones included."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A span of a section that becomes a chunk; `tokens` are those of path and text."""
+
+    section: _Section
+    start: int
+    end: int
+    tokens: int
+
+    @property
+    def text(self) -> str:
+        """Return the text of the span."""
+        return self.section.text[self.start : self.end]
+
+
 def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:
     """Cut every parsed document into chunks of at most `settings.max_tokens` or the model's window.
 
@@ -55,14 +88,13 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
     language is undetermined, such as tables of numbers, are taken to be in the language of their batch.
     """
     documents = _with_batch_language(documents.filter(pl.col("status") == "parsed"))
-    counts = WordCounts(count)
     bound = min(settings.max_tokens, count.window)
     seen: Counter[str] = Counter()
     frames = [
         CHUNKS.frame(
             [
                 chunk
-                for row, drafts in _cut(rows, counts, bound, settings)
+                for row, drafts in zip(rows, _cut(rows, count, bound, settings), strict=True)
                 for chunk in _chunk_rows(row, drafts, seen)
             ]
         )
@@ -93,10 +125,10 @@ def _groups(documents: pl.DataFrame) -> Iterator[list[ParsedDocumentRow]]:
         yield group
 
 
-def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[Draft], seen: Counter[str]) -> Iterator[ChunkRow]:
-    texts = [draft.text for draft in drafts]
-    for position, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
-        path = draft.section.path
+def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[str]) -> Iterator[ChunkRow]:
+    for position, draft in enumerate(drafts):
+        path, text, section = draft.section.path, draft.text, draft.section
+        start, end = section.start + draft.start, section.start + draft.end
         chunk_id = chunk_hash(path, text, 0)
         seen[chunk_id] += 1
         yield {
@@ -104,17 +136,17 @@ def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[Draft], seen: Counter[s
             "batch": row["batch"],
             "document_id": row["document_id"],
             "position": position,
-            "char_start": draft.start,
-            "char_end": draft.end,
+            "char_start": start,
+            "char_end": end,
             "title": row["title"],
             "section_path": list(path),
-            "section_start": draft.section.start,
-            "section_end": draft.section.end,
-            "page_first": _page(row["pages"], draft.start),
-            "page_last": _page(row["pages"], draft.end - 1),
+            "section_start": section.start,
+            "section_end": section.start + len(section.text),
+            "page_first": _page(row["pages"], start),
+            "page_last": _page(row["pages"], end - 1),
             "tokens": draft.tokens,
             "language": piece_language(text, row["language"]),
-            "doubts": doubts_within(row["doubts"], draft.start, draft.end) or None,
+            "doubts": doubts_within(row["doubts"], start, end) or None,
             "text": text,
             "repeats": None,
         }
@@ -132,48 +164,92 @@ def _page(pages: Sequence[PageStruct], place: int) -> int | None:
     return pages[max(bisect_right(pages, place, key=lambda page: page["start"]) - 1, 0)]["number"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Titled:
-    """A section of a document as the documents table has it."""
-
-    document: int
-    path: Path
-    start: int
-    end: int
-    heading_end: int
-
-
 def _cut(
-    rows: Sequence[ParsedDocumentRow], counts: WordCounts, bound: int, settings: ChunkingSettings
-) -> Iterator[tuple[ParsedDocumentRow, list[Draft]]]:
-    """Yield the drafts of each document."""
-    texts_tokens = count_texts([row["text"] for row in rows], counts, longest=bound // 2)
-    titled = list(_sections(rows))
-    paths = shorten_paths((section.path for section in titled), bound // SHARE, counts)
-    sections = []
-    for section in titled:
-        path = paths.short[section.path]
-        room = bound - paths.tokens[path]
-        shared = min(settings.overlap_tokens, room // 2)
-        place = section.start, section.end, section.heading_end
-        language = rows[section.document]["language"]
-        sections.append(Section(texts_tokens[section.document], *place, path, room, shared, language))
-    fitter = Fitter(bound, counts, paths)
-    by_document: list[list[Draft]] = [[] for _ in rows]
-    for section, drafts in zip(titled, fitter.fit(sections), strict=True):
-        by_document[section.document] += drafts
-    yield from zip(rows, by_document, strict=True)
+    rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int, settings: ChunkingSettings
+) -> list[list[_Draft]]:
+    """Return the drafts of each document in order, each within the bound unless it is a single character."""
+    sections = _with_short_paths(list(_sections(rows)), bound // _PATH_SHARE, counter)
+    whole = [(section, 0, len(section.text.rstrip())) for section in sections]
+    fitting: list[list[_Draft]] = [[] for _ in rows]
+    over = []
+    for draft in _counted(whole, counter):
+        if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
+            fitting[draft.section.document].append(draft)
+        else:
+            over.append(draft)
+    packed = (
+        span for draft in over for span in _packed(draft.section, counter, bound, settings.overlap_tokens)
+    )
+    waiting = _counted(list(packed), counter)
+    while waiting:
+        again: list[tuple[_Section, int, int]] = []
+        for draft in waiting:
+            if draft.tokens <= bound or draft.end - draft.start < 2:
+                fitting[draft.section.document].append(draft)
+            else:
+                again += _packed_again(draft, counter, bound)
+        waiting = _counted(again, counter)
+    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
 
 
-def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Titled]:
+def _counted(spans: Sequence[tuple[_Section, int, int]], counter: TokenCounter) -> list[_Draft]:
+    texts = [index_text(section.path, section.text[start:end]) for section, start, end in spans]
+    counts = counter.count(texts) if texts else []
+    return [_Draft(*span, tokens) for span, tokens in zip(spans, counts, strict=True)]
+
+
+def _packed(
+    section: _Section, counter: TokenCounter, bound: int, overlap: int
+) -> Iterator[tuple[_Section, int, int]]:
+    room = max(bound - section.path_tokens, 1)
+    spans = pack_section(
+        section.text, section.heading_end, section.language, counter.tokenizer, room, min(overlap, room // 2)
+    )
+    yield from ((section, start, end) for start, end in spans)
+
+
+def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:
+    """Yield parts of a draft whose tokens together are more than those of its pieces."""
+    section, text = draft.section, draft.text
+    room = (bound - section.path_tokens) * (bound - section.path_tokens)
+    room = max(int(_SAFE * room / max(draft.tokens - section.path_tokens, 1)), 1)
+    spans = pack_section(text, 0, section.language, counter.tokenizer, room)
+    if len(spans) == 1:
+        spans = [(0, len(text) // 2), (len(text) // 2, len(text))]
+    yield from ((section, draft.start + start, draft.start + end) for start, end in spans)
+
+
+def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
     """Yield all sections in order but those of a heading alone that have sections below them."""
     for number, row in enumerate(rows):
-        text = row["text"]
         deeper = [below["level"] > upper["level"] for upper, below in pairwise(row["sections"])]
         for section, above in zip(row["sections"], [*deeper, False], strict=False):
-            start, end, level = section["start"], section["end"], section["level"]
-            path = tuple(section["heading_path"])
-            line_end = text.find("\n", start, end) if level else start
-            bare = line_end == -1 or not text[line_end:end].strip()
-            if not (bare and above):
-                yield _Titled(number, path, start, end, start if bare else line_end)
+            start, end = section["start"], section["end"]
+            text = row["text"][start:end]
+            line_end = text.find("\n") if section["level"] else 0
+            is_bare = line_end == -1 or not text[line_end:].strip()
+            if not (is_bare and above) and text.strip():
+                heading_end = 0 if is_bare else line_end
+                path = tuple(section["heading_path"])
+                yield _Section(number, text, start, heading_end, row["language"], path)
+
+
+def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCounter) -> list[_Section]:
+    """Return the sections with paths of at most `limit` tokens.
+
+    A longer one loses its outermost headings, then the innermost its last words.
+    """
+    short = {section.path: section.path for section in sections}
+    tokens: dict[Path, int] = {}
+    waiting = list(short)
+    while waiting:
+        sizes = counter.count([index_text(short[path], "") for path in waiting])
+        tokens.update(zip(waiting, sizes, strict=True))
+        waiting = [path for path in waiting if tokens[path] > limit and short[path]]
+        for path in waiting:
+            *outer, innermost = short[path]
+            cut = innermost[: len(innermost) // 2].rstrip()
+            short[path] = short[path][1:] if outer else (cut,) if cut else ()
+    return [
+        replace(section, path=short[section.path], path_tokens=tokens[section.path]) for section in sections
+    ]

@@ -18,7 +18,7 @@ import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
-from qa_pipeline.models.reranker import Reranker
+from qa_pipeline.models.cross_encoder import Reranker
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings

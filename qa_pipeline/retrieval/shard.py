@@ -232,7 +232,6 @@ def load_shard_for(embedder: Embedder, content: bytes, source: str) -> Shard:
         model=embedder.model,
         revision=embedder.revision,
         precision=embedder.precision,
-        dimension=embedder.dimension,
         source=source,
     )
 
@@ -243,7 +242,6 @@ def load_shard(
     model: str,
     revision: str,
     precision: str,
-    dimension: int,
     source: str = "index shard",
 ) -> Shard:
     """Read a serialised shard and hold it to the model whose queries will search it.
@@ -253,19 +251,18 @@ def load_shard(
     An empty shard fits every model. Vectors of float32 and bfloat16 may search each other.
 
     Raises:
-        IndexMismatchError: another model, revision, precision or dimension, or bytes that are not a whole
+        IndexMismatchError: another model, revision or precision, or bytes that are not a whole
             shard.
     """
     header, payload = _checked(content, source)
     origin = (header.model, header.revision, header.precision)
     if not header.chunk_ids:
         return Shard((), np.zeros((0, header.dimension), dtype=np.float32), *origin)
-    actual, expected = (*origin, header.dimension), (model, revision, precision, dimension)
-    if {header.precision, precision} <= _INTERCHANGEABLE:
-        actual = (header.model, header.revision, precision, header.dimension)
-    if actual != expected:
+    is_near = {header.precision, precision} <= _INTERCHANGEABLE
+    if origin[:2] != (model, revision) or not (is_near or header.precision == precision):
+        asked = _origin(model, revision, precision)
         raise IndexMismatchError(
-            f"{source} was built with {_origin(*actual)}, but the settings ask for {_origin(*expected)}; "
+            f"{source} was built with {_origin(*origin)}, but the settings ask for {asked}; "
             f"compute embeddings and index of the batch again, or set the embedding model back"
         )
     split = len(payload) - header.index_bytes
@@ -305,11 +302,8 @@ def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
     return header, payload
 
 
-def _origin(model: str, revision: str, precision: str, dimension: int) -> str:
-    return (
-        f"{model or 'no model'} at {revision or 'no revision'} ({dimension} dimensions, "
-        f"{precision or 'no precision'})"
-    )
+def _origin(model: str, revision: str, precision: str) -> str:
+    return f"{model or 'no model'} at {revision or 'no revision'} ({precision or 'no precision'})"
 
 
 def _damaged(source: str, what: str) -> IndexMismatchError:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from qa_pipeline.models.entailment.files import Scores
-from qa_pipeline.models.entailment.models import CrossEncoder
+from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress
 from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -22,8 +21,10 @@ class ClaimWithQuestionRow(ClaimRow):
 
 _MOST_PASSAGES = 8
 """Cited passages read for a claim: its evidence, then by shared words. Time grows with each."""
-_WINDOW_TOKENS = 320
-"""Most tokens of a passage in one input; longer passages are read in windows."""
+_WINDOW_TOKENS, _OVERLAP = 320, 64
+"""Most tokens of a passage in one input, and those that two windows of a longer passage share."""
+_LEAST_ROOM = 0.5
+"""Share of an input that a claim must leave to the passage."""
 _GROUP = 256
 """Claims read together: larger groups fill batches of the model better and need more memory."""
 
@@ -47,7 +48,7 @@ class ClaimEntailment:
 
 def search(
     requests: Sequence[ClaimPassages],
-    model: CrossEncoder,
+    model: EntailmentModel,
     notify: ProgressCallback = no_progress,
     *,
     window_tokens: int = _WINDOW_TOKENS,
@@ -61,36 +62,38 @@ def search(
     results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
         group = requests[start : start + _GROUP]
-        model.reader.learn(text for request in group for text in (request.claim, *request.passages))
-        rooms = [model.reader.room_beside(request.claim) for request in group]
-        inputs = [
-            _windows(request, min(room or 0, window_tokens), model)
-            for request, room in zip(group, rooms, strict=True)
-        ]
-        scores = iter(model.probabilities([pair for of_claim in inputs for pair in of_claim]))
-        for request, room, of_claim in zip(group, rooms, inputs, strict=True):
-            results.append(_result(request, room, [next(scores) for _ in of_claim]))
-        model.reader.clear()
+        inputs = [_inputs(request, window_tokens, model) for request in group]
+        scores = iter(model.probabilities([pair for of_claim in inputs for pair in of_claim or ()]))
+        for request, of_claim in zip(group, inputs, strict=True):
+            results.append(_result(request, of_claim, [next(scores) for _ in of_claim or ()]))
         notify(len(results), len(requests))
     return results
 
 
-def _windows(request: ClaimPassages, room: int, model: CrossEncoder) -> list[tuple[str, str]]:
-    """Return each window of the passages with the claim; none where the claim is blank or has no room."""
-    if not room or not request.claim.strip():
-        return []
+def _inputs(
+    request: ClaimPassages, window_tokens: int, model: EntailmentModel
+) -> list[tuple[str, str]] | None:
+    """Return each window of the passages with the claim; None if the claim leaves them no room."""
+    room = model.room_beside(request.claim)
+    if room < _LEAST_ROOM * model.most_tokens:
+        return None
+    size = min(room, window_tokens)
     return [
-        (passage[start:end], request.claim)
+        (window, request.claim)
         for passage in request.passages
-        for start, end in model.reader.windows(passage, room)
+        for window in model.windows(passage, size, min(_OVERLAP, size // 4))
     ]
 
 
-def _result(request: ClaimPassages, room: int | None, scores: Sequence[Scores]) -> ClaimEntailment:
+def _result(
+    request: ClaimPassages, inputs: Sequence[tuple[str, str]] | None, scores: Sequence[Scores]
+) -> ClaimEntailment:
     if not request.claim.strip():
         return ClaimEntailment(reason="empty_claim")
+    if inputs is None:
+        return ClaimEntailment(reason="claim_too_long")
     if not scores:
-        return ClaimEntailment(reason="no_passage" if room else "claim_too_long")
+        return ClaimEntailment(reason="no_passage")
     entailment, _, contradiction = (float(column.max()) for column in np.stack(scores).T)  # NaN if one is
     if np.isnan(entailment):
         return ClaimEntailment(reason="model_nan")
@@ -101,7 +104,7 @@ def fill_entailment(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
     passages: Mapping[str, Passage],
-    model: CrossEncoder | None,
+    model: EntailmentModel | None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Score every claim against the chunk of its evidence and the chunks it cites."""
@@ -123,7 +126,7 @@ def fill_entailment(
     scored = {
         "entailment": [result.entailment for result in results],
         "contradiction": [result.contradiction for result in results],
-        "entailment_model": [model.network.name] * len(results),
+        "entailment_model": [model.identity] * len(results),
         "entailment_reason": [result.reason for result in results],
     }
     types = {name: CLAIMS.schema[name] for name in scored}

@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.models.base import Encoder
-from qa_pipeline.models.entailment.models import CrossEncoder
+from qa_pipeline.models.cross_encoder import EntailmentModel
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
@@ -76,7 +76,7 @@ class Means:
 
     settings: VerificationSettings
     embedder: Encoder | None = None
-    entailment: CrossEncoder | None = None
+    entailment: EntailmentModel | None = None
     verifier: LanguageModel | None = None
     splitter: LanguageModel | None = None
     llm: LLMSettings = field(default_factory=LLMSettings)

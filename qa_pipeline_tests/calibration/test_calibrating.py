@@ -10,7 +10,7 @@ from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.settings.thresholds import read_thresholds
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.evaluation.labelled_files import write_lines
-from qa_pipeline_tests.models.entailment.models import train, write_classifier
+from qa_pipeline_tests.models.cross_encoders import train, write_classifier
 
 THINGS = ("boiler", "ladder", "piano", "statue", "printer", "mirror", "kettle", "tractor")
 PLACES = ("cellar", "garage", "kitchen", "garden", "library", "chapel", "office", "stable")

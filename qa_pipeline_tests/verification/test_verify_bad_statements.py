@@ -9,7 +9,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.verify import Means, Statement, verify
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.models.entailment.models import word_encoder
+from qa_pipeline_tests.models.cross_encoders import WordModel
 
 PASSAGE = "The pump runs at 40 bar. It was built in 2019."
 HONEST = Statement("The pump runs at 40 bar.", (PASSAGE,))
@@ -26,7 +26,7 @@ statements = st.builds(
 
 def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
-    means = Means(VerificationSettings(), HashEmbedder(), word_encoder())
+    means = Means(VerificationSettings(), HashEmbedder(), WordModel())
     return verify(given_statements, means).claims
 
 

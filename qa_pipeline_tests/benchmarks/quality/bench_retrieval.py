@@ -20,8 +20,8 @@ import polars as pl
 from ir_measures import RR, P, Qrel, R, ScoredDoc, SetF, iter_calc, nDCG
 from scipy.stats import bootstrap
 
+from qa_pipeline.models.cross_encoder import Reranker, load_reranker
 from qa_pipeline.models.encoder import load_embedder
-from qa_pipeline.models.reranker import Reranker, load_reranker
 from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.retrieval.search import RRF_K, Retriever, fuse
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
@@ -64,7 +64,7 @@ def main() -> None:
     found |= {path.name: _retrieval_set(path) for path in sorted(arguments.bench.glob("retrieval/*"))}
     sets = {name: _Set(*each, arguments.questions, embedder) for name, each in found.items()}
     weight = max(WEIGHTS, key=lambda one: np.mean([each.gain(one) for each in sets.values()]))
-    reranker = load_reranker(settings)
+    reranker = load_reranker(settings, EmbeddingSettings())
     figures = {name: each.figures(settings, weight, reranker) for name, each in sets.items()}
     print_json({"benchmark": "retrieval", "model": arguments.model, "chosen_weight": weight, "sets": figures})
 

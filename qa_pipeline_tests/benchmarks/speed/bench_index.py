@@ -93,7 +93,7 @@ def _measure(frame: pl.DataFrame, queries: Vectors, nearest: Vectors, kind: str)
     built = time.perf_counter()
     content = dump_shard(shard)
     start_loading = time.perf_counter()
-    loaded = load_shard(content, **ORIGIN, dimension=shard.dimension)
+    loaded = load_shard(content, **ORIGIN)
     loaded.search(queries[:1], DEPTH)
     ready = time.perf_counter()
     scores = loaded.search(queries, DEPTH)[1]

@@ -3,14 +3,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sentence_transformers import CrossEncoder
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.entailment.models import CrossEncoder, load_cross_encoder
+from qa_pipeline.models.cross_encoder import EntailmentModel, load_entailment_model
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment import ClaimEntailment, ClaimPassages, search
 from qa_pipeline_tests.fakes import memory_cache
-from qa_pipeline_tests.models.entailment.models import WINDOW, write_classifier
+from qa_pipeline_tests.models.cross_encoders import WINDOW, write_classifier
 
 PAIRS = [
     ("The pump runs at 40 bar.", "The pump runs."),
@@ -19,10 +20,12 @@ PAIRS = [
 ]
 
 
-def load(folder: Path, revision: str | None = None, **settings: object) -> CrossEncoder:
+def load(folder: Path, revision: str | None = None, **settings: object) -> EntailmentModel:
     embedding = EmbeddingSettings.model_validate({"precision": "float32", **settings})
     named = EntailmentSettings(model=str(folder), revision=revision)
-    return load_cross_encoder(named, memory_cache(), embedding)
+    model = load_entailment_model(named, memory_cache(), embedding)
+    assert model is not None
+    return model
 
 
 def test_probabilities_follow_the_labels_whatever_their_order(tmp_path: Path) -> None:
@@ -34,32 +37,24 @@ def test_probabilities_follow_the_labels_whatever_their_order(tmp_path: Path) ->
     assert np.allclose(found, np.tile(powers / powers.sum(), (3, 1)), atol=1e-6)
 
 
-def test_scores_are_those_of_transformers_in_any_order_and_company(tmp_path: Path) -> None:
-    import torch
-    from transformers import AutoModelForSequenceClassification
-
+def test_scores_are_those_of_the_library_in_any_order_and_company(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m")
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    encoder = load(folder)
+    library = CrossEncoder(str(folder), device="cpu", max_length=WINDOW, local_files_only=True)
     alone = np.concatenate([load(folder).probabilities([pair]) for pair in PAIRS])
-    assert np.array_equal(encoder.probabilities([*PAIRS[::-1], *PAIRS])[3:], alone)
-    for pair, found in zip(PAIRS, alone, strict=True):
-        one = encoder.reader.join(*pair)
-        with torch.inference_mode():
-            logits = model(torch.tensor([one.ids]), token_type_ids=torch.tensor([one.types])).logits
-        assert np.allclose(found, logits.softmax(-1).numpy()[0], atol=1e-5)
+    assert np.array_equal(load(folder).probabilities([*PAIRS[::-1], *PAIRS])[3:], alone)
+    assert np.allclose(alone, library.predict(PAIRS, apply_softmax=True), atol=1e-5)
 
 
 def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m")
     exact, coarse = load(folder), load(folder, precision="bfloat16")
-    assert coarse.network.name.endswith(" bfloat16")
+    assert coarse.identity.endswith(" bfloat16")
     assert np.abs(exact.probabilities(PAIRS) - coarse.probabilities(PAIRS)).max() < 0.1
 
 
 def test_a_gpu_that_is_not_there_is_missed_at_the_first_pair(tmp_path: Path) -> None:
     encoder = load(write_classifier(tmp_path / "m"), device="cuda")
-    assert encoder.network.name.endswith(" cuda float32")
+    assert encoder.identity.endswith(" cuda float32")
     with pytest.raises(SettingsError, match=r"embedding\.device"):
         encoder.probabilities(PAIRS)
 
@@ -91,18 +86,35 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
 
     folder = write_classifier(tmp_path / "m")
     AutoModelForSequenceClassification.from_pretrained(folder).base_model.save_pretrained(folder)
-    with pytest.raises(SettingsError, match="classifier"):
+    with pytest.raises(SettingsError, match="ForSequenceClassification"):
         load(folder).probabilities(PAIRS)
 
 
-def test_no_model_says_what_to_set() -> None:
-    with pytest.raises(SettingsError, match=r"verification\.entailment\.model"):
-        load_cross_encoder(EntailmentSettings(), memory_cache(), EmbeddingSettings())
+def test_without_a_name_there_is_no_model() -> None:
+    assert load_entailment_model(EntailmentSettings(), memory_cache(), EmbeddingSettings()) is None
+
+
+def test_a_class_that_a_model_lacks_is_unknown(tmp_path: Path) -> None:
+    found = load(write_classifier(tmp_path / "m", ("not_entailment", "entailment"))).probabilities(PAIRS)
+    assert np.isfinite(found[:, 0]).all()
+    assert np.isnan(found[:, 1:]).all()
+
+
+@pytest.mark.parametrize("names", [("LABEL_0", "LABEL_1"), ("neutral", "contradiction"), ("entailment", "x")])
+def test_classes_without_a_known_meaning_are_refused(tmp_path: Path, names: tuple[str, str]) -> None:
+    with pytest.raises(SettingsError, match=", ".join(names).lower()):
+        load(write_classifier(tmp_path / "m", names))
+
+
+def test_a_marker_in_a_document_ends_no_passage(tmp_path: Path) -> None:
+    encoder = load(write_classifier(tmp_path / "m"))
+    marked, written = encoder.probabilities([("The pump [SEP] runs.", "A"), ("The pump [ SEP ] runs.", "A")])
+    assert np.array_equal(marked, written)
 
 
 def test_a_hub_model_must_be_pinned() -> None:
     with pytest.raises(SettingsError, match=r"entailment\.revision .*`hf download someone/"):
-        load_cross_encoder(EntailmentSettings(model="someone/some-nli"), memory_cache(), EmbeddingSettings())
+        load(Path("someone/some-nli"))
 
 
 @pytest.mark.parametrize(
@@ -154,13 +166,5 @@ def test_positions_behind_the_padding_token_are_not_counted(tmp_path: Path) -> N
     folder = write_classifier(
         tmp_path / "m", architecture="roberta", config={"type_vocab_size": 1, "pad_token_id": 1}
     )
-    encoder = load(folder)
-    assert encoder.reader.most_tokens == WINDOW - 2
-    full = "pump " * (WINDOW - 2 - encoder.reader.overhead - 1)
-    assert np.isfinite(encoder.probabilities([(full, "pump")])).all()
-
-
-def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
-    folder = write_classifier(tmp_path / "m", config={"vocab_size": 1000})
-    with pytest.raises(SettingsError, match=r"30521.*1000"):
-        load(folder)
+    assert load(folder).most_tokens == WINDOW - 2
+    assert np.isfinite(load(folder).probabilities([("pump " * WINDOW, "pump")])).all()

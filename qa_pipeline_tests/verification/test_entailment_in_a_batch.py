@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from qa_pipeline.models.entailment.models import Network
+from qa_pipeline.models.cross_encoder import EntailmentModel
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.models.entailment.models import write_classifier
+from qa_pipeline_tests.models.cross_encoders import write_classifier
 from qa_pipeline_tests.verification import rows
 
 TEXT = "# Pump\nThe pump runs at forty bar.\n# Valve\nThe valve is closed at night."
@@ -40,7 +40,7 @@ def test_an_unchanged_batch_runs_no_model(
     def run_again(*_: object) -> None:
         pytest.fail("a model was run again")
 
-    monkeypatch.setattr(Network, "compute", run_again)
+    monkeypatch.setattr(EntailmentModel, "compute", run_again)
     assert_frame_equal(claims_of(tmp_path, models), first)
 
 

@@ -1,4 +1,4 @@
-"""Small classifiers written as folders, and a network whose logits are counted from words."""
+"""Small classifiers written as folders, and a model whose logits are counted from words."""
 
 import json
 import shutil
@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from qa_pipeline.models.classifier import Input
+from qa_pipeline.models.cross_encoder import EntailmentModel, Pair
+from qa_pipeline.models.devices import Numbers
 from qa_pipeline.models.embedding_files import find_model
-from qa_pipeline.models.entailment.files import Labels, Logits, PairModelFiles
-from qa_pipeline.models.entailment.models import CrossEncoder, Network
-from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline_tests.fakes import memory_cache
 
@@ -79,45 +77,37 @@ def train(folder: Path, rows: Sequence[tuple[str, str, int]], *, steps: int = 30
 
 def write_tokenizer(folder: Path) -> None:
     shutil.copy(find_model(EmbeddingSettings()).folder / "tokenizer.json", folder)
-    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 512}))
+    marks = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
+    config = {"model_max_length": 512, "tokenizer_class": "PreTrainedTokenizerFast", **marks}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
 def tokenizer() -> Tokenizer:
-    return PairModelFiles("packaged", find_model(EmbeddingSettings()).folder).tokenizer()
+    return find_model(EmbeddingSettings()).read_tokenizer()
 
 
-class CountingNetwork(Network):
-    """Computes without a model; `seen` lists every input that was computed."""
+class WordModel(EntailmentModel):
+    """Entailment grows with the share of the claim's words in the passage; `no` in it contradicts.
 
-    def __init__(self, name: str) -> None:
-        super().__init__(PairModelFiles(name, Path(), "0" * 40), "float32", memory_cache())
-        self.seen: list[Input] = []
-
-    def compute(self, inputs: Sequence[Input]) -> list[Logits]:
-        self.seen += inputs
-        return [self.logits(one) for one in inputs]
-
-    def logits(self, one: Input) -> Logits:
-        raise NotImplementedError
-
-
-class WordNetwork(CountingNetwork):
-    """Entailment grows with the share of the claim's tokens in the passage; `no` in it contradicts."""
+    It computes without weights; `seen` lists every pair that was computed.
+    """
 
     def __init__(self) -> None:
-        super().__init__("words")
-        self._tokenizer = tokenizer()
+        folder = find_model(EmbeddingSettings()).folder
+        super().__init__("words", folder, "0" * 40, SETTING, "float32", memory_cache())
+        object.__setattr__(self, "seen", [])
 
-    def logits(self, one: Input) -> Logits:
-        claim = {i for i, kind in zip(one.ids, one.types, strict=True) if kind} - {102}
-        passage = {i for i, kind in zip(one.ids, one.types, strict=True) if not kind} - {101, 102}
-        words = {self._tokenizer.id_to_token(i) for i in passage}
+    seen: list[Pair]
+    most_tokens = WINDOW
+    labels = THREE
+
+    def compute(self, pairs: Sequence[Pair]) -> Numbers:
+        self.seen.extend(pairs)
+        return np.array([self._logits(*pair) for pair in pairs], dtype=np.float32)
+
+    def _logits(self, passage: str, claim: str) -> list[float]:
+        words, asked = ({*text.lower().split()} for text in (passage, claim))
         if "poison" in words:
-            return np.full(3, np.nan, dtype=np.float32)
-        share = len(claim & passage) / max(1, len(claim))
-        return np.array([8 * share - 4, 0.0, 3.0 if "no" in words else -3.0], dtype=np.float32)
-
-
-def word_encoder(network: WordNetwork | None = None) -> CrossEncoder:
-    reader = PairReader(tokenizer(), WINDOW, SETTING)
-    return CrossEncoder(network or WordNetwork(), Labels((0,), (1,), (2,)), reader)
+            return [float("nan")] * 3
+        share = len(asked & words) / max(1, len(asked))
+        return [8 * share - 4, 0.0, 3.0 if "no" in words else -3.0]

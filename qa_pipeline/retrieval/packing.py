@@ -1,0 +1,168 @@
+"""A long section packed into chunks: cut between blocks, else between lines and sentences, else words.
+
+A section is cut on its own, so an edit in one section leaves the chunks of all others as they were. Time is
+linear in the length of the section.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from math import ceil
+
+from tokenizers import Encoding, Tokenizer
+
+from qa_pipeline.text.blocks import blocks, joined_lines, line_spans
+from qa_pipeline.text.sentences import sentence_cuts
+
+Span = tuple[int, int]
+
+LONGEST_WORD = 256
+"""Characters of a word that counts as its tokens; tokenizers read a longer one as a single unknown token."""
+TOKEN_CHARACTERS = 16
+"""Characters of a longer word that count as one token: encoded data, or a script without blanks."""
+_HEADING_SHARE = 3
+"""A heading line of at most a third of a chunk stays with what follows it; a longer one is text like any."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A sentence, line, row or item; where one is too long for a chunk, some of its words."""
+
+    start: int
+    end: int
+    tokens: int = 0
+    opens_block: bool = False
+    is_heading: bool = False
+    announces: bool = False
+    """It goes with the next piece: a lead-in before its list, the fence of a code block."""
+    is_inside: bool = False
+    """It goes on with the sentence of the piece before it."""
+
+
+def pack_section(
+    text: str, heading_end: int, language: str, tokenizer: Tokenizer, room: int, shared: int = 0
+) -> list[Span]:
+    """Cut a section into spans of at most `room` tokens, as few as even ones would be.
+
+    `heading_end` is where its heading line ends, 0 without one. A span begins with at most `shared` tokens
+    of the one before it, in whole sentences or lines.
+    """
+    found = list(_find_pieces(text, heading_end, language))
+    encodings = tokenizer.encode_batch(
+        [text[piece.start : piece.end] for piece in found], add_special_tokens=False
+    )
+    pieces: list[_Piece] = []
+    for piece, encoding in zip(found, encodings, strict=True):
+        starts = _token_starts(encoding)
+        is_heading = piece.is_heading and len(starts) <= room // _HEADING_SHARE
+        counted = replace(piece, tokens=len(starts), is_heading=is_heading)
+        pieces += [counted] if len(starts) <= room else _split_piece(counted, starts, text, room)
+    return list(_pack(pieces, room, shared))
+
+
+def _find_pieces(text: str, heading_end: int, language: str) -> Iterator[_Piece]:
+    for start, end, is_code in blocks(text):
+        if is_code:
+            lines = [(start + low, start + high, True) for low, high in line_spans(text[start:end])]
+        else:
+            lines = list(joined_lines(text, start, end))
+        spans: list[Span] = []
+        for low, high, is_whole in lines:
+            cuts = [] if is_whole else sentence_cuts(text, low, high, language)
+            spans += [
+                span for pair in pairwise([low, *cuts, high]) if (span := _stripped(text, *pair, is_code))
+            ]
+        for number, (low, high) in enumerate(spans):
+            is_fence = is_code and number in (0, len(spans) - 2)
+            yield _Piece(
+                low,
+                high,
+                opens_block=number == 0,
+                is_heading=low < heading_end,
+                announces=is_fence or text[high - 1] == ":",
+            )
+
+
+def _stripped(text: str, start: int, end: int, is_code: bool) -> Span:
+    """Return the span without white space around it; code keeps its indentation."""
+    piece = text[start:end]
+    indentation = 0 if is_code else len(piece) - len(piece.lstrip())
+    return start + indentation, start + len(piece.rstrip())
+
+
+def _token_starts(encoding: Encoding) -> list[int]:
+    """Return where the tokens of a text begin; a word too long to be known counts as several."""
+    starts: list[int] = []
+    for start, end in encoding.offsets:
+        starts += (
+            range(start, max(end, start + 1), TOKEN_CHARACTERS) if end - start > LONGEST_WORD else [start]
+        )
+    return starts
+
+
+def _split_piece(piece: _Piece, starts: Sequence[int], text: str, room: int) -> Iterator[_Piece]:
+    """Cut a piece into even parts of at most `room` tokens, at blanks where one is near."""
+    first, begin = 0, piece.start
+    while begin < piece.end:
+        left = len(starts) - first
+        last = first + ceil(left / ceil(left / room))
+        for near in range(last, first + (last - first) // 2, -1):
+            if near == len(starts) or text[piece.start + starts[near] - 1].isspace():
+                last = near
+                break
+        end = piece.start + starts[last] if last < len(starts) else piece.end
+        stop = begin + len(text[begin:end].rstrip())
+        if begin < stop:
+            yield replace(
+                piece,
+                start=begin,
+                end=stop,
+                tokens=last - first,
+                opens_block=piece.opens_block and first == 0,
+                is_heading=False,
+                is_inside=first > 0,
+            )
+        first, begin = last, end
+
+
+def _pack(pieces: Sequence[_Piece], room: int, shared: int) -> Iterator[Span]:
+    before = list(accumulate((piece.tokens for piece in pieces), initial=0))
+    begin = first = 0
+    """`first` is the first new piece of a span, `begin` the first one that it has."""
+    while first < len(pieces):
+        most = room - shared if first else room
+        last = len(pieces)
+        left = before[last] - before[first]
+        if left > most and first + 1 < len(pieces):
+            last = _best_end(pieces, before, first, most, left / ceil(left / most))
+        yield pieces[begin].start, pieces[last - 1].end
+        earliest = bisect_left(before, before[last] - shared)
+        begin, first = max(earliest, begin + 1), last
+        while begin < first and (pieces[begin].is_inside or _too_long(pieces, before, begin, first, room)):
+            begin += 1
+
+
+def _too_long(pieces: Sequence[_Piece], before: Sequence[int], begin: int, first: int, room: int) -> bool:
+    """Return True if the repeated pieces leave the next new one no room."""
+    return first < len(pieces) and before[first + 1] - before[begin] > room
+
+
+def _best_end(pieces: Sequence[_Piece], before: Sequence[int], first: int, most: int, aim: float) -> int:
+    """Return the end of the span whose length is nearest to the aim among those at the best border."""
+
+    def worth(end: int) -> tuple[int, float]:
+        previous, following = pieces[end - 1], pieces[end]
+        length = before[end] - before[first]
+        borders = (
+            not previous.is_heading,
+            not following.is_inside,
+            not previous.announces,
+            length >= aim / 2,
+            following.opens_block,
+        )
+        reached = next((n for n, is_met in enumerate(borders) if not is_met), len(borders))
+        return reached, -abs(length - aim)
+
+    last = bisect_right(before, before[first] + most) - 1
+    return max(range(first + 1, max(last, first + 1) + 1), key=worth)
