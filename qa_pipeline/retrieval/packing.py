@@ -70,9 +70,8 @@ def _find_pieces(text: str, heading_end: int, language: str) -> Iterator[_Piece]
         spans: list[Span] = []
         for low, high, is_whole in lines:
             cuts = [] if is_whole else sentence_cuts(text, low, high, language)
-            spans += [
-                span for pair in pairwise([low, *cuts, high]) if (span := _stripped(text, *pair, is_code))
-            ]
+            pieces = (_stripped(text, *pair, is_code) for pair in pairwise([low, *cuts, high]))
+            spans += [span for span in pieces if span[0] < span[1]]
         for number, (low, high) in enumerate(spans):
             is_fence = is_code and number in (0, len(spans) - 2)
             yield _Piece(
@@ -95,9 +94,7 @@ def _token_starts(encoding: Encoding) -> list[int]:
     """Return where the tokens of a text begin; a word too long to be known counts as several."""
     starts: list[int] = []
     for start, end in encoding.offsets:
-        starts += (
-            range(start, max(end, start + 1), TOKEN_CHARACTERS) if end - start > LONGEST_WORD else [start]
-        )
+        starts += range(start, end, TOKEN_CHARACTERS) if end - start > LONGEST_WORD else [start]
     return starts
 
 

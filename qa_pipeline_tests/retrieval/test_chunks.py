@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import Block
+from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 from qa_pipeline_tests.retrieval.documents import (
@@ -150,6 +151,13 @@ def test_text_without_a_place_to_cut_is_cut_all_the_same(text: str) -> None:
     chunks = chunk(documents([Block("paragraph", text)]), ChunkingSettings(max_tokens=32))
     assert "".join(chunks["text"]) == text
     assert max(chunks["tokens"]) <= 32
+
+
+def test_a_word_too_long_to_be_known_is_cut_by_its_length() -> None:
+    encoded = "QUJDRA" * 5_000
+    chunks = chunk(documents([Block("paragraph", f"Before. {encoded} After.")]))
+    assert "".join(chunks["text"]).replace(" ", "") == f"Before.{encoded}After."
+    assert chunks["text"].str.len_chars().max() <= 256 * TOKEN_CHARACTERS  # type: ignore[operator]
 
 
 def test_the_language_of_each_chunk_is_found_from_its_text_and_its_document() -> None:
