@@ -228,7 +228,7 @@ def test_footnotes_stay_where_they_are_written_and_their_marks_go() -> None:
 def test_terms_stand_with_what_they_mean_and_tasks_keep_their_mark() -> None:
     assert blocks("Term\n: Meaning.\n: Another.\n\n- [x] done\n- [ ] open") == [
         ("list_item", "Term: Meaning."),
-        ("list_item", "Another."),
+        ("list_item", "Term: Another."),
         ("list_item", "[x] done"),
         ("list_item", "[ ] open"),
     ]

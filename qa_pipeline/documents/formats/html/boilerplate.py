@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.formulas import is_mark
+from qa_pipeline.documents.formats.html.widgets import write_widgets
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -219,6 +220,7 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
+    write_widgets(tree, omissions)
     struck, hidden = _find_styled(tree)
     _remove(struck, omissions, "deleted_text")
     _remove(hidden, omissions, "hidden")

@@ -153,6 +153,7 @@ class Reader:
         self.fresh_item = False
         self.marker: str | None = None
         self.terms: list[str] = []
+        self.described: str | None = None
         self.boxes: list[int] = []
         self.label: str | None = None
         self.labelling = False
@@ -259,9 +260,9 @@ class Reader:
             self.fresh_item = False
             self._write_label()
             if self.terms:
-                term = self._take_terms().rstrip(" :")
-                return "list_item", f"{term}: {text.strip()}"
-            return "list_item", text
+                self.described = self._take_terms().rstrip(" :")
+            is_description = self.containers[-1:] == ["dd"] and self.described is not None
+            return "list_item", f"{self.described}: {text.strip()}" if is_description else text
         if only_code:
             self._write_label()
             return "code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))
@@ -284,12 +285,14 @@ class Reader:
             self._write_marker()
             self.lists.append(_start_list(tag, node))
             self.fresh_item = False
+            self.described = None
         elif tag in ("li", "dd"):
             self.fresh_item = True
             self.marker = None if self.verbatim else self._number(tag, node)
         elif tag == "dt":
-            # Terms that follow one another share their description; one without any stands alone.
+            # Terms that follow one another share their descriptions; one without any stands alone.
             self.fresh_item = False
+            self.described = None
         elif tag == "blockquote":
             self.quotes += 1
         elif tag == "pre":
