@@ -119,8 +119,8 @@ class PairModel(ModelFolder):
         space = VectorSpace(self.name, self.revision, self.precision)
         keys = [hash_parts(*pair) for pair in pairs]
         inputs = dict(zip(keys, pairs, strict=True))
-        found = compute_cached(space, inputs, lambda pair: len(pair[0] + pair[1]), self.compute, self.cache)
-        return np.stack([found[key] for key in keys])
+        outputs = compute_cached(space, inputs, lambda pair: len(pair[0] + pair[1]), self.compute, self.cache)
+        return np.stack([outputs[key] for key in keys])
 
     def compute(self, pairs: Sequence[Pair]) -> Numbers:
         """Return the logits of pairs by the model.
@@ -138,8 +138,8 @@ class PairModel(ModelFolder):
         for rows in batches_of_one_length(lengths, lambda length: _BATCH_TOKENS // length):
             batch = [pairs[row] for row in rows]
             with RowBlocks():
-                found = model.predict(batch, batch_size=len(batch), activation_fn=torch.nn.Identity())
-            logits[rows] = np.asarray(found, dtype=np.float32).reshape(len(batch), -1)
+                rated = model.predict(batch, batch_size=len(batch), activation_fn=torch.nn.Identity())
+            logits[rows] = np.asarray(rated, dtype=np.float32).reshape(len(batch), -1)
         return logits
 
     @cached_property

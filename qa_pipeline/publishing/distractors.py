@@ -26,9 +26,9 @@ def of_own_split(
     documents = tables["documents"].drop_nulls("content_sha256")
     splits = places.splits_of(document_keys(documents["content_sha256"]))
     placed = documents.select("document_id", placed=splits).drop_nulls("placed")
-    shown = rows.select("pair_id", "split", chunk_id=pl.col("passages").struct.field(LAYOUT))
+    distractors = rows.select("pair_id", "split", chunk_id=pl.col("passages").struct.field(LAYOUT))
     foreign = (
-        shown.explode("chunk_id", empty_as_null=True)
+        distractors.explode("chunk_id", empty_as_null=True)
         .join(tables["chunks"].select("chunk_id", "document_id"), on="chunk_id")
         .join(placed, on="document_id")
         .filter(pl.col("placed") != pl.col("split"))
@@ -38,14 +38,18 @@ def of_own_split(
     passages, drop = passages_by_id(tables["chunks"]), set(foreign.select("pair_id", "chunk_id").iter_rows())
     changed = []
     for row in rows.join(foreign, on="pair_id", how="semi", maintain_order="left").iter_rows(named=True):
-        kept = [one for one in row["passages"][LAYOUT] if (row["pair_id"], one) not in drop]
+        remaining = [
+            chunk_id for chunk_id in row["passages"][LAYOUT] if (row["pair_id"], chunk_id) not in drop
+        ]
         system, _, assistant = row[_MESSAGES]
-        user = user_message([passages[chunk_id] for chunk_id in kept], row["question"])
+        user = user_message([passages[chunk_id] for chunk_id in remaining], row["question"])
         messages = [system, {"role": "user", "content": user}, assistant]
         (tokens,) = count_tokens(["\n".join(message["content"] for message in messages)])
-        has_distractors = len(kept) > len(row["passages"]["with_context"])
+        has_distractors = len(remaining) > len(row["passages"]["with_context"])
         changed.append(
-            (row["pair_id"], messages, kept, tokens) if has_distractors else (row["pair_id"], *[None] * 3)
+            (row["pair_id"], messages, remaining, tokens)
+            if has_distractors
+            else (row["pair_id"], *[None] * 3)
         )
     new = {
         "new_messages": rows.schema[_MESSAGES],

@@ -142,13 +142,13 @@ def latest_release(releases: Path) -> Path | None:
     path = releases / LATEST
     if path.is_file():
         try:
-            named = releases / str(int(json.loads(path.read_bytes())["version"]))
+            folder = releases / str(int(json.loads(path.read_bytes())["version"]))
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ReleaseError(
                 f'{path} is damaged; write {{"version": N}} into it, of the newest release'
             ) from error
-        if named.exists():
-            return named
+        if folder.exists():
+            return folder
     return next(reversed(release_folders(releases)), None)
 
 
@@ -165,8 +165,8 @@ def release_folders(releases: Path) -> list[Path]:
     """Return all whole releases in the order of their numbers."""
     numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())
     # of one that an earlier version withdrew the manifest is left
-    whole = (folder for folder in numbered if (folder / MANIFEST).is_file() and (folder / CARD).is_file())
-    return sorted(whole, key=lambda folder: int(folder.name))
+    complete = (folder for folder in numbered if (folder / MANIFEST).is_file() and (folder / CARD).is_file())
+    return sorted(complete, key=lambda folder: int(folder.name))
 
 
 def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -219,7 +219,7 @@ def alone(releases: Path) -> Iterator[None]:
             unfinished += [folder for folder in numbered if not (folder / MANIFEST).is_file()]
         for path in unfinished:
             delete(path)
-        whole = release_folders(releases)
-        if whole and (latest_release(releases) != whole[-1] or not (releases / LATEST).is_file()):
-            point_to(releases, int(whole[-1].name))
+        complete = release_folders(releases)
+        if complete and (latest_release(releases) != complete[-1] or not (releases / LATEST).is_file()):
+            point_to(releases, int(complete[-1].name))
         yield

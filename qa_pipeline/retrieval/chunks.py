@@ -169,10 +169,10 @@ def _cut(
 ) -> list[list[_Draft]]:
     """Return the drafts of each document in order, each within the bound unless it is a single character."""
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_SHARE, counter)
-    whole = [(section, 0, len(section.text.rstrip())) for section in sections]
+    whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
     fitting: list[list[_Draft]] = [[] for _ in rows]
     over = []
-    for draft in _counted(whole, counter):
+    for draft in _counted(whole_sections, counter):
         if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
             fitting[draft.section.document].append(draft)
         else:

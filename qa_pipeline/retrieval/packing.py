@@ -48,12 +48,12 @@ def pack_section(
     `heading_end` is where its heading line ends, 0 without one. A span begins with at most `shared` tokens
     of the one before it, in whole sentences or lines.
     """
-    found = list(_find_pieces(text, heading_end, language))
+    uncounted = list(_find_pieces(text, heading_end, language))
     encodings = tokenizer.encode_batch(
-        [text[piece.start : piece.end] for piece in found], add_special_tokens=False
+        [text[piece.start : piece.end] for piece in uncounted], add_special_tokens=False
     )
     pieces: list[_Piece] = []
-    for piece, encoding in zip(found, encodings, strict=True):
+    for piece, encoding in zip(uncounted, encodings, strict=True):
         starts = _token_starts(encoding)
         is_heading = piece.is_heading and len(starts) <= room // _HEADING_SHARE
         counted = replace(piece, tokens=len(starts), is_heading=is_heading)
@@ -102,8 +102,8 @@ def _split_piece(piece: _Piece, starts: Sequence[int], text: str, room: int) -> 
     """Cut a piece into even parts of at most `room` tokens, at blanks where one is near."""
     first, begin = 0, piece.start
     while begin < piece.end:
-        left = len(starts) - first
-        last = first + ceil(left / ceil(left / room))
+        remaining = len(starts) - first
+        last = first + ceil(remaining / ceil(remaining / room))
         for near in range(last, first + (last - first) // 2, -1):
             if near == len(starts) or text[piece.start + starts[near] - 1].isspace():
                 last = near
@@ -130,9 +130,9 @@ def _pack(pieces: Sequence[_Piece], room: int, shared: int) -> Iterator[Span]:
     while first < len(pieces):
         most = room - shared if first else room
         last = len(pieces)
-        left = before[last] - before[first]
-        if left > most and first + 1 < len(pieces):
-            last = _best_end(pieces, before, first, most, left / ceil(left / most))
+        remaining = before[last] - before[first]
+        if remaining > most and first + 1 < len(pieces):
+            last = _best_end(pieces, before, first, most, remaining / ceil(remaining / most))
         yield pieces[begin].start, pieces[last - 1].end
         earliest = bisect_left(before, before[last] - shared)
         begin, first = max(earliest, begin + 1), last

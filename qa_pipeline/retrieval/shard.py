@@ -260,9 +260,9 @@ def load_shard(
         return Shard((), np.zeros((0, header.dimension), dtype=np.float32), *origin)
     is_near = {header.precision, precision} <= _INTERCHANGEABLE
     if origin[:2] != (model, revision) or not (is_near or header.precision == precision):
-        asked = _origin(model, revision, precision)
+        expected = _origin(model, revision, precision)
         raise IndexMismatchError(
-            f"{source} was built with {_origin(*origin)}, but the settings ask for {asked}; "
+            f"{source} was built with {_origin(*origin)}, but the settings ask for {expected}; "
             f"compute embeddings and index of the batch again, or set the embedding model back"
         )
     split = len(payload) - header.index_bytes

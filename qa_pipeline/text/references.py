@@ -155,7 +155,7 @@ class Sources:
         if path in self._documents:
             return self._within(self._documents[path], section)
         if _ADDRESS.match(path):
-            match = self._known(self._by_address.get(_normalise_address(path), ()))
+            match = self._existing(self._by_address.get(_normalise_address(path), ()))
         else:
             match = self._find(normalise_path(path))
         if len(match) != 1:
@@ -172,21 +172,27 @@ class Sources:
         document = self._documents.get(document_id)
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
-    def _known(self, document_ids: Iterable[str]) -> list[str]:
+    def _existing(self, document_ids: Iterable[str]) -> list[str]:
         return [i for i in dict.fromkeys(document_ids) if i in self._documents]
 
     def _find(self, path: str) -> list[str]:
         for index in (self._by_path, self._by_stem) if path else ():
-            found = self._known(index.get(path, ()))
-            if found:
-                return self._written(path, found) or found
+            document_ids = self._existing(index.get(path, ()))
+            if document_ids:
+                return self._written(path, document_ids) or document_ids
         inner = _tails(path)[1:]
-        return next((found for tail in inner if (found := self._written(tail, self._documents))), [])
+        return next(
+            (document_ids for tail in inner if (document_ids := self._written(tail, self._documents))), []
+        )
 
     def _written(self, path: str, document_ids: Iterable[str]) -> list[str]:
         """Return the documents whose whole path is `path`, with or without its suffix."""
         paths = ((i, self._documents[i].path) for i in document_ids)
-        return [i for i, known in paths if path in (known, _without_suffix(known))]
+        return [
+            i
+            for i, path_of_document in paths
+            if path in (path_of_document, _without_suffix(path_of_document))
+        ]
 
     def _within(self, document: _Document, section: str | None) -> Resolution:
         """Narrow a document to a section and everything below its heading, where it has that section."""
@@ -228,10 +234,10 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     heading or the whole path is compared by letters and digits only; equal headings all count.
     """
     headed = [path for path in paths if path]
-    wanted, seen = _slug(section), Counter[str]()
+    slug_wanted, seen = _slug(section), Counter[str]()
     for path in headed:
         slug = _slug(path[-1])
-        if seen[slug] and f"{slug}-{seen[slug]}" == wanted:
+        if seen[slug] and f"{slug}-{seen[slug]}" == slug_wanted:
             return [path]
         seen[slug] += 1
     loose = _letters(section) - {""}

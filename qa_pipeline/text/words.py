@@ -24,10 +24,10 @@ class Token(NamedTuple):
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Return the words and digit groups of `text` in order; identifiers and compounds come apart."""
-    known = _known_words(language)
+    vocabulary = _known_words(language)
     tokens = []
     for match in _WORD.finditer(text):
-        folded, stem, content, negative = known(match[0])
+        folded, stem, content, negative = vocabulary(match[0])
         tokens.append(Token(folded, stem, *match.span(), content, negative))
     return tuple(tokens)
 

@@ -14,7 +14,7 @@ from qa_pipeline.text.words import Token
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionContext:
     """A question and everything of the answer and the source that may name what it asks about."""
 
     question: Reading
@@ -43,27 +43,27 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 def asked_words(question: Reading) -> list[Token]:
     """Return the content words of a question that name what it is about."""
     words = lexicon(question.language).proof
-    asked = []
+    topics = []
     before = ""
     for word in question.words:
         measures = before in words.degree and word.folded not in words.articles
         if word.content and word.folded not in words.asking and not measures:
-            asked.append(word)
+            topics.append(word)
         before = word.folded
-    return asked
+    return topics
 
 
-def unbound(unit: Reading, asked: Asked) -> Iterator[str]:
+def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
     """Yield why a unit does not speak of what is asked, in words; nothing if it does or nothing is asked."""
-    question = asked.question
+    question = context.question
     words = asked_words(question)
     if not question.tokens:
         return
     if not words:
         yield "the question names nothing"
         return
-    near = unit.stem_set | asked.introduction.stem_set | asked.answer.stem_set
-    missing = [word.folded for word in words if word.stem not in near | asked.headings.stem_set]
+    near = unit.stem_set | context.introduction.stem_set | context.answer.stem_set
+    missing = [word.folded for word in words if word.stem not in near | context.headings.stem_set]
     if missing:
         yield f"of the question neither here nor in a heading: {', '.join(missing)}"
     elif not any(word.stem in near for word in words):
@@ -99,15 +99,15 @@ def _longest_rise(places: Sequence[int]) -> int:
 def _prepositions(text: Reading, stem: str) -> Set[str]:
     """Return the prepositions before a word wherever it is, empty for none; articles between are skipped."""
     vocabulary = lexicon(text.language)
-    found = set()
+    prepositions = set()
     for place, word in enumerate(text.words):
         if word.stem == stem:
             at = place
             while at and text.words[at - 1].folded in vocabulary.proof.articles:
                 at -= 1
             before = text.words[at - 1].folded if at else ""
-            found.add(before if before in vocabulary.prepositions else "")
-    return found
+            prepositions.add(before if before in vocabulary.prepositions else "")
+    return prepositions
 
 
 def only_scope(unit: Reading, spoken: Set[str]) -> str | None:

@@ -86,7 +86,7 @@ class _Sentence:
 
     def changed(self, seed: int) -> Iterator[Canary]:
         """Yield the sentence with one thing changed."""
-        for false in falsehoods(self.text, _shown(self.passage), self.passage.language, seed):
+        for false in falsehoods(self.text, _full_text(self.passage), self.passage.language, seed):
             yield self.put(EDITED, self.passage, false.kind, false.text)
 
     def is_foreign(self, passage: Passage) -> bool:
@@ -94,11 +94,11 @@ class _Sentence:
         if passage.document_id == self.passage.document_id or passage.language != self.passage.language:
             return False
         stems = read(self.text, passage.language).stem_set
-        share = recall(stems, read(_shown(passage), passage.language).stem_set)
+        share = recall(stems, read(_full_text(passage), passage.language).stem_set)
         return share is not None and share <= _MOST_SHARED
 
 
-def _shown(passage: Passage) -> str:
+def _full_text(passage: Passage) -> str:
     return "\n\n".join((passage.title, *passage.section_path, passage.text))
 
 
@@ -162,7 +162,7 @@ def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
 
 def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
     """Return sentences of prose in a random order: none in doubt, none that repeats another document."""
-    found: dict[str, _Sentence] = {}
+    sentences: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "doubts", "char_start")
     usable = chunks.filter(pl.col("repeats").is_null(), pl.col("language").is_in(list(LEXICONS)))
@@ -171,9 +171,9 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
         text = blank_doubts(passage.text, passage.language, doubts, start)
         for first, last in split_sentences(text, passage.language):
             line = " ".join(text[first:last].split())
-            if line not in found and _is_prose(line, passage.language) and not is_injection(line):
-                found[line] = _Sentence(passage, line, draw_number(seed, line))
-    return sorted(found.values(), key=lambda sentence: sentence.order)
+            if line not in sentences and _is_prose(line, passage.language) and not is_injection(line):
+                sentences[line] = _Sentence(passage, line, draw_number(seed, line))
+    return sorted(sentences.values(), key=lambda sentence: sentence.order)
 
 
 def _is_prose(line: str, language: str) -> bool:
@@ -306,10 +306,10 @@ def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed
 
 def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
     """Return True for a text in the language of a question that has few of its words."""
-    asked = read(pair["question"], language).stem_set
-    shared = asked & read(text, language).stem_set
-    is_asking = language == pair["language"] and len(asked) >= _FEWEST_ASKED
-    return is_asking and len(shared) <= _MOST_ANSWERED * len(asked)
+    question_stems = read(pair["question"], language).stem_set
+    shared = question_stems & read(text, language).stem_set
+    is_asking = language == pair["language"] and len(question_stems) >= _FEWEST_ASKED
+    return is_asking and len(shared) <= _MOST_ANSWERED * len(question_stems)
 
 
 def cut_short(pair: ProvedPairRow) -> str:
@@ -317,16 +317,16 @@ def cut_short(pair: ProvedPairRow) -> str:
 
     A question of yes or no has none: its own words answer it.
     """
-    asked = tokenize(pair["question"], pair["language"])
-    if not {token.folded for token in asked[:2]} & lexicon(pair["language"]).question_openers:
+    question_tokens = tokenize(pair["question"], pair["language"])
+    if not {token.folded for token in question_tokens[:2]} & lexicon(pair["language"]).question_openers:
         return ""
-    repeated = {token.stem for token in asked}
+    repeated = {token.stem for token in question_tokens}
     tokens = tokenize(pair["answer"], pair["language"])
-    said = (
+    new_places = (
         n for n, word in enumerate(tokens) if word.negative or (word.content and word.stem not in repeated)
     )
-    kept = tokens[: next(said, 0)]
-    return pair["answer"][: kept[-1].end] if len(kept) >= _FEWEST_KEPT else ""
+    beginning = tokens[: next(new_places, 0)]
+    return pair["answer"][: beginning[-1].end] if len(beginning) >= _FEWEST_KEPT else ""
 
 
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected", "kind")) -> pl.DataFrame:

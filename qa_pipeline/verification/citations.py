@@ -74,8 +74,8 @@ def cite_claims(
     for place, claim in enumerate(claims):
         counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         is_marked = bool(counted)
-        own = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
-        ids, checks = tuple(own) if is_marked else everything, []
+        marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
+        ids, checks = tuple(marked_ids) if is_marked else everything, []
         for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
             if owner == place or (owner is None and not is_marked and quote is None):
                 counted.append(resolution)
@@ -110,11 +110,11 @@ def _marked(
 
 def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
     """Return True if a reference names the file that an imported pair came from: it cannot prove itself."""
-    cited, own = (
+    cited, generator = (
         PurePosixPath(normalise_path(split_reference(path)[0])).name
         for path in (reference, pair["generator"])
     )
-    return pair["origin"] == "imported" and bool(cited) and cited == own
+    return pair["origin"] == "imported" and bool(cited) and cited == generator
 
 
 def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:

@@ -94,8 +94,8 @@ def _answered(
     if not pair["citations"] and pair["origin"] != "generated":
         for place, claim in enumerate(claims):
             if cited[place].status == "uncited":
-                wanted = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
-                nearest = index.best_chunks(wanted, _SEARCHED_CHUNKS)
+                query_stems = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
+                nearest = index.best_chunks(query_stems, _SEARCHED_CHUNKS)
                 cited[place] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
     return Answered(pair, claims, cited)
 
@@ -145,10 +145,10 @@ def _compare(
         proof = prove(stated.written, fragment, context, index, cited)
         if foreign is not None:
             proof = Proof(proof.unit, None, (f"the answer is in another language ({foreign})",))
-        wanted = stated.stem_set | question.stem_set
+        query_stems = stated.stem_set | question.stem_set
         near = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in cited),
-            key=lambda unit: (-len(wanted & unit.reading.stem_set), len(unit.text)),
+            key=lambda unit: (-len(query_stems & unit.reading.stem_set), len(unit.text)),
         )
         elsewhere = None
         if proof.unit is None and one_corpus:

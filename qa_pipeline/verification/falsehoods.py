@@ -33,7 +33,7 @@ _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNO
 """Words beside a bound or guess: another value of it need not be false."""
 _MOST_SHARED = 0.4
 """Share of a line's words that are in the claims from which a probe of it may be read as one of them."""
-_BESIDE, _LARGEST_WORD = 18, 12
+_NEAR, _LARGEST_WORD = 18, 12
 """Characters that are beside a value, and the largest number that is spelled out as a rule."""
 
 
@@ -77,7 +77,7 @@ def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int],
     for kind, pattern in _VALUES.items():
         for match in pattern.finditer(sentence):
             start, end = match.span(1)
-            near = sentence[max(0, match.start() - _BESIDE) : start], sentence[end : end + _BESIDE]
+            near = sentence[max(0, match.start() - _NEAR) : start], sentence[end : end + _NEAR]
             if not any(map(_BOUND.search, near)):
                 yield (
                     kind,
@@ -115,12 +115,14 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     Passages in the `language` of the claims come first: a probe in another one would stand out. It repeats
     no claim, and shares few words with them where that is possible: it tests the reading, not the claims.
     """
-    shown = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
+    text = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
     folded, seed = "\n".join(claims).casefold(), draw_number(*claims)
-    said = {token.folded for claim in claims for token in tokenize(claim, language)}
+    claim_words = {token.folded for claim in claims for token in tokenize(claim, language)}
 
     def is_near(line: str) -> bool:
-        return (recall([token.folded for token in tokenize(line, language)], said) or 0.0) >= _MOST_SHARED
+        return (
+            recall([token.folded for token in tokenize(line, language)], claim_words) or 0.0
+        ) >= _MOST_SHARED
 
     read = [of for of in passages if of.language == language] or passages
     lines = {
@@ -130,11 +132,11 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         if end - start <= _LONGEST and not of.text.startswith("#", start)
     }
     ordered = sorted(lines, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
-    made = [false for line in ordered for false in falsehoods(line, shown, lines[line], seed)]
+    made = [false for line in ordered for false in falsehoods(line, text, lines[line], seed)]
     new = [probe for probe in made if probe.text.rstrip(".").casefold() not in folded]
     if new:
         return min(new, key=lambda probe: (is_near(probe.text), probe.kind == "negation"))
-    words = next(iter([*ordered, shown or folded]))[:_LONGEST].rstrip(".").split() or ["1"]
+    words = next(iter([*ordered, text or folded]))[:_LONGEST].rstrip(".").split() or ["1"]
     first = _LARGEST_WORD + 1 + seed % 900
-    absent = (str(n) for n in range(first, 10**6) if not holds(f"{shown} {folded}", str(n)))
+    absent = (str(n) for n in range(first, 10**6) if not holds(f"{text} {folded}", str(n)))
     return Falsehood(" ".join([*words, next(absent)]), NUMBER_ADDED)

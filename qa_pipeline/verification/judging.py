@@ -66,14 +66,14 @@ def judge_rows(
     notify: ProgressCallback = no_progress,
 ) -> list[AssessmentColumns]:
     """Have each pair judged in a call of its own; return its assessment, in the order of `rows`."""
-    shown = [
+    judgeable = [
         row for row in rows if row["evidence_chunk_ids"] and passages.keys() >= {*row["evidence_chunk_ids"]}
     ]
-    requests = [judge_request(row, passages, settings, llm) for row in shown]
+    requests = [judge_request(row, passages, settings, llm) for row in judgeable]
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     judged = {
         row["pair_id"]: _assessment(row, request, reply, model.name, passages)
-        for row, request, reply in zip(shown, requests, replies, strict=True)
+        for row, request, reply in zip(judgeable, requests, replies, strict=True)
     }
     return [judged.get(row["pair_id"]) or _without_evidence(row, passages) for row in rows]
 

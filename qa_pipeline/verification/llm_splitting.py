@@ -171,8 +171,8 @@ def _statements(
         raise _RefusedError("not_split")
     if len(proposed) > _MOST_STATEMENTS:
         raise _RefusedError("too_many_statements")
-    whole = read(sentence, written_before.language)
-    missing = {word.start for word in whole.words if word.content or word.negative}
+    reading = read(sentence, written_before.language)
+    missing = {word.start for word in reading.words if word.content or word.negative}
     claims: dict[Claim, None] = {}
     for statement in proposed:
         start = sentence.find(statement.quote.strip())
@@ -182,10 +182,10 @@ def _statements(
         if not sentence[end:].strip(" .!?"):
             end = len(sentence.rstrip())
         worded = read(" ".join(statement.claim.split()), written_before.language)
-        _check(worded, read(sentence[start:end], written_before.language), whole, written_before)
+        _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
         missing -= {
             word.start
-            for word in whole.words
+            for word in reading.words
             if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
         }
         text = plain(sentence[start:end])
@@ -205,12 +205,12 @@ def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: 
         _RefusedError: it adds a word, or drops a figure, a negation or what limits the sentence.
     """
     is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
-    known = worded.stem_set <= written_before.stem_set | sentence.stem_set
-    if is_essay or not known or not worded.written.isprintable():
+    is_known = worded.stem_set <= written_before.stem_set | sentence.stem_set
+    if is_essay or not is_known or not worded.written.isprintable():
         raise _RefusedError("new_words")
     words = lexicon(written_before.language).proof
     limits = words.scope.intersection(quoted.lower_tokens)
     limits |= words.conditions.intersection(sentence.lower_tokens)
-    kept = quoted.figures <= worded.figures and limits <= {*worded.lower_tokens}
-    if quoted.negations != worded.negations or not kept:
+    is_complete = quoted.figures <= worded.figures and limits <= {*worded.lower_tokens}
+    if quoted.negations != worded.negations or not is_complete:
         raise _RefusedError("meaning_changed")

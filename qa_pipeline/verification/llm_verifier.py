@@ -213,29 +213,29 @@ def _call(
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
     passages = tuple(map(redact_injections, shelf.passages(rows)))
-    asked, probe = list(rows), None
+    request_rows, probe = list(rows), None
     if settings.probe_passages:
         claims = [_stated(row) for row in rows]
         place = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
         # after the question of the claim whose place it takes, and as a fragment where that is one
         neighbour = rows[min(place, len(rows) - 1)]
         false = probe_of(passages, claims, language).text
-        asked.insert(place, {**neighbour, "text": false, "self_contained": None})
+        request_rows.insert(place, {**neighbour, "text": false, "self_contained": None})
         probe = place + 1
     parts: list[tuple[str, str]] = []
-    for number, row in enumerate(asked, start=1):
+    for number, row in enumerate(request_rows, start=1):
         parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
     request = Request(
         role="verify",
         system=prompt.system,
         prompt=prompt.fill(passages=render_passages(passages), claims=Delimited(tuple(parts))),
-        reply_model=verify_reply(len(asked)),
+        reply_model=verify_reply(len(request_rows)),
         temperature=settings.temperature,
         seed=llm.seed,
         language=language,
         passages=passages,
         question=rows[0]["question"],
-        answer="\n".join(map(_stated, asked)),
+        answer="\n".join(map(_stated, request_rows)),
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
@@ -297,26 +297,26 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
     is_doubted = call.probe is not None and call.decision_on_probe(reply) != "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
-        given = replies.get(number)
-        if given is None:
+        claim_reply = replies.get(number)
+        if claim_reply is None:
             yield {**same, "reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
             continue
-        reason, detail = None, given.reasoning
-        if given.decision == "accept":
+        reason, detail = None, claim_reply.reasoning
+        if claim_reply.decision == "accept":
             claim = read(row["self_contained"] or row["text"], row["language"])
             question = read(row["question"], row["language"])
             if is_injected:
                 reason = INJECTION_IN_SOURCE
             elif is_doubted:
                 reason = "probe_accepted"
-            elif problem := unfounded(claim, question, given.quotes, call.request.passages):
+            elif problem := unfounded(claim, question, claim_reply.quotes, call.request.passages):
                 reason, detail = problem
         yield {
             **same,
-            "decision": given.decision,
+            "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [shelf.placed(quote, call.request.passages) for quote in given.quotes],
+            "quotes": [shelf.placed(quote, call.request.passages) for quote in claim_reply.quotes],
             "model": reply.model,
         }
 

@@ -14,7 +14,7 @@ from qa_pipeline.text.reading import Reading, read
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QuotePlace:
     """A quote of a model where it stands in a passage; offsets are within the passage's text."""
 
     passage: Passage
@@ -28,12 +28,12 @@ def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
     return sorted(claim.figures - figures)
 
 
-def find_quote(quote: str, passages: Sequence[Passage]) -> Found | None:
+def find_quote(quote: str, passages: Sequence[Passage]) -> QuotePlace | None:
     """Find a quote in the passages character for character, runs of white space aside."""
     for passage in passages:
         place = locate_quote(quote, passage.text)
         if place is not None and place.kind == "exact":
-            return Found(passage, place.start, place.end)
+            return QuotePlace(passage, place.start, place.end)
     return None
 
 

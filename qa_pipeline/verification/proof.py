@@ -11,7 +11,7 @@ from typing import Literal
 
 from qa_pipeline.text.characters import reads_otherwise
 from qa_pipeline.text.reading import Reading, read
-from qa_pipeline.verification.binding import Asked, is_polar, unbound, without_polar_word
+from qa_pipeline.verification.binding import QuestionContext, is_polar, unbound, without_polar_word
 from qa_pipeline.verification.quotation import Denial, cell_in, fragment_in, one_slot_denial
 from qa_pipeline.verification.sources import SourceIndex, Unit
 from qa_pipeline.verification.surroundings import introduction_of, surroundings, takes_back
@@ -98,15 +98,15 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool)
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))
-    asked = Asked(
+    asked_of = QuestionContext(
         context.question,
         context.answer,
         read("\n".join(source.headings), language),
         read(introduction_of(source.document_text, at, around), language),
     )
     if is_bound:
-        yield from unbound(unit.reading, asked)
-    yield from takes_back(unit.reading, around, source.headings, asked, source.status)
+        yield from unbound(unit.reading, asked_of)
+    yield from takes_back(unit.reading, around, source.headings, asked_of, source.status)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
 

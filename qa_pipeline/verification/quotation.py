@@ -29,8 +29,8 @@ def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading
     others = [stem for stem in unit.reading.stems if stem not in claim.stem_set]
     if not others or any(stem not in spoken for stem in others):
         return False
-    said = {*question.lower_tokens, *headings.lower_tokens, *claim.lower_tokens}
-    return only_scope(unit.reading, said) is None
+    mentioned = {*question.lower_tokens, *headings.lower_tokens, *claim.lower_tokens}
+    return only_scope(unit.reading, mentioned) is None
 
 
 def cell_in(
@@ -47,12 +47,12 @@ def cell_in(
     (key_name, key), *values = cells
     language = claim.language
     about = question.stem_set | headings.stem_set
-    named = about | claim.stem_set
+    stems = about | claim.stem_set
     mentioned = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
     rows = (_cells(other.text) for other in neighbours if other is not unit and other.is_row)
     keys = [row[0][1] for row in rows if row]
     key_stems = read(key, language).stem_set
-    if not key_stems or key in keys or not _is_named(key, keys, named, mentioned, language):
+    if not key_stems or key in keys or not _is_named(key, keys, stems, mentioned, language):
         return False
     if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
         return False
@@ -64,7 +64,7 @@ def cell_in(
             sum(read(other, language).tokens == value.tokens for _, other in cells) == 1
             and len(_runs(value.tokens, claim.tokens)) == 1
             and not value.stem_set <= question.stem_set
-            and _is_named(column, columns, named, mentioned, language)
+            and _is_named(column, columns, stems, mentioned, language)
             and claim.stem_set <= about | names | value.stem_set
         ):
             return True
@@ -90,20 +90,20 @@ def _cells(row: str) -> list[tuple[str, str]] | None:
 
     A line of a key and its value is a row of two cells.
     """
-    named = []
+    cells = []
     for part in map(str.strip, row.split(" | ")):
         name, colon, value = part.partition(": ")
-        named.append((name, value.strip()) if colon and len(name) <= _LONGEST_NAME else ("", part))
-    if len(named) == 1:
-        name, value = named[0]
+        cells.append((name, value.strip()) if colon and len(name) <= _LONGEST_NAME else ("", part))
+    if len(cells) == 1:
+        name, value = cells[0]
         return [("", name.lstrip("-* ")), ("", value)] if name else None
-    return named if len(named) == 2 or all(name for name, _ in named[1:]) else None
+    return cells if len(cells) == 2 or all(name for name, _ in cells[1:]) else None
 
 
-def _runs(wanted: Sequence[str], tokens: Sequence[str]) -> list[int]:
+def _runs(run: Sequence[str], tokens: Sequence[str]) -> list[int]:
     """Return the places where the wanted tokens stand one after another."""
-    count = len(wanted)
-    return [at for at in range(len(tokens) - count + 1) if tuple(tokens[at : at + count]) == tuple(wanted)]
+    count = len(run)
+    return [at for at in range(len(tokens) - count + 1) if tuple(tokens[at : at + count]) == tuple(run)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,10 @@ def judge_refusals(
     if not refused.height:
         return REFUSALS.empty()
     batch = _Batch(chunks, embedder, embeddings)
-    asked = refused.select("pair_id", "batch", "question", "language").iter_rows()
+    questions = refused.select("pair_id", "batch", "question", "language").iter_rows()
     rows = (
         {"pair_id": pair_id, "batch": name, **batch.weigh(read(question, language))}
-        for pair_id, name, question, language in asked
+        for pair_id, name, question, language in questions
     )
     return REFUSALS.frame(list(rows))
 
@@ -60,11 +60,11 @@ class _Batch:
         sources = {}
         columns = chunks.select("chunk_id", "section_path", "text", "language")
         for chunk_id, path, text, language in columns.iter_rows():
-            shown = blank_injections(text, language)
-            indexed = index_text(path, shown)
+            visible = blank_injections(text, language)
+            indexed = index_text(path, visible)
             sources[chunk_id] = Source(chunk_id, "", indexed, language, (), indexed)
-            self._lengths[language] += len(shown)
-            self._sentences[chunk_id] = [unit.reading for unit in units_of(chunk_id, shown, language)]
+            self._lengths[language] += len(visible)
+            self._sentences[chunk_id] = [unit.reading for unit in units_of(chunk_id, visible, language)]
         self._index = SourceIndex(sources)
         self._vectors = ChunkVectors(embeddings, self._index.texts, embedder)
         self._vectors.load(sources)
@@ -74,15 +74,15 @@ class _Batch:
 
         Words that were looked for in chunks of another language have no recall: it would prove nothing.
         """
-        ids, asked = list(self._sentences), question.written
-        vector = TextVectors([asked], self._embedder).of(asked)
+        ids, text = list(self._sentences), question.written
+        vector = TextVectors([text], self._embedder).of(text)
         cosines = dict(zip(ids, self._vectors.cosines(vector, ids), strict=True))
         by_vector = sorted(ids, key=lambda i: -cosines[i])[:_LOOKED_INTO]
         by_words = dict(self._index.best_chunks(question.stems, _LOOKED_INTO))
         likeliest = dict.fromkeys([*by_words, *by_vector])
         sentences = [sentence for chunk_id in likeliest for sentence in self._sentences[chunk_id]]
         written = [sentence.written for sentence in sentences]
-        near = TextVectors([asked, *written], self._embedder).cosines(asked, written)
+        near = TextVectors([text, *written], self._embedder).cosines(text, written)
         weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
         total = sum(weights.values()) or 1.0
         shares = [
@@ -91,7 +91,7 @@ class _Batch:
         ]
         best = max(range(len(sentences)), key=lambda n: (shares[n], near[n], -n), default=None)
         share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        speaks = share >= _SEARCHED and in_other_language(asked, question.language) is None
+        speaks = share >= _SEARCHED and in_other_language(text, question.language) is None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),

@@ -144,8 +144,8 @@ class SourceIndex:
 
     def equal_to(self, claim: Reading, chunk_ids: Sequence[str] | None = None) -> list[Unit]:
         """Return the units that equal a claim, those of the given chunks or of all."""
-        found = self._by_text.get(claim.folded, [])
-        return found if chunk_ids is None else [unit for unit in found if unit.chunk_id in chunk_ids]
+        units = self._by_text.get(claim.folded, [])
+        return units if chunk_ids is None else [unit for unit in units if unit.chunk_id in chunk_ids]
 
     @cached_property
     def texts(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.verification.binding import Asked, only_scope
+from qa_pipeline.verification.binding import QuestionContext, only_scope
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
@@ -58,21 +58,21 @@ def introduction_of(text: str, at: int, around: Surroundings) -> str:
 
 
 def takes_back(
-    unit: Reading, around: Surroundings, headings: Sequence[str], asked: Asked, status: str | None
+    unit: Reading, around: Surroundings, headings: Sequence[str], context: QuestionContext, status: str | None
 ) -> Iterator[str]:
     """Yield every reason why what is around a unit may take it back, in words.
 
     `headings` begin with the title of the document, which declares itself to be of a `status`. Question and
     answer may say themselves what restricts the unit.
     """
-    yield from _pronoun(unit, around, asked)
+    yield from _pronoun(unit, around, context)
     yield from _report(unit, around)
     yield from _contrast(unit, around)
-    yield from _void(unit, headings, asked, status)
-    yield from _lead_in(unit, around, asked)
+    yield from _void(unit, headings, context, status)
+    yield from _lead_in(unit, around, context)
 
 
-def _pronoun(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]:
+def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
     """Yield that the unit opens with a pronoun whose sentence is not in the answer.
 
     "This option" is clear where a heading or the lead-in names an option.
@@ -81,10 +81,10 @@ def _pronoun(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
     if not unit.opens_with(words.pronouns) or unit.opens_with(words.impersonal):
         return
     points = unit.lower_tokens[0] in words.articles and len(unit.words) > 1
-    if points and unit.words[1].stem in asked.headings.stem_set | asked.introduction.stem_set:
+    if points and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     before = read(around.before, unit.language).folded
-    if not before or before not in " ".join(asked.answer.folded.split()):
+    if not before or before not in " ".join(context.answer.folded.split()):
         yield f'"{unit.tokens[0]}" stands for something said before'
 
 
@@ -112,17 +112,19 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _void(unit: Reading, headings: Sequence[str], asked: Asked, status: str | None) -> Iterator[str]:
+def _void(
+    unit: Reading, headings: Sequence[str], context: QuestionContext, status: str | None
+) -> Iterator[str]:
     """Yield that a heading, the title or the declared status says that nothing here holds."""
     words = lexicon(unit.language).proof
-    said = {*asked.question.lower_tokens, *unit.lower_tokens}
+    mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
     for text in (*headings, status or ""):
-        void = {*read(text, unit.language).lower_tokens} & words.voiding - said
+        void = {*read(text, unit.language).lower_tokens} & words.voiding - mentioned
         if void:
             yield f'"{min(void)}" stands above it'
 
 
-def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]:
+def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
     """Yield that the lead-in of the unit's list is said neither by question, answer nor headings.
 
     An item that is a sentence needs only those that deny, report, restrict or suppose.
@@ -134,14 +136,14 @@ def _lead_in(unit: Reading, around: Surroundings, asked: Asked) -> Iterator[str]
         words.reporting, words.supposing, words.voiding, words.scope
     )
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
-    said = asked.question.stem_set | asked.answer.stem_set | asked.headings.stem_set
-    tokens = {*asked.question.lower_tokens, *asked.answer.lower_tokens, *asked.headings.lower_tokens}
-    negated = asked.question.negations or asked.answer.negations
+    mentioned = context.question.stem_set | context.answer.stem_set | context.headings.stem_set
+    tokens = {*context.question.lower_tokens, *context.answer.lower_tokens, *context.headings.lower_tokens}
+    negated = context.question.negations or context.answer.negations
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
         if is_sentence and not lead_in.holds_any(telling):
             continue
-        unsaid = [stem for stem in lead_in.stems if stem not in said]
+        unsaid = [stem for stem in lead_in.stems if stem not in mentioned]
         if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
             yield f'is an item of "{text[:80]}"'
 

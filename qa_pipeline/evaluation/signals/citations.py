@@ -42,13 +42,13 @@ def find_cited(row: Row) -> list[Row] | None:
     answer = row["answer"]
     for mark in dict.fromkeys(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0])):
         if numbers := _numbers(mark):
-            named = entries[max(0, numbers[0] - 1) : numbers[0]]
+            entries_named = entries[max(0, numbers[0] - 1) : numbers[0]]
         else:
-            named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
-        if not named:
-            named = [_citation(mark)]
-            citations += named
-        named[0]["marks"].append(mark)
+            entries_named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
+        if not entries_named:
+            entries_named = [_citation(mark)]
+            citations += entries_named
+        entries_named[0]["marks"].append(mark)
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
@@ -91,8 +91,8 @@ def _looked_up(citation: Row, row: Row) -> Row:
         quote_found = bool(holding) if readable else None
         contexts = holding or contexts
     document = (documents[contexts[0]] if contexts else None) or reference
-    found = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
-    return citation | found
+    columns = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
+    return citation | columns
 
 
 def find_support(rows: list[Row], means: Means) -> list[list[Row]]:

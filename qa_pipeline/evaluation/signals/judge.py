@@ -29,8 +29,10 @@ def judge_request(
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in texts.items()}
-    shown = [(context["document"] or "", context["text"] or "") for context in contexts]
-    passages = [Passage(f"context-{at}", title, (), text, language) for at, (title, text) in enumerate(shown)]
+    texts_shown = [(context["document"] or "", context["text"] or "") for context in contexts]
+    passages = [
+        Passage(f"context-{at}", title, (), text, language) for at, (title, text) in enumerate(texts_shown)
+    ]
     if contexts:
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
     if sentences:

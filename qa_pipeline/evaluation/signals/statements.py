@@ -97,13 +97,13 @@ def by_contexts(text: str, row: Row, contexts: Iterable[Row]) -> Statement | Non
 
 def _find_held(rows: list[Row], texts: list[list[Statement | None]], means: Means) -> list[Verified]:
     verified = iter(verify([*chain(*texts)], means))
-    held: list[Verified] = []
+    statements_of_rows: list[Verified] = []
     for row, of_row in zip(rows, texts, strict=True):
         claims = [statements or [] for statements in islice(verified, len(of_row))]
         if row["true_claims"] is None:
             claims = [[statement] for statement in claims[0]]
-        held.append([_as_one(claim) for claim in claims] if any(claims) or not of_row else None)
-    return held
+        statements_of_rows.append([_as_one(claim) for claim in claims] if any(claims) or not of_row else None)
+    return statements_of_rows
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
@@ -199,7 +199,7 @@ def _difference(claim: Row, stated: Reading, evidence: Reading, other: Reading) 
     return "negation_mismatch" if is_denial else None
 
 
-def _other_evidence(wanted: Set[str], claim: Row, text: Statement) -> Reading:
+def _other_evidence(stems: Set[str], claim: Row, text: Statement) -> Reading:
     """Return the sentence of another context that holds most of the wanted words."""
     readings = (
         unit.reading
@@ -208,4 +208,4 @@ def _other_evidence(wanted: Set[str], claim: Row, text: Statement) -> Reading:
         for unit in units_of("", passage, text.language)
     )
     nothing = read("", text.language)
-    return max(readings, key=lambda reading: len(wanted & reading.stem_set), default=nothing)
+    return max(readings, key=lambda reading: len(stems & reading.stem_set), default=nothing)

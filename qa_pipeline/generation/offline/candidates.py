@@ -91,11 +91,11 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
     start = end = units[0].start if units else 0
     for unit in takewhile(lambda unit: unit.kind == "prose", units):
         sentences = sentences_of(unit, read.passage)
-        said = list(takewhile(lambda sentence: not has(sentence.text, read.words.pointing), sentences))
-        if unit.text[-1] not in _ENDS or not said or unit.end - start > MAX_ANSWER:
+        leading = list(takewhile(lambda sentence: not has(sentence.text, read.words.pointing), sentences))
+        if unit.text[-1] not in _ENDS or not leading or unit.end - start > MAX_ANSWER:
             break
-        end = said[-1].end
-        if len(said) < len(sentences):
+        end = leading[-1].end
+        if len(leading) < len(sentences):
             break
     is_dangling = has(read.text[start:end].partition(" ")[0], read.grammar.pronouns.demonstratives)
     return (start, end) if end - start >= MIN_ANSWER and not is_dangling else None

@@ -138,19 +138,19 @@ class Reading:
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
         closed = self.grammar.stop_words | self.grammar.speakers
-        told = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
-        found = {word for word in told if len(word) <= LONGEST_NAME and _NAME.search(word)}
-        found |= {*_NUMBERED_NAME.findall(text)} & {*told}
-        is_sentence = any(word[:1].islower() and len(word) > 3 for word in told)
+        open_words = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
+        names = {word for word in open_words if len(word) <= LONGEST_NAME and _NAME.search(word)}
+        names |= {*_NUMBERED_NAME.findall(text)} & {*open_words}
+        is_sentence = any(word[:1].islower() and len(word) > 3 for word in open_words)
         for before, word in zip(["", *written], written, strict=False):
             if self.grammar.nouns_capitalised:
                 is_noun = before[:1].isupper()
                 is_name = (is_noun and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
             else:
                 is_noun, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
-            if is_name and word in told and word[:1].isupper():
-                found |= {before, word} & {*told} if is_noun else {word}
-        return {word.lower() for word in found}
+            if is_name and word in open_words and word[:1].isupper():
+                names |= {before, word} & {*open_words} if is_noun else {word}
+        return {word.lower() for word in names}
 
     def is_named(self, text: str) -> bool:
         """Return True if a text names something, or has a name of the title."""

@@ -49,10 +49,10 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
     """Return every question that the rules find in a passage, best first."""
     if passage.language not in LEXICONS:
         return ()
-    found: dict[str, Candidate] = {}
+    by_question: dict[str, Candidate] = {}
     for candidate in candidates.find(passage):
-        found.setdefault(candidate.question.casefold(), candidate)
-    return tuple(found.values())
+        by_question.setdefault(candidate.question.casefold(), candidate)
+    return tuple(by_question.values())
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
