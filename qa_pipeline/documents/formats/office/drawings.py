@@ -28,20 +28,18 @@ if TYPE_CHECKING:
 TEXT = f"{DRAWING}t"
 PARAGRAPH = f"{DRAWING}p"
 _SMALLEST = 100  # hundredths of a point
-_CLEAR = "clear"
+CLEAR = "clear"
 _RUN, _FIELD, _BREAK = f"{DRAWING}r", f"{DRAWING}fld", f"{DRAWING}br"
 
 
-def paragraph_text(
-    paragraph: "_Element", omissions: Omissions | None = None, ground: "_Element | None" = None
-) -> str:
+def paragraph_text(paragraph: "_Element", omissions: Omissions | None = None, ground: str = "") -> str:
     """Return the text of a paragraph, its line breaks kept; what it leaves out is counted, if asked for.
 
-    Text below 1 pt, without a colour or in that of `ground`, the properties of its shape, is hidden.
+    Text below 1 pt, without a colour or in the colour of its `ground` is hidden.
     """
     parts: list[str] = []
     counted = omissions or Omissions()
-    _collect(paragraph, parts, counted, _colour(ground))
+    _collect(paragraph, parts, counted, ground)
     return settle("".join(parts), counted)
 
 
@@ -55,9 +53,9 @@ def _collect(element: "_Element", parts: list[str], omissions: Omissions, ground
     for child in element:
         if child.tag in (_RUN, _FIELD):
             properties = child.find(f"{DRAWING}rPr")
-            colour = _colour(properties)
+            colour = colour_of(properties)
             is_tiny = properties is not None and read_number(properties.get("sz"), 1_800) < _SMALLEST
-            if is_tiny or colour == _CLEAR or (colour and colour == ground):
+            if is_tiny or colour == CLEAR or (colour and colour == ground):
                 omissions.add("hidden", text_of(child, TEXT))
             else:
                 parts.append(_run_text(child))
@@ -71,13 +69,21 @@ def _collect(element: "_Element", parts: list[str], omissions: Omissions, ground
             _collect(child, parts, omissions, ground)
 
 
-def _colour(properties: "_Element | None") -> str:
-    """Return the one colour that properties fill with, as the file writes it; "" for none of its own."""
+def colour_of(properties: "_Element | None") -> str:
+    """Return the one colour that properties fill with; "" for none of its own."""
     fill = None if properties is None else properties.find(f"{DRAWING}solidFill")
     if properties is None or fill is None:
-        return "" if properties is None or properties.find(f"{DRAWING}noFill") is None else _CLEAR
-    colours = [(part.tag.removeprefix(DRAWING), part.get("val", "")) for part in fill.iterdescendants()]
-    return _CLEAR if ("alpha", "0") in colours else " ".join(" ".join(part) for part in colours)
+        return "" if properties is None or properties.find(f"{DRAWING}noFill") is None else CLEAR
+    return colours_in(fill)
+
+
+def colours_in(element: "_Element") -> str:
+    """Return the colour below an element, with its changes; those of themes by their usual values."""
+    parts = element.iterdescendants(f"{DRAWING}*")
+    colours = [(part.tag.removeprefix(DRAWING), part.get("val", "")) for part in parts]
+    usual = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
+    colours = [("srgbClr", usual[value]) if value in usual else (name, value) for name, value in colours]
+    return CLEAR if ("alpha", "0") in colours else " ".join(" ".join(part) for part in colours)
 
 
 def _run_text(run: "_Element") -> str:

@@ -5,7 +5,7 @@ only there. They are not shown to an audience, so a setting leaves them out. Beh
 in the order of the file, which is the one PowerPoint gives to screen readers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ from qa_pipeline.documents.formats.office.drawings import (
     TEXT,
     DrawnParts,
     all_text,
+    colour_of,
+    colours_in,
     paragraph_text,
     unwrap_alternatives,
 )
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
-    from pptx.slide import NotesSlide, Slide
+    from pptx.slide import NotesSlide, Slide, SlideMaster
     from pptx.table import Table
 
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
@@ -47,6 +49,7 @@ _LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", 
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
+_LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -84,6 +87,8 @@ class _Reader:
         self._drawn = DrawnParts(package, self.omissions)
         self._layouts: set[str] = set()
         self._bullets: dict[int, _Element] = {}
+        self._is_moving = False
+        self._paper = ""
 
     def read_slide(self, slide: "Slide", number: int) -> list[Block]:
         """Return the blocks of a slide and the notes on it."""
@@ -127,36 +132,42 @@ class _Reader:
         titles = [
             at for at, shape in enumerate(shapes) if _role_of(shape) in _TITLES and all_text(shape.element)
         ]
-        is_moving = slide.element.find(f"{SLIDES}timing") is not None
-        bars = [] if is_moving else [(at, shape) for at, shape in enumerate(shapes) if _is_bar(shape)]
+        self._is_moving = slide.element.find(f"{SLIDES}timing") is not None
+        self._paper = _paper_of(slide)
         blocks: list[Block] = []
         for at in sorted(range(len(shapes)), key=lambda at: at not in titles[:1]):
-            if any(above > at and _covers(bar, shapes[at]) for above, bar in bars):
-                self._leave_out("hidden", shapes[at])
-                continue
-            read = list(self._blocks(shapes[at]))
+            read = list(self._blocks(shapes, at))
             if at in titles[:1] and read:
                 read = [Block("heading", " ".join(block.text for block in read), title_level)]
             blocks += read
         return blocks
 
-    def _blocks(self, shape: "BaseShape", *, inside: bool = False) -> Iterator[Block]:
+    def _blocks(self, shapes: "Sequence[BaseShape]", at: int, *, inside: bool = False) -> Iterator[Block]:
+        """Yield the blocks of one of the shapes that lie above each other, the lowest first."""
+        shape = shapes[at]
         role = _role_of(shape)
+        bars = () if self._is_moving else filter(_is_bar, shapes[at + 1 :])
         about = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
         properties = {} if about is None else about.attrib
         if role in _FURNITURE:
             self._leave_out("running_foot", shape)
-        elif properties.get("hidden") in _TRUE or (not inside and self._is_off(shape)):
+        elif (
+            properties.get("hidden") in _TRUE
+            or (not inside and self._is_off(shape))
+            or any(_is_over(bar, shape) for bar in bars)
+        ):
             self._leave_out("hidden", shape)
         elif shape.element.tag == f"{SLIDES}grpSp":
-            for inner in shape.shapes:
-                yield from self._blocks(inner, inside=True)
+            inner = list(shape.shapes)
+            for place in range(len(inner)):
+                yield from self._blocks(inner, place, inside=True)
         elif shape.element.tag == f"{SLIDES}pic":
             self.omissions.add("image", properties.get("descr", ""))
         elif shape.element.tag == f"{SLIDES}graphicFrame":
             yield from self._graphic(shape)
         else:
-            yield from self._paragraphs(shape, role)
+            is_on_paper = not inside and not any(_meet(below, shape) for below in shapes[:at])
+            yield from self._paragraphs(shape, role, self._paper if is_on_paper else "")
 
     def _is_off(self, shape: "BaseShape") -> bool:
         """Return True if a shape lies beside the slide, however it is turned."""
@@ -172,11 +183,12 @@ class _Reader:
         if text := all_text(shape.element):
             self.omissions.add(what, text)
 
-    def _paragraphs(self, shape: "BaseShape", role: str | None) -> Iterator[Block]:
+    def _paragraphs(self, shape: "BaseShape", role: str | None, paper: str) -> Iterator[Block]:
+        ground = paper if _is_unfilled(shape) else colour_of(shape.element.find(f"{SLIDES}spPr"))
         layout = self._bullets.get(shape.placeholder_format.idx) if role else None
         holders = [shape.element, *([] if layout is None else [layout])]
         for paragraph in shape.element.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
-            text = paragraph_text(paragraph, self.omissions, shape.element.find(f"{SLIDES}spPr"))
+            text = paragraph_text(paragraph, self.omissions, ground)
             if not text.strip():
                 continue
             style = paragraph.find(f"{DRAWING}pPr")
@@ -206,20 +218,60 @@ def _role_of(shape: "BaseShape") -> str | None:
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
 
 
+def _is_unfilled(shape: "BaseShape") -> bool:
+    """Return True if what lies behind a shape is seen through it, as far as the shape itself says."""
+    properties = shape.element.find(f"{SLIDES}spPr")
+    fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
+    return fills == [f"{DRAWING}noFill"] or not (fills or shape.element.find(f"{SLIDES}style") is not None)
+
+
 def _is_bar(shape: "BaseShape") -> bool:
-    """Return True for an upright rectangle of one opaque colour, as a redaction is."""
+    """Return True for an upright rectangle of one opaque colour and without text, as a redaction is."""
     properties = shape.element.find(f"{SLIDES}spPr")
     paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
     has_paths = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
-    return has_paths == [True, True, False, False]
+    return has_paths == [True, True, False, False] and not all_text(shape.element)
 
 
-def _covers(bar: "BaseShape", shape: "BaseShape") -> bool:
-    places = (bar.left, bar.top, shape.left, shape.top, bar.width, bar.height, shape.width, shape.height)
-    if None in places:
+def _is_over(bar: "BaseShape", shape: "BaseShape") -> bool:
+    """Return True if a bar as high as a line covers some of a shape: nobody can tell which of its words."""
+    return bar.height is not None and bar.height >= _LINE and _meet(bar, shape)
+
+
+def _meet(first: "BaseShape", second: "BaseShape") -> bool:
+    """Return True if the boxes of two shapes overlap."""
+    places = [(shape.left, shape.top, shape.width, shape.height) for shape in (first, second)]
+    if any(None in place for place in places):
         return False
-    left, top, x, y, width, height, wide, high = places
-    return bool(left <= x and top <= y and left + width >= x + wide and top + height >= y + high)
+    (left, top, width, height), (x, y, wide, high) = places
+    return bool(left < x + wide and x < left + width and top < y + high and y < top + height)
+
+
+def _paper_of(slide: "Slide | NotesSlide") -> str:
+    """Return the colour of a slide behind its shapes; "" where it has a picture, a gradient or none known."""
+    layout = getattr(slide, "slide_layout", None)
+    holders = [slide] if layout is None else [slide, layout, layout.slide_master]
+    for holder in holders[1:]:
+        if any(not shape.is_placeholder for shape in holder.shapes):
+            return ""  # what it draws may lie behind the text
+    if layout is not None and not _is_light(layout.slide_master):
+        return ""
+    for holder in holders:
+        ground = holder.element.find(f"{SLIDES}cSld/{SLIDES}bg")
+        if ground is not None:
+            properties = ground.find(f"{SLIDES}bgPr")
+            return colour_of(properties) if properties is not None else colours_in(ground)
+    return ""
+
+
+def _is_light(master: "SlideMaster") -> bool:
+    """Return True if the colours of a master are the usual ones, black on white."""
+    from pptx.opc.constants import RELATIONSHIP_TYPE
+
+    names = master.element.find(f"{SLIDES}clrMap")
+    theme = master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
+    light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
+    return names is not None and names.get("bg1") == "lt1" and b"FFFFFF" in light
 
 
 def _read_table(table: "Table", omissions: Omissions) -> Iterator[Block]:

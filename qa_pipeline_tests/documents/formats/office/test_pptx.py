@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
+from pptx.dml.color import RGBColor
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
 from pptx.oxml import parse_xml
@@ -314,9 +315,25 @@ BLACK = '<a:solidFill><a:srgbClr val="000000"/></a:solidFill>'
 CLEAR = '<a:solidFill><a:srgbClr val="000000"><a:alpha val="0"/></a:srgbClr></a:solidFill>'
 
 
-def bar(slide: Slide, width: float) -> None:
-    shape = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, Inches(1), Inches(1), Inches(width), Inches(1))
-    shape.fill.solid()
+WHITE = BLACK.replace("000000", "FFFFFF")
+
+
+def bar(slide: Slide, width: float, height: float = 1) -> None:
+    box = (Inches(1), Inches(1), Inches(width), Inches(height))
+    slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, *box).fill.solid()
+
+
+def paint(slide: Slide, colour: str) -> None:
+    """Give the slide a ground and write a word in white on it."""
+    slide.background.fill.solid()
+    slide.background.fill.fore_color.rgb = RGBColor.from_string(colour)
+    add_xml(slide, shape_xml(run("Shown" if colour == "000000" else "Secret", inside=WHITE)))
+
+
+def cover_in_group(slide: Slide) -> None:
+    group = slide.shapes.add_group_shape()
+    group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = "Secret"
+    group.shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, Inches(1), Inches(1)).fill.solid()
 
 
 @pytest.mark.parametrize(
@@ -331,8 +348,15 @@ def bar(slide: Slide, width: float) -> None:
         lambda slide: write(slide, "Secret", left=11),
         lambda slide: write(slide, "Secret", top=8),
         lambda slide: put_in_group(slide, "Secret", 11),
+        lambda slide: [put(slide) for put in (partial(write, text="Secret"), partial(bar, width=1))],
+        cover_in_group,
+        lambda slide: add_xml(slide, shape_xml(run("Secret", inside=WHITE))),
+        partial(paint, colour="FFFFFF"),
     ],
-    ids=["covered", "same-colour", "transparent", "unfilled", "tiny", "left", "right", "below", "group"],
+    ids=[
+        *("covered", "same-colour", "transparent", "unfilled", "tiny", "left", "right", "below", "group"),
+        *("covered-in-part", "covered-in-group", "white-on-white", "white-on-own-ground"),
+    ],
 )
 def test_text_that_nobody_sees_is_left_out_and_counted(hide: Callable[[Slide], object]) -> None:
     made = Presentation()
@@ -351,7 +375,10 @@ def put_in_group(slide: Slide, word: str, left: float) -> None:
 @pytest.mark.parametrize(
     "show",
     [
-        lambda slide: [put(slide) for put in (partial(write, text="Shown"), partial(bar, width=2))],
+        lambda slide: [
+            put(slide) for put in (partial(write, text="Shown"), partial(bar, width=3, height=0.02))
+        ],
+        partial(paint, colour="000000"),
         lambda slide: [put(slide) for put in (partial(bar, width=3), partial(write, text="Shown"))],
         lambda slide: write(slide, "Shown", left=9.9),
         lambda slide: put_in_group(slide, "Shown", 9),
