@@ -33,8 +33,12 @@ SUPPORT = pl.Struct({"score": pl.Float64(), "proves": pl.List(pl.Int64()), "deci
 is unknown), and the positions of those it proves."""
 
 
-def find_cited(row: Row) -> list[Row] | None:
-    """Return the citations of an answer (`CITED`); None if there are no entries and no marks."""
+def find_cited(rows: list[Row], _means: Means) -> list[list[Row] | None]:
+    """Return the citations of each answer (`CITED`); None if there are no entries and no marks."""
+    return [_citations(row) for row in rows]
+
+
+def _citations(row: Row) -> list[Row] | None:
     entries = [
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]

@@ -26,28 +26,24 @@ class Signal(NamedTuple):
     judged: bool = False
 
 
-def _of_rows(find: Callable[[Row], Any]) -> Callable[[list[Row], Means], list[Any]]:
-    return lambda rows, _: [find(row) for row in rows]
-
-
 _NUMBER, _FLAG, _FLAGS = pl.Float64(), pl.Boolean(), pl.List(pl.Boolean())
 _STATEMENTS, _HELD, _NESTED = pl.List(statements.STATEMENT), statements.HELD, pl.List(_FLAGS)
 _SHOWN, _VERIFIED = ("answer", "contexts", "refused"), ("contexts", "statements")
 _REFERENCE, _CLAIMS = ("answer", "reference", "refused"), ("answer", "true_claims", "refused")
 SIGNALS = (
-    Signal("refused", _FLAG, ("answer",), _of_rows(texts.find_refusal), RULES),
+    Signal("refused", _FLAG, ("answer",), texts.find_refusals, RULES),
     Signal("relevance", _NUMBER, ("answer", "refused"), texts.find_relevances, SIMILARITY, True),
     Signal("relevant_sentences", _NESTED, ("contexts",), texts.find_relevant_sentences, SIMILARITY, True),
     Signal("reference_similarity", _NUMBER, ("answer", "reference"), texts.find_likeness, SIMILARITY),
     Signal("meanings", pl.List(pl.Int64()), ("samples",), texts.find_meanings, SIMILARITY),
-    Signal("conflicts", _FLAGS, _SHOWN, _of_rows(texts.find_conflicts), QUOTATION),
+    Signal("conflicts", _FLAGS, _SHOWN, texts.find_conflicts, QUOTATION),
     Signal("statements", _STATEMENTS, _SHOWN, statements.find_statements),
     Signal("reference_statements", _HELD, _REFERENCE, statements.find_reference_statements),
     Signal("attributed", _HELD, ("contexts",), statements.find_attributed),
     Signal("covered", _HELD, _CLAIMS, statements.find_covered),
     Signal("contradictions", _FLAGS, _VERIFIED, texts.find_contradictions, QUOTATION, True),
     Signal("groundedness", _NUMBER, _VERIFIED, texts.find_groundedness, MODEL),
-    Signal("cited", pl.List(citations.CITED), ("answer", "contexts"), _of_rows(citations.find_cited), RULES),
+    Signal("cited", pl.List(citations.CITED), ("answer", "contexts"), citations.find_cited, RULES),
     Signal("citation_support", pl.List(citations.SUPPORT), ("cited", "statements"), citations.find_support),
 )
 """Each signal comes after those that it needs."""

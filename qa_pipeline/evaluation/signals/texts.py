@@ -26,9 +26,9 @@ Sentences = tuple[Row, list[str] | None]
 """A row, and the sentences of one of its contexts; None if its text is unknown."""
 
 
-def find_refusal(row: Row) -> bool | None:
-    """Return True if the answer only says that there is none; None if it is empty."""
-    return is_refusal(row["answer"]) if row["answer"].strip() else None
+def find_refusals(rows: list[Row], _means: Means) -> list[bool | None]:
+    """Return for each answer True if it only says that there is none; None if it is empty."""
+    return [is_refusal(row["answer"]) if row["answer"].strip() else None for row in rows]
 
 
 def find_relevances(rows: list[Row], means: Means) -> list[float | None]:
@@ -134,11 +134,15 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
     return meanings
 
 
-def find_conflicts(row: Row) -> list[bool]:
-    """Return for each contradiction between two contexts whether the answer refuses or states both sides.
+def find_conflicts(rows: list[Row], _means: Means) -> list[list[bool]]:
+    """Return for each contradiction between two contexts True if the answer refuses or states both sides.
 
     A contradiction is two sentences that differ in one slot alone.
     """
+    return [_conflicts(row) for row in rows]
+
+
+def _conflicts(row: Row) -> list[bool]:
     language = row["language"]
     stated = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
