@@ -16,7 +16,7 @@ from qa_pipeline.records import Role, Usage
 from qa_pipeline.settings.llm import HOSTED, ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
-from qa_pipeline.storage.tables import DOCUMENTS, QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import QUESTIONS, VERDICTS
 from qa_pipeline.verification.canaries import JUDGED_GOOD, JUDGED_PAIRS, MODEL_CHUNKS
 
 SHARE_KEPT, REWRITTEN = 0.75, 0.1
@@ -127,8 +127,7 @@ def _calls(
     """Return calls, and tokens read and written, of each stage of a batch."""
     settings, layout = resources.settings, resources.layout
     generation, verification, top_k = settings.generation, settings.verification, settings.retrieval.top_k
-    documents = read_earlier(layout.table(DOCUMENTS.name, batch), DOCUMENTS)
-    chunks = cut_documents(resources, read_batch(StageRun(resources, batch, documents)))
+    chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
     kept = still_valid(earlier, chunks, generation, settings.llm, makers)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from qa_pipeline.documents.parsing import ParseFiles
+from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.models.base import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
@@ -81,6 +82,8 @@ class Resources:
         self.watch = watch
         self.stopping = Event()
         """Set when a run was interrupted: its thread ends at the next sign of progress."""
+        self.error: QAPipelineError | None = None
+        """The error that stopped the last run."""
 
     @property
     def parse(self) -> ParseFiles:

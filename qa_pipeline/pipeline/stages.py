@@ -26,7 +26,7 @@ from qa_pipeline.curation.withdrawals import (
     withdraw_outdated,
 )
 from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
+from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
@@ -59,16 +59,19 @@ from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.rows import KeptQuestionRow
+from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CANARIES,
     DECISIONS,
+    DOCUMENTS,
     LAYOUTS,
     PAIRS,
     QUESTIONS,
@@ -88,30 +91,25 @@ from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evid
 from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
-from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
 
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """A stage of one batch, about to run.
-
-    Args:
-        resources: settings and the models that are built from them.
-        batch: the name of the batch.
-        previous: the stage's own table as the last run left it; None without one.
-        notify: called with the progress of the stage.
-    """
+    """A stage of one batch, about to run; `notify` is called with its progress."""
 
     resources: Resources
     batch: str
-    previous: pl.DataFrame | None = None
     notify: ProgressCallback = no_progress
 
     @property
     def settings(self) -> Settings:
         """Return the whole tree of settings."""
         return self.resources.settings
+
+    def previous(self, table: Table) -> pl.DataFrame | None:
+        """Return a table as the last run left it; None without one."""
+        return read_earlier(self.resources.layout.table(table.name, self.batch), table)
 
 
 def batch_files(resources: Resources, batch: str) -> BatchFiles:
@@ -131,7 +129,7 @@ def read_batch(run: StageRun) -> pl.DataFrame:
         batch_files(resources, run.batch),
         run.settings.documents,
         resources.parse,
-        run.previous,
+        run.previous(DOCUMENTS),
         run.notify,
         forgotten_documents(resources.layout),
     )
@@ -146,16 +144,17 @@ def note_documents(run: StageRun, documents: pl.DataFrame) -> None:
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark chunks that repeat others."""
-    settings = resources.settings.chunking
-    chunks = chunk_documents(documents, resources.counter, settings)
+    chunks = chunk_documents(documents, resources.counter, resources.settings.chunking)
     return mark_repeated_blocks(chunks, documents)
 
 
-def ask_questions(run: StageRun, chunks: pl.DataFrame, shard: Shard) -> pl.DataFrame:
+def ask_questions(run: StageRun, chunks: pl.DataFrame) -> pl.DataFrame:
     """Ask the chunks for questions; none without a generator, and none where a file of pairs is checked."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
         return QUESTIONS.empty()
+    index = resources.layout.index(run.batch)
+    shard = load_shard_for(resources.embedder, index.read_bytes(), str(index))
     retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
     return write_questions(
         chunks,
@@ -166,7 +165,7 @@ def ask_questions(run: StageRun, chunks: pl.DataFrame, shard: Shard) -> pl.DataF
         batch=run.batch,
         links=link_chunks(chunks),
         topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
-        previous=run.previous,
+        previous=run.previous(QUESTIONS),
         notify=run.notify,
     )
 
@@ -184,7 +183,13 @@ def answer_questions(
     added in the review app.
     """
     resources, settings = run.resources, run.settings
-    pairs = [_imported(run, _existing_pairs(run), documents, chunks)]
+    if resources.pairs_file is not None:
+        existing = read_pairs(resources.pairs_file)
+    else:
+        added = resources.layout.added_pairs(run.batch)
+        existing = read_pairs_beside(batch_files(resources, run.batch))
+        existing += read_pairs(added) if added.is_file() else []
+    pairs = [_imported_pairs(run, existing, documents, chunks)]
     if resources.generator is not None and questions.height:
         drafted = draft_answers(
             questions,
@@ -194,19 +199,11 @@ def answer_questions(
             settings.llm,
             select=passage_selection(resources),
             guard=relevance_guard(resources),
-            previous=run.previous,
+            previous=run.previous(PAIRS),
             notify=run.notify,
         )
         pairs.insert(0, mark_flawed(drafted, chunks, settings.generation.answer_checks))
     return with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
-
-
-def _existing_pairs(run: StageRun) -> list[RawPair]:
-    if run.resources.pairs_file is not None:
-        return read_pairs(run.resources.pairs_file)
-    pairs = read_pairs_beside(batch_files(run.resources, run.batch))
-    added = run.resources.layout.added_pairs(run.batch)
-    return pairs + read_pairs(added) if added.is_file() else pairs
 
 
 def relevance_guard(resources: Resources) -> Guard:
@@ -250,22 +247,18 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     Raises:
         InputError: one cannot be read; like a document, it is not followed out of the batch.
     """
-    pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [pair for file in pair_files for pair in parse_pairs(_content(file), file.path)]
+    pairs = []
+    for file in filter(None, map(files.find, PAIRS_FILES)):
+        try:
+            content = read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
+        except DocumentFailure as failure:
+            message = f"{file.path} cannot be read ({failure.reason}): {failure.detail}"
+            raise InputError(message) from failure
+        pairs += parse_pairs(content, file.path)
+    return pairs
 
 
-def _content(file: FoundFile) -> bytes:
-    try:
-        return read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
-    except DocumentFailure as failure:
-        if failure.reason == "outside_corpus":
-            message = f"{file.path} is a link out of the batch folder; put the file itself there"
-        else:
-            message = f"{file.path} cannot be read: {failure.detail}"
-        raise InputError(message) from failure
-
-
-def _imported(
+def _imported_pairs(
     run: StageRun, raw: list[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> pl.DataFrame:
     """Resolve what pairs cite; a pair that two files hold is two rows.
@@ -314,15 +307,11 @@ def split_and_score(
     A model that verifies cuts answers into single statements, where the settings want it and there is one.
     """
     settings, model = run.settings, run.resources.reviewer("verifier")
-    model_claims = None
+    claims = None
     if model is not None:
-        passages = passages_by_id(chunks)
-        model_claims = split_answers(
-            pairs, passages, model, settings.verification, settings.llm, notify=run.notify
-        )
-    return score_claims(
-        run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=model_claims
-    )
+        passages, verification = passages_by_id(chunks), settings.verification
+        claims = split_answers(pairs, passages, model, verification, settings.llm, notify=run.notify)
+    return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
 
 def score_claims(
@@ -352,54 +341,24 @@ def score_claims(
     return fill_entailment(claims, pairs, passages_by_id(chunks), resources.entailment, notify)
 
 
-def check_refusals(
-    run: StageRun, pairs: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
-) -> pl.DataFrame:
-    """Look for an answer in the batch to each question whose answer refuses."""
-    return judge_refusals(pairs, chunks, run.resources.embedder, embeddings=embeddings)
-
-
 def decide_claims(
-    run: StageRun,
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    decisions: pl.DataFrame,
+    run: StageRun, claims: pl.DataFrame, pairs: pl.DataFrame, decisions: pl.DataFrame, **frames: pl.DataFrame
 ) -> pl.DataFrame:
     """Decide each claim: by its quotation, else by the verifying model; a person overrules both."""
-    decided = _decided(run, claims, pairs, documents, chunks, run.resources.reviewer("verifier"))
+    decided = _verified_claims(run, run.resources.reviewer("verifier"), claims=claims, pairs=pairs, **frames)
     return overrule_claims(decided, claims, pairs, decisions)
 
 
-def _decided(
-    run: StageRun,
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    model: LanguageModel | None,
-) -> pl.DataFrame:
+def _verified_claims(run: StageRun, model: LanguageModel | None, **frames: pl.DataFrame) -> pl.DataFrame:
     verification, llm = run.settings.verification, run.settings.llm
-    return verify_claims(
-        claims, pairs, documents, chunks, verification, model=model, llm=llm, notify=run.notify
-    )
+    return verify_claims(**frames, settings=verification, model=model, llm=llm, notify=run.notify)
 
 
-def ask_again(
-    run: StageRun,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    chunks: pl.DataFrame,
-) -> pl.DataFrame:
+def ask_again(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
     """Question the verified pairs once more: those of two hops always, others by setting."""
     verification = run.settings.verification
     return make_round_trips(
-        pairs,
-        claims,
-        claim_verdicts,
-        chunks,
+        **frames,
         accept_grounding=verification.accept_grounding,
         only_hops=not verification.round_trip,
         model=run.resources.reviewer("verifier"),
@@ -413,39 +372,29 @@ def check_reviewers(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
+    **frames: pl.DataFrame,
 ) -> pl.DataFrame:
     """Make rows of known verdict and have them verified and judged exactly as pairs are."""
     if not run.settings.canaries.enabled:
         return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
-    rows = [_verified(run, draw_canaries(chunks), None, documents, chunks, embeddings)]
+    drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
     if verifier is not None:
-        rows.append(_verified(run, draw_for_model(chunks), verifier, documents, chunks, embeddings))
+        drawn.append((draw_for_model(chunks), verifier))
+    # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
+    similarity = run.settings.verification.policy == "similarity_only"
+    rows = []
+    for canaries, model in drawn:
+        pairs = canary_pairs(canaries, run.batch)
+        claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
+        decided = _verified_claims(run, model, claims=claims, pairs=pairs, documents=documents, chunks=chunks)
+        rows.append(verified_rows(canaries, run.batch, claims, decided))
     if judge is not None and run.settings.judging.enabled:
-        rows.append(_judged(run, judge, chunks, pairs, claims, claim_verdicts))
+        rows.append(_judged_canaries(run, judge, chunks, **frames))
     return pl.concat(rows)
 
 
-def _verified(
-    run: StageRun,
-    canaries: Sequence[Canary],
-    model: LanguageModel | None,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    embeddings: pl.DataFrame,
-) -> pl.DataFrame:
-    pairs = canary_pairs(canaries, run.batch)
-    # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
-    similarity = run.settings.verification.policy == "similarity_only"
-    claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
-    verdicts = _decided(run, claims, pairs, documents, chunks, model)
-    return verified_rows(canaries, run.batch, claims, verdicts)
-
-
-def _judged(
+def _judged_canaries(
     run: StageRun,
     judge: LanguageModel,
     chunks: pl.DataFrame,
@@ -464,19 +413,10 @@ def _judged(
     return judged_rows(canaries, run.batch, decided)
 
 
-def judge_pairs(
-    run: StageRun,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    chunks: pl.DataFrame,
-) -> pl.DataFrame:
+def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
     """Have the pairs that passed source verification judged."""
     return assess_pairs(
-        pairs=pairs,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        chunks=chunks,
+        **frames,
         model=run.resources.reviewer("judge"),
         settings=run.settings.judging,
         accept_grounding=run.settings.verification.accept_grounding,
@@ -494,8 +434,8 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     record_deciding(layout, settings.verification, settings.judging)
     verdicts = build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
     withdraw_outdated(layout, run.batch, verdicts)
-    shown = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
-    rows = ledger_rows(verdicts=verdicts, documents=documents, **shown)
+    decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
+    rows = ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
     write_exports(layout, run.batch, ledger_files(rows))
     return verdicts
 
@@ -505,18 +445,17 @@ def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
     return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
 
 
-def select_examples(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
+def select_examples(resources: Resources, **frames: pl.DataFrame) -> pl.DataFrame:
     """Return the training examples, which are gated there, whatever comes in."""
-    count = run.resources.counter.count
-    return build_training_examples(count_tokens=count, settings=run.settings.training, **frames)
+    count = resources.counter.count
+    return build_training_examples(count_tokens=count, settings=resources.settings.training, **frames)
 
 
-def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:
-    """Write the chat messages of a batch whose gates hold, and end its withdrawal; the names of the files."""
-    files = {f"chat_{layout_name}": chat_rows(training_examples, layout_name) for layout_name in LAYOUTS}
-    write_exports(layout, batch, files)
+def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> None:
+    """Write the chat messages of a batch whose gates hold, and end its withdrawal."""
+    chats = {f"chat_{messages}": chat_rows(training_examples, messages) for messages in LAYOUTS}
+    write_exports(layout, batch, chats)
     end_withdrawal(layout, batch)
-    return list(files)
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:

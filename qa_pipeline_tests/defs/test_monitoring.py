@@ -69,7 +69,7 @@ def failed_checks(result: dg.ExecuteInProcessResult) -> dict[str, tuple[str, str
 
 
 def told(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
-    (event,) = result.asset_materializations_for_node(QUALITY.to_user_string())
+    (event,) = result.asset_materializations_for_node(QUALITY)
     return {name: of.value for name, of in event.metadata.items()}
 
 
@@ -127,7 +127,7 @@ def test_it_is_there_only_where_the_settings_name_logs_and_no_step_of_a_batch(
     watched = build_definitions(production.settings, resources=production.resources)
     dg.Definitions.validate_loadable(watched)
     names = [{spec.key for spec in one.resolve_all_asset_specs()} for one in (plain, watched)]
-    assert names[1] - names[0] == {QUALITY}
+    assert names[1] - names[0] == {dg.AssetKey(QUALITY)}
     job = watched.resolve_job_def("build_batch")
     assert (
         job.asset_layer.selected_asset_keys

@@ -21,7 +21,7 @@ from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.pipeline.outcomes import BatchOutcome, earlier_yields
+from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.llm import Reviewer
@@ -227,17 +227,6 @@ def test_a_batch_behind_a_failed_gate_gets_no_training_examples(blocked_folder: 
     layout = blocked_folder.layout
     assert read_table(layout.table("verdicts", "b1"), STORED["verdicts"]).height > 0
     assert not layout.table("training_examples", "b1").exists()
-
-
-def test_the_damaged_table_of_another_batch_takes_this_one_not_down(
-    finished: Settings, tmp_path: Path
-) -> None:
-    corpus_at(tmp_path / "corpus", pumps=GUIDE)
-    assert len(earlier_yields(Layout(finished.out), "pumps")) == 1
-    (finished.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
-    (finished.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
-    outcomes, _ = run(finished, ["pumps"])
-    assert outcomes[0].outcome == "succeeded"
 
 
 def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:
