@@ -175,7 +175,7 @@ def check_models(settings: "Settings", role: str | None) -> None:
     check_model(settings, role)
     check_own_prompts(settings.llm)
     resources = Resources(settings)
-    resources.check_readers()
+    _ = resources.entailment  # its files are looked for; its weights are not loaded
     if settings.llm.hosted_models:
         resources.check_models()
     earlier = [] if store_of(settings.out) else leftovers(settings.out)

@@ -71,8 +71,8 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     Raises:
         SettingsError: the prices cannot be read.
     """
-    settings, llm = resources.settings, resources.settings.llm
-    models, prices = _role_models(settings), load_prices(resources.settings.llm.budget.prices)
+    settings, budget = resources.settings, resources.settings.llm.budget
+    models, prices = _role_models(settings), load_prices(budget.prices)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
         for role, (calls, read, written) in _calls(resources, batch, models).items():
@@ -87,19 +87,16 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         sum(stage.input_tokens + stage.output_tokens for stage in stages),
         sum((stage.cost for stage in stages if stage.cost), Decimal(0)),
     )
-    caps = Caps.of_run(llm.budget)
+    caps = Caps.of_run(budget)
     reached = tuple(
         f"llm.budget.max_{unit}: {cap} are allowed, about {getattr(total, unit):.6g} {unit} are expected"
         for unit in UNITS
         if (cap := getattr(caps, unit)) is not None and getattr(total, unit) > cap
     )
-    notes = ["Counts follow the plan of questions; tokens and shares that go on are means, on the high side."]
-    if not models:
-        notes = [f"llm.provider is {llm.provider}: no hosted model is asked."]
     unpriced = {f"{m.provider}/{m.model}" for m in models.values() if price_of(m, prices) is None}
-    notes += [f"No price is known for {name}: set llm.budget.prices." for name in sorted(unpriced)]
-    known = all(stage.cost is not None for stage in stages if stage.calls)
-    cost = total.cost if known else None
+    notes = [f"No price is known for {name}: set llm.budget.prices." for name in sorted(unpriced)]
+    is_known = all(stage.cost is not None for stage in stages if stage.calls)
+    cost = total.cost if is_known else None
     return Estimate(tuple(stages), prices.currency, tuple(notes), reached, total, cost)
 
 

@@ -107,36 +107,23 @@ class Resources:
 
     @cached_property
     def reranker(self) -> "Reranker | None":
-        """Return the model that reranks retrieved passages; None where the settings name none.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
+        """Return the model that reranks retrieved passages; None where the settings name none."""
         from qa_pipeline.models.reranker import load_reranker
 
         return load_reranker(self.settings.retrieval, self.settings.embedding.device)
-
-    @cached_property
-    def logits(self) -> VectorCache:
-        """Return the store of logits of models that read a passage and a claim together."""
-        return self._vector_cache(self.layout.logits)
 
     def _vector_cache(self, path: Path) -> VectorCache:
         return VectorCache(path, self.settings.cache_limit_gb * 10**9)
 
     @cached_property
     def entailment(self) -> "CrossEncoder | None":
-        """Return the cross-encoder, behind the store of its logits; None where the settings name none.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
+        """Return the cross-encoder, behind the store of its logits; None where the settings name none."""
         settings = self.settings.verification.entailment
         if settings.model is None:
             return None
         from qa_pipeline.models.entailment.models import load_cross_encoder
 
-        return load_cross_encoder(settings, self.logits, self.settings.embedding)
+        return load_cross_encoder(settings, self._vector_cache(self.layout.logits), self.settings.embedding)
 
     @cached_property
     def models(self) -> "Models":
@@ -183,18 +170,9 @@ class Resources:
             KeyRejectedError: a key is missing.
             SettingsError: a model, the prices or the caps cannot be used.
         """
-        roles: tuple[Reviewer, ...] = (
-            ("verifier", "judge") if self.settings.judging.enabled else ("verifier",)
-        )
-        self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
-
-    def check_readers(self) -> None:
-        """Find and check the models that read passages with claims; their weights are not loaded.
-
-        Raises:
-            SettingsError: one cannot be used.
-        """
-        _ = self.entailment
+        llm = self.settings.llm
+        judges = [llm.reviewer("judge")] if self.settings.judging.enabled else []
+        self.models.check([llm.generator, llm.reviewer("verifier"), *judges])
 
     def note_documents(self, documents: pl.DataFrame) -> None:
         """Let the store of replies know documents by path, so that earlier versions can be erased.

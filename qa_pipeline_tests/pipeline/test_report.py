@@ -37,15 +37,7 @@ def test_batches_are_counted_one_by_one_and_together(tmp_path: Path) -> None:
     lay_down(tmp_path, "b")
     found = report(layout, finished_batches(layout))
     assert counted(found) == [("a", 2, 1, 1, 0), ("b", 2, 1, 1, 0)]
-    assert (found.tables["documents"], found.tables["pairs"], found.incomplete) == (4, 2, {})
-
-
-def test_pass_rates_and_averages_are_given_as_we_and_as_the_specification_divide_them(tmp_path: Path) -> None:
-    layout = lay_down(tmp_path, "a")
-    ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
-    write_table(layout.table("verdicts", "a"), ledger, TABLES["verdicts"])
-    names = ("pass_rate", "pass_rate_of_all", "average_score", "average_score_of_passed")
-    assert report(layout, ["a"]).batches.select(names).row(0) == (1.0, 0.5, 0.8, 0.8)
+    assert found.incomplete == {}
 
 
 def test_canaries_are_added_up_over_batches_and_missing_ones_are_none(tmp_path: Path) -> None:
