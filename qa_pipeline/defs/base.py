@@ -19,13 +19,9 @@ OWNERS = ["team:training-data"]
 PARTITION = "dagster/partition"
 """A tag that Dagster documents and exports no constant for."""
 
-UNENDED_RUNS = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
+"""States of runs."""
 
 
 def partitioned_check(
@@ -42,8 +38,5 @@ def partitioned_check(
 
 def versioned(asset: dg.AssetsDefinition, settings: Settings) -> dg.AssetsDefinition:
     """Return an asset with the version of the settings, prompts and package that make it."""
-    return asset.map_asset_specs(
-        lambda spec: spec.replace_attributes(
-            code_version=code_version(spec.key.to_user_string(), settings),
-        )
-    )
+    version = code_version(asset.key.to_user_string(), settings)
+    return asset.map_asset_specs(lambda spec: spec.replace_attributes(code_version=version))

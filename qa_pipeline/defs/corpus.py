@@ -9,7 +9,7 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.assets import corpus
-from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, UNENDED_RUNS, ResourcesParam, document_batches
+from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, UNENDED, ResourcesParam, document_batches
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import Corpus
@@ -31,7 +31,7 @@ VANISHED = "gone"
 NEVER = ("", 0)
 """The last report of a batch that has none."""
 DATA_VERSION = "dagster/data_version"
-UNENDED = ("REQUESTED", "CANCELING", "FAILING")
+UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
 """A tag, and states of a backfill that has not ended; Dagster exports no constants for them."""
 
 CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
@@ -162,8 +162,10 @@ def _removable(
 
     A batch that was read from another corpus stays.
     """
-    if not missing or any(backfill.status.value in UNENDED for backfill in instance.get_backfills()):
+    if not missing or any(
+        backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()
+    ):
         return []
-    running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))}
+    running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     unread = {name for name in missing if not layout.origin(name).is_file()}
     return sorted(set(missing) & ({*vanished} | unread) - running)

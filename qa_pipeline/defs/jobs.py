@@ -6,9 +6,14 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import BATCH_ASSETS, training_examples
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITION, PARTITIONS_NAME, ResourcesParam, document_batches
-
-ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+from qa_pipeline.defs.base import (
+    BUILD_BATCH,
+    ENDED,
+    PARTITION,
+    PARTITIONS_NAME,
+    ResourcesParam,
+    document_batches,
+)
 
 build_batch = dg.define_asset_job(
     BUILD_BATCH,

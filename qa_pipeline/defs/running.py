@@ -5,7 +5,7 @@ from threading import Thread
 
 import dagster as dg
 
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, UNENDED_RUNS
+from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, UNENDED
 from qa_pipeline.defs.checks import WARNS
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
@@ -96,7 +96,7 @@ def _execute(
             thread.join(LOOK_SECONDS)
     except KeyboardInterrupt:
         resources.stopping.set()
-        ours = dg.RunsFilter(tags={STARTED_BY: resources.run}, statuses=UNENDED_RUNS)
+        ours = dg.RunsFilter(tags={STARTED_BY: resources.run}, statuses=UNENDED)
         for run in instance.get_runs(ours):
             instance.report_run_failed(run, "The command was stopped by a signal.")
         raise

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from qa_pipeline.generation.multihop import link_chunks
+from qa_pipeline.generation.pairs_file import read_pairs_beside
 from qa_pipeline.generation.questions import answered_at_once, plan_requests, still_valid
 from qa_pipeline.llm.budget.amounts import UNITS, Amount, Caps
 from qa_pipeline.llm.budget.prices import load_prices, price_of, utc_day
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun, batch_files, cut_documents, read_batch, read_pairs_beside
+from qa_pipeline.pipeline.stages import StageRun, batch_files, cut_documents, read_batch
 from qa_pipeline.records import Role, Usage
 from qa_pipeline.settings.llm import HOSTED, ModelSettings
 from qa_pipeline.settings.tree import Settings

@@ -4,19 +4,15 @@
 get the settings, models and files that they use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import polars as pl
 
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
-from qa_pipeline.curation.exports import (
-    chat_rows,
-    exports_card,
-    json_lines,
-    ledger_files,
-    ledger_rows,
-)
+from qa_pipeline.curation.exports import chat_rows, ledger_files, ledger_rows, write_exports
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import (
@@ -26,46 +22,37 @@ from qa_pipeline.curation.withdrawals import (
     withdraw_outdated,
 )
 from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.errors import InputError
 from qa_pipeline.generation.answer_quality import mark_flawed
-from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answers, keep_all
+from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.edits import with_edited_pairs
-from qa_pipeline.generation.guard import Relevance, guard_questions
+from qa_pipeline.generation.guard import guard_questions
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import (
-    LIMITS,
     RawPair,
     import_pairs,
     mask_pairs,
-    parse_pairs,
     read_pairs,
+    read_pairs_beside,
 )
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.generation.reference_validation import (
-    accepted_places,
-    reference_requests,
-    validate_references,
-)
+from qa_pipeline.generation.reference_validation import select_passages
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress, passages_by_id
+from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier
-from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
@@ -197,8 +184,7 @@ def answer_questions(
             resources.generator,
             settings.generation,
             settings.llm,
-            select=passage_selection(resources),
-            guard=relevance_guard(resources),
+            **drafting_rules(resources),
             previous=run.previous(PAIRS),
             notify=run.notify,
         )
@@ -206,56 +192,18 @@ def answer_questions(
     return with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
 
 
-def relevance_guard(resources: Resources) -> Guard:
-    """Return the relevance guard of the settings; it asks the verifying model, where it asks one."""
-    settings, model = resources.settings, resources.reviewer("verifier")
-
-    def guard(rows: Sequence[Question], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
-        mode, embedder = settings.generation.guard, resources.embedder
-        return guard_questions(rows, passages, mode, embedder, model, settings.llm)
-
-    return guard
-
-
-def passage_selection(resources: Resources) -> Select:
-    """Return a function that selects the passages to draft from; all, unless they are validated."""
+def drafting_rules(resources: Resources) -> dict[str, Any]:
+    """Return how passages are selected and questions guarded, as arguments of `draft_answers`."""
     settings, generation = resources.settings, resources.settings.generation
-    if not generation.enable_reference_validation:
-        return keep_all
-
-    def select(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
-        by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
-        model = resources.reviewer("verifier", generation.validation_model)
-        flat = [request for requests in by_question for request in requests]
-        decisions = iter(validate_references(flat, generation, resources.embedder, model, settings.llm))
-        decided = [[next(decisions) for _ in requests] for requests in by_question]
-        return [
-            Selection(
-                accepted_places(of_question, generation),
-                validated=True,
-                error=next((decision.error for decision in of_question if decision.error), None),
-            )
-            for of_question in decided
-        ]
-
-    return select
-
-
-def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
-    """Read the files of existing pairs beside the documents of a batch.
-
-    Raises:
-        InputError: one cannot be read; like a document, it is not followed out of the batch.
-    """
-    pairs = []
-    for file in filter(None, map(files.find, PAIRS_FILES)):
-        try:
-            content = read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
-        except DocumentFailure as failure:
-            message = f"{file.path} cannot be read ({failure.reason}): {failure.detail}"
-            raise InputError(message) from failure
-        pairs += parse_pairs(content, file.path)
-    return pairs
+    means: dict[str, Any] = {"encoder": resources.embedder, "llm": settings.llm}
+    asked = resources.reviewer("verifier")
+    rules: dict[str, Any] = {
+        "guard": partial(guard_questions, settings=generation.guard, model=asked, **means)
+    }
+    if generation.enable_reference_validation:
+        validating = resources.reviewer("verifier", generation.validation_model)
+        rules["select"] = partial(select_passages, settings=generation, model=validating, **means)
+    return rules
 
 
 def _imported_pairs(
@@ -456,12 +404,3 @@ def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> None
     chats = {f"chat_{messages}": chat_rows(training_examples, messages) for messages in LAYOUTS}
     write_exports(layout, batch, chats)
     end_withdrawal(layout, batch)
-
-
-def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Put JSONL files in place, and beside their folders the card."""
-    for name, rows in files.items():
-        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
-    card = exports_card()
-    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
-        write_bytes(layout.exports_card, card)

@@ -24,9 +24,8 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import (
     StageRun,
     decide_claims,
+    drafting_rules,
     judge_pairs,
-    passage_selection,
-    relevance_guard,
     split_and_score,
 )
 from qa_pipeline.records import Passage, passages_by_id
@@ -261,8 +260,7 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
-        select=passage_selection(resources),
-        guard=relevance_guard(resources),
+        **drafting_rules(resources),
     )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
         pair = _from_sentences(near, pair, names)
