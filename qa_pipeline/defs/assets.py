@@ -6,9 +6,10 @@ import dagster as dg
 
 from qa_pipeline.defs.base import ResourcesParam, document_batches
 from qa_pipeline.defs.checks import refuse_blocked
-from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_table, summary_metadata
+from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_table, plotted
 from qa_pipeline.defs.steps import batch_asset, model_asset, step_of, table_asset
 from qa_pipeline.pipeline import stages
+from qa_pipeline.pipeline.funnel import summarise
 from qa_pipeline.retrieval.shard import build_index, dump_shard, embed_chunks
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import write_bytes
@@ -29,7 +30,7 @@ def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> d
     """Read the files as text with sections and pages; an unreadable file keeps a row with its reason."""
     with step_of(context, resources) as step:
         read = stages.read_batch(step.run)
-        stages.note_documents(step.run, read)
+        resources.note_documents(step.batch, read)
         return step.store(read, **content_metadata(read))
 
 
@@ -122,7 +123,7 @@ def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg
     with step_of(context, resources) as step:
         frames = step.inputs(tables.REFUSALS, tables.ROUND_TRIPS, tables.DECISIONS)
         decided = stages.decide_pairs(step.run, **frames)
-        return step.store(decided, **summary_metadata(decided))
+        return step.store(decided, **plotted(summarise(decided)))
 
 
 @dg.asset(
@@ -144,7 +145,7 @@ def training_examples(context: dg.AssetExecutionContext, resources: ResourcesPar
 def llm_calls(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """List tokens, times, outcome and cost of each call, as the store of replies noted them."""
     with step_of(context, resources) as step:
-        calls = stages.calls_table(resources, step.batch)
+        calls = resources.calls(step.batch)
         return step.store(calls, **cost_metadata(calls, **step.inputs()))
 
 

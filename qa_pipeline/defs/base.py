@@ -13,7 +13,6 @@ ResourcesParam = dg.ResourceParam[Resources]
 PARTITIONS_NAME = "document_batches"
 document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
 
-BUILD_BATCH = "build_batch"
 OWNERS = ["team:training-data"]
 
 PARTITION = "dagster/partition"

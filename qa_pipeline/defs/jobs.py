@@ -6,17 +6,10 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import BATCH_ASSETS, training_examples
-from qa_pipeline.defs.base import (
-    BUILD_BATCH,
-    ENDED,
-    PARTITION,
-    PARTITIONS_NAME,
-    ResourcesParam,
-    document_batches,
-)
+from qa_pipeline.defs.base import ENDED, PARTITION, PARTITIONS_NAME, ResourcesParam, document_batches
 
 build_batch = dg.define_asset_job(
-    BUILD_BATCH,
+    "build_batch",
     selection=dg.AssetSelection.assets(*BATCH_ASSETS),
     description="Builds everything of one batch, from its files to its training examples.",
     # One process, with one embedding model in memory, makes all assets of a run.
@@ -71,7 +64,7 @@ def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
         batch = run.tags.get(PARTITION)
         if batch in rebuilt and run.run_id in old:
             instance.delete_run(run.run_id)
-        makes_all = assets <= run.asset_selection if run.asset_selection else run.job_name == BUILD_BATCH
+        makes_all = assets <= run.asset_selection if run.asset_selection else run.job_name == build_batch.name
         is_whole = run.root_run_id is None and makes_all and run.status == dg.DagsterRunStatus.SUCCESS
         if batch and is_whole:
             rebuilt.add(batch)

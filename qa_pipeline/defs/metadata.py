@@ -1,14 +1,13 @@
 """What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
 from qa_pipeline.pipeline.costs import cost_summary
-from qa_pipeline.pipeline.funnel import left_out_counts, masked_counts, summarise
+from qa_pipeline.pipeline.funnel import left_out_counts, masked_counts
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.text.rendering import shorten
 
@@ -78,11 +77,6 @@ def plotted(figures: dict[str, Any], digits: int = 4) -> dict[str, Any]:
         name: round(value, digits) if isinstance(value, float) else value for name, value in figures.items()
     }
     return {name.replace("_", " "): value for name, value in rounded.items() if value is not None}
-
-
-def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return the figures of a batch that are worth following from run to run."""
-    return plotted(asdict(summarise(verdicts)))
 
 
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from threading import Thread
 
 import dagster as dg
 
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, UNENDED
+from qa_pipeline.defs.base import PARTITIONS_NAME, UNENDED
 from qa_pipeline.defs.checks import WARNS
+from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
 from qa_pipeline.pipeline.fingerprint import batch_fingerprint, note_finished
@@ -44,7 +45,7 @@ def run_batches(
         with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as opened:
             return run_batches(resources, batches, opened)
     instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(set(batches)))
-    job = build_definitions(resources.settings, resources=resources).resolve_job_def(BUILD_BATCH)
+    job = build_definitions(resources.settings, resources=resources).resolve_job_def(build_batch.name)
     return [_run(job, instance, resources, batch) for batch in batches]
 
 

@@ -14,7 +14,7 @@ from qa_pipeline.defs.metadata import frame_metadata, table_schema
 from qa_pipeline.errors import QAPipelineError, StorageError
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun, calls_table
+from qa_pipeline.pipeline.stages import StageRun
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import frame_hash, read_table, write_table
 from qa_pipeline.storage.table_schema import Table
@@ -124,7 +124,7 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
             try:
                 yield step
             finally:  # a run that goes no further has cost something too
-                if asks_a_model and (calls := calls_table(resources, step.batch)).height:
+                if asks_a_model and (calls := resources.calls(step.batch)).height:
                     step.store_beside(LLM_CALLS, calls)
     except QAPipelineError as error:
         resources.error = error

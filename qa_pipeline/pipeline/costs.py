@@ -14,17 +14,10 @@ STAGES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class CostSummary:
-    """Calls, tokens and cost of model calls, by stage and in all.
+    """What model calls took, by stage and in all.
 
-    Args:
-        stages: a row for each stage that asked, and one that adds them up.
-        calls: how many there were.
-        tokens: read and written.
-        cost: the sum of known costs; None where none is, or where they are in several currencies.
-        currency: of the costs.
-        cost_per_accepted_pair: None without either.
-        calls_without_cost: calls whose cost is missing in the sum.
-        fake_calls: calls answered by the server of `make serve-fake`.
+    `cost` is the sum of known costs; None where none is known, or where they are in several currencies.
+    `fake_calls` were answered by the server of `make serve-fake`.
     """
 
     stages: pl.DataFrame
@@ -44,8 +37,6 @@ class CostSummary:
                 f"{self.fake_calls} of {self.calls} replies are fake, from serve-fake: rows made from them "
                 "are for trying out, not for training."
             )
-        if self.cost_per_accepted_pair is not None:
-            notes.append(f"An accepted pair cost {self.cost_per_accepted_pair:.6f} {self.currency}.")
         if self.calls_without_cost:
             notes.append(
                 f"Calls of unknown cost: {self.calls_without_cost}. Their model has no price "

@@ -1,11 +1,11 @@
 """What became of everything: how much reached each stage of a batch, and why the rest did not."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.curation.duplicates import ALTERNATIVE
+from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 
 STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.String(), "count": pl.Int64()})
 LEFT_OUT_COUNTS = pl.Schema(
@@ -13,29 +13,6 @@ LEFT_OUT_COUNTS = pl.Schema(
 )
 MASKED_COUNTS = pl.Schema({"kind": pl.String(), "documents": pl.Int64(), "count": pl.Int64()})
 KNOWN_ANSWERS = pl.Schema({"expected_verdict": pl.String(), "verdict": pl.String(), "pairs": pl.Int64()})
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The figures of a run, without known-answer pairs; None where there is nothing to divide by.
-
-    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification's are beside them:
-    `pass_rate_of_all` divides by all pairs, `average_score_of_passed` is the mean over accepted pairs that
-    have a score.
-    """
-
-    pairs: int
-    accepted: int
-    accepted_not_judged: int
-    rejected: int
-    needs_review: int
-    failed: int
-    pass_rate: float | None
-    pass_rate_of_all: float | None
-    average_score: float | None
-    average_score_of_passed: float | None
-    citation_accuracy: float | None
-    citation_quality: float | None
 
 
 def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -90,31 +67,30 @@ def known_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
     return counts.sort("expected_verdict", "verdict")
 
 
-def summarise(verdicts: pl.DataFrame) -> Summary:
-    """Return the total, verdicts, pass rates and mean composite scores.
+def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
+    """Return counts, pass rates and mean scores of a batch without known answers; None without rows.
 
-    Rates and means leave out proved drafts beside a better one for the same question. The figures of
-    citations are means over accepted pairs that cite anything.
+    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification's are beside them:
+    `pass_rate_of_all` divides by all pairs, `average_score_of_passed` is the mean over accepted pairs that
+    have a score. Rates and means leave out proved drafts beside a better one for the same question. The
+    figures of citations are means over accepted pairs that cite anything.
     """
     generated = verdicts.filter(pl.col("expected_verdict").is_null())
     counts = dict(generated["verdict"].value_counts().iter_rows())
     rated = generated.filter(pl.col("reason").ne_missing(ALTERNATIVE))
     decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
     accepted = generated.filter(pl.col("verdict") == "accepted")
-    return Summary(
-        pairs=generated.height,
-        accepted=accepted.height,
-        accepted_not_judged=accepted.filter(pl.col("reason") == "unjudged").height,
-        rejected=counts.get("rejected", 0),
-        needs_review=counts.get("needs_review", 0),
-        failed=counts.get("failed", 0),
-        pass_rate=accepted.height / decided.height if decided.height else None,
-        pass_rate_of_all=accepted.height / rated.height if rated.height else None,
-        average_score=_mean(decided["composite"]),
-        average_score_of_passed=_mean(accepted["composite"]),
-        citation_accuracy=_mean(accepted["citation_accuracy"]),
-        citation_quality=_mean(accepted["citation_quality"]),
-    )
+    return {
+        "pairs": generated.height,
+        **{word: counts.get(word, 0) for word in VERDICT_WORDS},
+        "accepted_not_judged": accepted.filter(pl.col("reason") == "unjudged").height,
+        "pass_rate": accepted.height / decided.height if decided.height else None,
+        "pass_rate_of_all": accepted.height / rated.height if rated.height else None,
+        "average_score": _mean(decided["composite"]),
+        "average_score_of_passed": _mean(accepted["composite"]),
+        "citation_accuracy": _mean(accepted["citation_accuracy"]),
+        "citation_quality": _mean(accepted["citation_quality"]),
+    }
 
 
 def _mean(values: pl.Series) -> float | None:

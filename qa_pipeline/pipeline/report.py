@@ -1,13 +1,12 @@
 """What lies in the output folder, counted over batches: for the screen, for programs, for `status`."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.curation.coverage import cover_sections, section_outcomes
-from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.errors import CorpusError, InputError, TableError
 from qa_pipeline.pipeline.costs import CostSummary, cost_summary
@@ -26,7 +25,6 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, read_table
 from qa_pipeline.storage.tables import (
     CANARIES,
-    DECISIONS,
     KEPT_APART,
     LLM_CALLS,
     TABLES,
@@ -42,18 +40,8 @@ UNREAD = ("batch", "path", "status", "reason", "detail")
 class Report:
     """Counts over batches.
 
-    Args:
-        steps: the yield funnel.
-        known_answers: pairs of known verdict, by that and the one they got.
-        canaries: recall and false alarms by kind.
-        batches: the figures of each batch.
-        left_out: what files hold and their texts do not.
-        masked: personal data in the files.
-        unread: the files that failed or were skipped, and why.
-        incomplete: why batches could not be counted.
-        withdrawn: why, and since when, batches are not published.
-        cost: what models took.
-        decisions: people's decisions by state.
+    `steps` is the yield funnel, `left_out` what files hold and their texts do not, `unread` the files that
+    failed or were skipped. `incomplete` says why batches could not be counted.
     """
 
     steps: pl.DataFrame
@@ -66,7 +54,6 @@ class Report:
     incomplete: dict[str, str]
     withdrawn: dict[str, Tombstone]
     cost: CostSummary
-    decisions: dict[str, int]
 
 
 def finished_batches(layout: Layout) -> list[str]:
@@ -79,20 +66,15 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 
     A batch that only lacks its training examples is counted: a failed gate stood before them.
     """
-    decisions: Counter[str] = Counter()
     counts: dict[str, list[pl.DataFrame]] = defaultdict(list)
     rows, incomplete = [], {}
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
-            made = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
-            recorded = read_decisions(layout.decisions(batch))
             row, of_batch = _batch_row(batch, frames), _batch_counts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
-        since = recorded.join(made, on="decision_id", how="anti").height
-        decisions.update({"recorded since the last run": since}, **Counter(made["state"].to_list()))
         rows.append(row)
         for name, frame in of_batch.items():
             counts[name].append(frame)
@@ -109,7 +91,6 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         unread=pl.concat(documents).select(UNREAD),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
-        decisions={state: count for state, count in decisions.items() if count},
         cost=cost_summary(
             pl.concat([LLM_CALLS.empty(), *counts["calls"]]),
             pl.concat([VERDICTS.empty(), *counts["verdicts"]]),
@@ -166,7 +147,7 @@ def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, obje
         "chunks": frames["chunks"].height,
         "sections": sections.filter(pl.col("status") != "repeated").height,
         "covered": sections.filter(pl.col("status") == "covered").height,
-        **asdict(summarise(frames["verdicts"])),
+        **summarise(frames["verdicts"]),
         "accepted_unproved": accepted.join(by_similarity, on="pair_id", how="semi").height,
         "examples": 0 if examples is None else examples.height,
     }

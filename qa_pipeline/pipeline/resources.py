@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.models.base import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
-from qa_pipeline.records import CallRecord, ProgressCallback, no_progress
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -163,34 +165,24 @@ class Resources:
             settings = settings.model_copy(update={"model": model})
         return None if settings.provider == "extractive" else self.models.of(settings)
 
-    def check_models(self) -> None:
-        """Build the models of all roles; nothing is asked.
-
-        Raises:
-            KeyRejectedError: a key is missing.
-            SettingsError: a model, the prices or the caps cannot be used.
-        """
-        llm = self.settings.llm
-        judges = [llm.reviewer("judge")] if self.settings.judging.enabled else []
-        self.models.check([llm.generator, llm.reviewer("verifier"), *judges])
-
-    def note_documents(self, documents: pl.DataFrame) -> None:
-        """Let the store of replies know documents by path, so that earlier versions can be erased.
+    def note_documents(self, batch: str, documents: pl.DataFrame) -> None:
+        """Note the corpus of a batch, and its documents in the store of replies, where they can be erased.
 
         Raises:
             ReplyStoreError: the store cannot be used.
         """
-        asks_models = any(model.provider != "none" for model in self.settings.llm.models)
-        if self._model is None and asks_models:
+        note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
+        if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):
             from qa_pipeline.llm.store.maintenance import note_documents
 
             names = documents.select("document_id", "batch", "path")
             note_documents(self.models.database, names.iter_rows())
 
-    def calls(self, batch: str) -> list[CallRecord]:
-        """Return the records of calls for a batch, by any run over the same store of replies."""
-        if self.settings.llm.store.url is None and not self.layout.replies.is_file():
-            return []
-        from qa_pipeline.llm.store.maintenance import read_calls
+    def calls(self, batch: str) -> pl.DataFrame:
+        """Return the usage of the calls for a batch, by any run over the same store of replies."""
+        store, calls = self.settings.llm.store, []
+        if store.url is not None or self.layout.replies.is_file():
+            from qa_pipeline.llm.store.maintenance import read_calls
 
-        return read_calls(self.models.database, batch)
+            calls = read_calls(self.models.database, batch)
+        return calls_frame(calls, keep_prompts=store.keep_prompts)

@@ -18,7 +18,6 @@ from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import (
     end_withdrawal,
     forgotten_documents,
-    note_origin,
     withdraw_outdated,
 )
 from qa_pipeline.documents.corpus.corpora import open_corpus
@@ -42,7 +41,6 @@ from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import select_passages
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
@@ -120,13 +118,6 @@ def read_batch(run: StageRun) -> pl.DataFrame:
         run.notify,
         forgotten_documents(resources.layout),
     )
-
-
-def note_documents(run: StageRun, documents: pl.DataFrame) -> None:
-    """Note the batch's documents in the store of replies, and the corpus that it was read from."""
-    run.resources.note_documents(documents)
-    is_checked = run.resources.pairs_file is not None
-    note_origin(run.resources.layout, run.batch, None if is_checked else run.settings.corpus)
 
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
@@ -386,11 +377,6 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     rows = ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
     write_exports(layout, run.batch, ledger_files(rows))
     return verdicts
-
-
-def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
-    """Return the usage of the calls for a batch, those of earlier runs included."""
-    return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
 
 
 def select_examples(resources: Resources, **frames: pl.DataFrame) -> pl.DataFrame:
