@@ -23,7 +23,6 @@ from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Role
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.parquet import read_table
@@ -58,25 +57,20 @@ def instance_at(folder: Path) -> dg.DagsterInstance:
 
 
 class CountingRules(ExtractiveModel):
-    """The offline rules, remembering what they were asked; `broken` makes calls fail with it.
-
-    It does so for calls of `broken_roles`, the first `broken_calls` of them.
-    """
+    """The offline rules, remembering what they were asked; `broken` fails calls after the first `limit`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[Request[Any]] = []
         self.broken: Exception | None = None
-        self.broken_roles: tuple[Role, ...] = ("questions", "answer")
-        self.broken_calls = 1_000
+        self.limit = 0
         self.when_first_asked: Callable[[], None] = lambda: None
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         self.asked.append(request)
         if len(self.asked) == 1:
             await asyncio.to_thread(self.when_first_asked)
-        if self.broken is not None and request.role in self.broken_roles and self.broken_calls:
-            self.broken_calls -= 1
+        if self.broken is not None and len(self.asked) > self.limit:
             raise self.broken
         return await super().complete(request)
 

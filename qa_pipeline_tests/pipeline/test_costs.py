@@ -1,5 +1,4 @@
 import math
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -7,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import read_calls
 from qa_pipeline.pipeline.costs import STAGES, CostSummary, cost_summary
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.storage.parquet import table_bytes
 from qa_pipeline.storage.tables import LLM_CALLS, VERDICTS
-from qa_pipeline_tests.calls import call, note
+from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.curation.rows import verdict, verdicts
 
 tokens = st.one_of(st.none(), st.integers(0, 10**9))
@@ -82,14 +79,6 @@ def test_unknown_costs_are_counted_and_never_nothing() -> None:
 def test_costs_of_two_currencies_are_not_added_up() -> None:
     summary = summary_of(call(0), call(1, currency="EUR"))
     assert (summary.cost, summary.currency) == (None, None)
-
-
-def test_calls_are_read_back_as_noted_those_of_the_batch_alone(tmp_path: Path) -> None:
-    database = Database(tmp_path / "store.sqlite")
-    kept = [call(2, prompt="p"), call(1, outcome="not_json", repair="reasked", usage=Usage())]
-    note(database, *kept, call(3, batch="other"))
-    assert read_calls(database, "b") == sorted(kept, key=lambda one: one.started_at)
-    assert read_calls(database, "none") == []
 
 
 def test_replies_of_the_fake_server_are_counted_and_said_to_be_fake() -> None:
