@@ -18,31 +18,21 @@ CELL_LENGTH, TYPE_LENGTH = 200, 60
 
 def table_schema(table: Table) -> dg.TableSchema:
     """Return the columns with types and descriptions, as the asset's page lists them."""
-    return dg.TableSchema(
-        columns=[
-            dg.TableColumn(
-                column.name,
-                shorten(str(column.dtype), TYPE_LENGTH),
-                column.description,
-                dg.TableColumnConstraints(nullable=column.nullable, unique=table.key == (column.name,)),
-            )
-            for column in table.columns
-        ],
-        constraints=dg.TableConstraints(other=[f"key: {', '.join(table.key)}"]),
-    )
+    columns = [
+        dg.TableColumn(column.name, shorten(str(column.dtype), TYPE_LENGTH), column.description)
+        for column in table.columns
+    ]
+    return dg.TableSchema(columns, constraints=dg.TableConstraints([f"key: {', '.join(table.key)}"]))
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Return row count, rows of each kind (the first column counted as numbers), and a preview."""
+    """Return row count, rows of each kind, and a preview."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     if not frame.height:
         return metadata
     for name in table.counted:
-        counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
-        if name == table.counted[0]:
-            metadata |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
-        else:
-            metadata[f"rows by {name}"] = frame_table(counts.with_columns(pl.col(name).fill_null("(none)")))
+        counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
+        metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
     first_rows = frame.head(PREVIEW_ROWS)
     lists = [name for name in ("evidence", "citations") if name in frame.columns]
     first_quotes = (pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists)

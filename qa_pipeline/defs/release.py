@@ -54,17 +54,17 @@ def release(
             "version": str(manifest.version) + ("" if made.made else ", as before"),
             "folder": dg.MetadataValue.path(str(made.folder)),
             "dagster/row_count": sum(manifest.splits.values()),
-            "splits": _counts("split", "rows", manifest.splits),
-            "batches": _counts("batch", "rows", manifest.batches),
-            "batches left out": _counts("batch", "reason", manifest.batches_left_out),
-            "rows left out": _counts("reason", "rows", manifest.rows_left_out),
+            "rows by split": _counts(manifest.splits),
+            "rows by batch": _counts(manifest.batches),
+            "batches left out": _counts(manifest.batches_left_out),
+            "rows left out": _counts(manifest.rows_left_out),
             "not satisfied": "; ".join(manifest.unsatisfied),
         },
     )
 
 
-def _counts(key: str, value: str, entries: Mapping[str, int | str]) -> dg.TableMetadataValue:
-    return frame_table(pl.DataFrame({key: list(entries), value: list(entries.values())}).head(MOST_SHOWN))
+def _counts(entries: Mapping[str, int | str]) -> dg.TableMetadataValue:
+    return frame_table(pl.DataFrame({"name": [*entries], "value": [*entries.values()]}).head(MOST_SHOWN))
 
 
 @dg.asset_check(

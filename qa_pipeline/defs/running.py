@@ -1,6 +1,7 @@
 """Runs of the job `build_batch` in this process, as the command line starts them."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from threading import Thread
 
 import dagster as dg
@@ -45,22 +46,19 @@ def run_batches(
         with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as opened:
             return run_batches(resources, batches, opened)
     instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(set(batches)))
-    job = build_definitions(resources.settings, resources=resources).resolve_job_def(build_batch.name)
-    return [_run(job, instance, resources, batch) for batch in batches]
-
-
-def _run(
-    job: dg.JobDefinition, instance: dg.DagsterInstance, resources: Resources, batch: str
-) -> BatchOutcome:
-    is_checked = resources.pairs_file is not None
-    try:  # before the run: what changes during it counts as changed
-        fingerprint = None if is_checked else batch_fingerprint(resources, batch)
-    except QAPipelineError as error:
-        return BatchOutcome(batch, "failed", str(error))
-    outcome = _outcome(_execute(job, instance, resources, batch), resources, batch)
-    if fingerprint is not None:
-        note_finished(resources.layout, outcome, fingerprint)
-    return outcome
+    definitions = build_definitions(resources.settings, resources=resources)
+    job = definitions.resolve_job_def(build_batch.name)
+    outcomes = []
+    for batch in batches:
+        try:  # before the run: what changes during it counts as changed
+            fingerprint = None if resources.pairs_file else batch_fingerprint(resources, batch)
+        except QAPipelineError as error:
+            outcomes.append(BatchOutcome(batch, "failed", str(error)))
+            continue
+        outcomes.append(_outcome(_execute(job, instance, resources, batch), resources, batch))
+        if fingerprint is not None:
+            note_finished(resources.layout, outcomes[-1], fingerprint)
+    return outcomes
 
 
 def _execute(
@@ -73,7 +71,7 @@ def _execute(
     """
     resources.stopping.clear()
     resources.error = None
-    results: list[dg.ExecuteInProcessResult | BaseException] = []
+    finished: Future[dg.ExecuteInProcessResult] = Future()
 
     def execute() -> None:
         try:
@@ -86,9 +84,9 @@ def _execute(
                 tags={STARTED_BY: resources.run, "dagster/max_retries": "0"},
                 raise_on_error=False,
             )
-            results.append(result)
+            finished.set_result(result)
         except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits
-            results.append(error)
+            finished.set_exception(error)
 
     thread = Thread(target=execute, daemon=True)
     thread.start()
@@ -101,10 +99,7 @@ def _execute(
         for run in instance.get_runs(ours):
             instance.report_run_failed(run, "The command was stopped by a signal.")
         raise
-    (result,) = results
-    if isinstance(result, BaseException):
-        raise result
-    return result
+    return finished.result()
 
 
 def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str) -> BatchOutcome:
@@ -123,7 +118,8 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
     if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in evaluations):
         return BatchOutcome(batch, "failed", BLOCKED, gates)
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
-    reason = str(resources.error or failure.message)
+    error = failure.step_failure_data.error if failure.is_step_failure else None
+    reason = resources.error or (error and (error.cause or error).message.strip()) or failure.message
     return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason}", gates)
 
 

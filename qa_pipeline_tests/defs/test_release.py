@@ -48,8 +48,8 @@ def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and
     assert metadata["version"].value == "1"
     assert metadata["folder"].value == str(finished.settings.out / "releases" / "1")
     assert metadata["dagster/row_count"].value == pl.read_parquet(files).height > 0
-    assert names_of(metadata["splits"]) >= {"train"}
-    assert names_of(metadata["batches"]) == {"b1", "b2"}
+    assert names_of(metadata["rows by split"]) >= {"train"}
+    assert names_of(metadata["rows by batch"]) == {"b1", "b2"}
 
 
 def test_the_asset_publishes_only_where_its_configuration_says_so(finished: Project) -> None:

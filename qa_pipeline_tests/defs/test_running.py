@@ -4,14 +4,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
-import dagster as dg
 import polars as pl
 import pytest
 
-from qa_pipeline.defs import running
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError, PermanentModelError
@@ -131,17 +128,6 @@ def test_existing_pairs_are_verified_without_generating(project: Project, tmp_pa
     assert project.table("verdicts", "b1")["verdict"].to_list() == ["accepted", "rejected"]
 
 
-def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(finished: Project) -> None:
-    assert finished.table("llm_calls", "b1").height == 0
-    database = Database(finished.settings.out / "cache" / "replies.sqlite")
-    note(database, call(1, batch="b1"), call(2, batch="other"))
-    finished.launch("b1", force=True)
-    before = finished.contents()
-    assert finished.table("llm_calls", "b1").height == 1
-    finished.launch("b1", force=True)
-    assert finished.contents() == before
-
-
 def test_canaries_are_kept_apart_from_pairs_change_nothing_else_and_can_be_left_out(
     finished: Project,
 ) -> None:
@@ -203,30 +189,3 @@ def test_ctrl_c_ends_a_run_in_a_process_that_lives_on(tmp_path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPTED, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.split() == ["False", "FAILURE"], done.stderr[-2000:]
-
-
-def test_a_run_that_is_interrupted_goes_no_further_in_a_process_that_lives_on(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[Thread] = []
-    asked, interrupted = Event(), Event()
-
-    class Interrupted(Thread):
-        def join(self, timeout: float | None = None) -> None:
-            threads.append(self)
-            assert asked.wait(60)
-            raise KeyboardInterrupt
-
-    def wait() -> None:
-        asked.set()
-        interrupted.wait(60)
-
-    project.model.when_first_asked = wait
-    monkeypatch.setattr(running, "Thread", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run_batches(project.resources, ["b1"], project.instance)
-    interrupted.set()
-    Thread.join(threads[0], 60)
-    assert not threads[0].is_alive()
-    assert not project.resources.layout.table("verdicts", "b1").exists()
-    assert [run.status for run in project.instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
