@@ -19,7 +19,6 @@ from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 
 
 class Ticker:
@@ -82,17 +81,6 @@ def version(ticker: Ticker, batch: str) -> str:
     (record,) = ticker.instance.fetch_materializations(records, limit=1).records
     assert record.asset_materialization is not None
     return (record.asset_materialization.tags or {})[DATA_VERSION]
-
-
-def backfill_of(batch: str, state: str) -> PartitionBackfill:
-    return PartitionBackfill(
-        backfill_id="backfill",
-        status=BulkActionStatus(state),
-        from_failure=False,
-        tags={},
-        backfill_timestamp=0.0,
-        partition_names=[batch],
-    )
 
 
 @pytest.fixture
@@ -212,7 +200,7 @@ def test_the_partition_of_a_removed_folder_stays_while_its_run_goes_on(ticker: T
 @pytest.mark.parametrize("state", ["REQUESTED", "CANCELING", "FAILING"])
 def test_the_partition_of_a_removed_folder_stays_while_a_backfill_works(ticker: Ticker, state: str) -> None:
     shutil.rmtree(ticker.corpus / "b1")
-    going = backfill_of("b1", state)
+    going = PartitionBackfill("backfill", BulkActionStatus(state), False, {}, 0.0, partition_names=["b1"])
     ticker.instance.add_backfill(going)
     ticker.tick()
     assert ticker.partitions == ["b1", "b2"]
@@ -246,30 +234,17 @@ def test_a_decision_of_a_person_requests_a_run(ticker: Ticker) -> None:
     assert [ticker.reported() for _ in range(3)] == [[], ["b2"], []]
 
 
-def test_an_archive_is_a_batch_and_a_damaged_one_takes_no_other_down(corpus: Path) -> None:
-    (corpus / "packed.zip").write_bytes(zip_bytes({"a.txt": b"Text."}))
-    (corpus / "broken.zip").write_bytes(b"no archive")
-    ticker = Ticker(corpus)
-    ticker.tick()
-    assert ticker.partitions == ["b1", "b2", "broken", "packed"]
-    assert ticker.reported() == ["b1", "b2", "broken", "packed"]
-    (corpus / "packed.zip").write_bytes(zip_bytes({"a.txt": b"Other text."}))
-    ticker.tick()
-    assert ticker.reported() == ["packed"]
-
-
-def test_a_place_that_fsspec_opens_is_watched_like_a_folder(tmp_path: Path) -> None:
+def test_a_place_that_fsspec_opens_is_watched_like_a_folder_and_a_damaged_archive_harms_no_other(
+    tmp_path: Path,
+) -> None:
     store = fsspec.filesystem("memory")
-    for batch in ("b1", "b2"):
-        store.pipe_file(f"/watched/corpus/{batch}/a.txt", b"Text.")
+    store.pipe_file("/watched/corpus/b1/a.txt", b"Text.")
+    store.pipe_file("/watched/corpus/b2.zip", b"no archive")
     ticker = Ticker(tmp_path / "corpus")
     ticker.resources = Resources(Settings(corpus="memory://watched/corpus", out=tmp_path / "out"))
-    ticker.tick()
-    assert ticker.reported() == ["b1", "b2"]
-    store.pipe_file("/watched/corpus/b2/a.txt", b"Other text.")
-    ticker.tick()
-    assert ticker.reported() == ["b2"]
-    assert ticker.reported() == []
+    assert [ticker.reported() for _ in range(2)] == [[], ["b1", "b2"]]
+    store.pipe_file("/watched/corpus/b1/a.txt", b"Other text.")
+    assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
 
 
 def test_a_batch_that_cannot_be_read_is_reported_and_tried_again(

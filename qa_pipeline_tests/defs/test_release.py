@@ -72,10 +72,12 @@ def test_an_unchanged_release_has_the_same_data_version_and_a_changed_one_anothe
 
 
 def test_a_batch_whose_gates_fail_is_named_and_takes_no_other_down(
-    both_finished: Project,
+    finished: Project,
 ) -> None:
-    note_gate(Layout(both_finished.settings.out), "b2", "proof", "a quote is gone")
-    result = publish(both_finished)
+    finished.write("b2")
+    finished.launch("b2")
+    note_gate(Layout(finished.settings.out), "b2", "proof", "a quote is gone")
+    result = publish(finished)
     assert result.success
     assert names_of(told(result).metadata["batches left out"]) == {"b2"}
 

@@ -111,23 +111,6 @@ def test_a_run_that_was_stopped_tells_its_cost_pays_only_for_what_is_missing_and
         assert stopped.table(name, "b1").equals(finished.table(name, "b1")), name
 
 
-def test_existing_pairs_are_verified_without_generating(project: Project, tmp_path: Path) -> None:
-    pairs = tmp_path / "mine.jsonl"
-    pairs.write_text(
-        "".join(
-            '{"question": "How do you drain the boiler?", "answer": "To drain the boiler, open the lower '
-            f'valve and wait {minutes} minutes.", "citations": ["[source:guide.md]"]}}\n'
-            for minutes in (10, 50)
-        )
-    )
-    resources = OnlyGenerates(
-        project.settings, embedder=HashEmbedder(), model=project.model, pairs_file=pairs
-    )
-    run_batches(resources, ["b1"])
-    assert project.model.asked == []
-    assert project.table("verdicts", "b1")["verdict"].to_list() == ["accepted", "rejected"]
-
-
 def test_canaries_are_kept_apart_from_pairs_change_nothing_else_and_can_be_left_out(
     finished: Project,
 ) -> None:

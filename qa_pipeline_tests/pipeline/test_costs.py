@@ -69,16 +69,11 @@ def test_what_an_accepted_pair_costs_counts_all_calls_and_no_known_answers() -> 
     assert summary.cost_per_accepted_pair == pytest.approx(0.02)
 
 
-def test_unknown_costs_are_counted_and_never_nothing() -> None:
+def test_unknown_costs_are_counted_and_costs_of_two_currencies_are_not_added_up() -> None:
     free = [call(n, cost=None, currency=None, usage=Usage()) for n in range(2)]
-    summary = summary_of(*free, call(7))
-    assert (summary.cost, summary.calls_without_cost) == (0.001, 2)
-    assert (summary_of(*free).cost, summary_of(*free).currency) == (None, None)
-
-
-def test_costs_of_two_currencies_are_not_added_up() -> None:
-    summary = summary_of(call(0), call(1, currency="EUR"))
-    assert (summary.cost, summary.currency) == (None, None)
+    assert (summary_of(*free, call(7)).cost, summary_of(*free, call(7)).calls_without_cost) == (0.001, 2)
+    for calls in (free, [call(0), call(1, currency="EUR")]):
+        assert (summary_of(*calls).cost, summary_of(*calls).currency) == (None, None)
 
 
 def test_replies_of_the_fake_server_are_counted_and_said_to_be_fake() -> None:
