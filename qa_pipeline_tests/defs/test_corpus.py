@@ -143,13 +143,6 @@ def test_a_folder_still_being_copied_is_left_alone_until_it_stands_still(ticker:
     assert ticker.reported() == ["b3"]
 
 
-def test_a_touched_file_is_read_once(ticker: Ticker) -> None:
-    before = version(ticker, "b1")
-    os.utime(ticker.corpus / "b1" / "a.txt", (1, 1))
-    assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
-    assert version(ticker, "b1") == before
-
-
 def test_content_that_comes_back_with_its_old_times_is_requested_again(ticker: Ticker) -> None:
     file = ticker.corpus / "b1" / "a.txt"
     first, times = file.read_text(), (file.stat().st_atime_ns, file.stat().st_mtime_ns)

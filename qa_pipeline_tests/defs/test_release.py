@@ -31,10 +31,6 @@ def names_of(table: dg.MetadataValue[Any]) -> set[object]:
     return {next(iter(record.data.values())) for record in table.records}
 
 
-def version_of(result: dg.ExecuteInProcessResult) -> str:
-    return str((told(result).tags or {})["dagster/data_version"])
-
-
 def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and_card(
     finished: Project,
 ) -> None:
@@ -60,15 +56,6 @@ def test_the_asset_publishes_only_where_its_configuration_says_so(finished: Proj
         config = {"ops": {"release": {"config": {"publish": publish_it}}}}
         assert job.execute_in_process(instance=finished.instance, run_config=config).success
         assert (finished.settings.out / "releases" / "1").exists() == publish_it
-
-
-def test_an_unchanged_release_has_the_same_data_version_and_a_changed_one_another(finished: Project) -> None:
-    first, again = publish(finished), publish(finished)
-    assert version_of(first) == version_of(again)
-    assert told(again).metadata["version"].value == "1, as before"
-    finished.write("b1", GUIDE.format(name="b1").replace("10 minutes", "20 minutes"))
-    finished.launch("b1")
-    assert version_of(publish(finished)) != version_of(first)
 
 
 def test_a_batch_whose_gates_fail_is_named_and_takes_no_other_down(

@@ -62,9 +62,3 @@ def test_cost_is_that_of_the_tokens_and_null_where_nobody_knows_the_price(tmp_pa
     exact = (read * Decimal("0.15") + written * Decimal("0.60")) / 1_000_000
     assert float(priced.cost) == pytest.approx(float(exact), rel=0.02)
     assert estimate(settings_at(tmp_path)).cost is None
-
-
-def test_an_empty_batch_costs_nothing(tmp_path: Path) -> None:
-    settings = settings_at(tmp_path, model="gpt-4o-mini")
-    (tmp_path / "corpus" / "empty").mkdir()
-    assert estimate(settings, "empty").cost == 0

@@ -8,9 +8,8 @@ import pytest
 from qa_pipeline.pipeline.report import Report, finished_batches, report
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
-from qa_pipeline.storage.tables import CANARIES, TABLES
+from qa_pipeline.storage.tables import TABLES
 from qa_pipeline_tests.curation.rows import document, documents, pair, pairs, verdict, verdicts
-from qa_pipeline_tests.verification.canary_rows import canaries
 
 ROWS = {
     "documents": documents(document("d"), document("bad", None, status="failed", reason="encrypted")),
@@ -38,17 +37,6 @@ def test_batches_are_counted_one_by_one_and_together(tmp_path: Path) -> None:
     found = report(layout, finished_batches(layout))
     assert counted(found) == [("a", 2, 1, 1, 0), ("b", 2, 1, 1, 0)]
     assert found.incomplete == {}
-
-
-def test_canaries_are_added_up_over_batches_and_missing_ones_are_none(tmp_path: Path) -> None:
-    layout = lay_down(tmp_path, "a")
-    lay_down(tmp_path, "b")
-    frame = canaries(edited=["rejected", "accepted"])
-    for batch in ("a", "b"):
-        write_table(layout.table("canaries", batch), frame.with_columns(batch=pl.lit(batch)), CANARIES)
-    row = report(layout, ["a", "b"]).canaries.row(0, named=True)
-    assert (row["kind"], row["canaries"], row["rejected"], row["accepted"]) == ("edited", 4, 2, 2)
-    assert report(lay_down(tmp_path / "other", "c"), ["c"]).canaries.height == 0
 
 
 def test_files_that_failed_are_listed_with_their_reason(tmp_path: Path) -> None:
