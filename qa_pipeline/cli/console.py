@@ -218,13 +218,19 @@ def _show_totals(summary: Report, ran: Collection[str]) -> None:
             "training examples": str(counts["examples"]),
         }
         if summary.known_answers.height:
-            known = summary.known_answers
-            hits = known.filter(pl.col("verdict") == pl.col("expected_verdict"))["pairs"].sum()
-            wrong = known.filter(pl.col("expected_verdict") != "accepted", verdict="accepted")["pairs"].sum()
-            lines["known answers"] = f"{hits} of {known['pairs'].sum()} as expected, {wrong} wrongly accepted"
+            answers = summary.known_answers
+            hits = answers.filter(pl.col("verdict") == pl.col("expected_verdict"))["pairs"].sum()
+            wrong = answers.filter(pl.col("expected_verdict") != "accepted", verdict="accepted")[
+                "pairs"
+            ].sum()
+            lines["known answers"] = (
+                f"{hits} of {answers['pairs'].sum()} as expected, {wrong} wrongly accepted"
+            )
         if summary.cost.calls:
             cost = "" if summary.cost.cost is None else f", {summary.cost.cost:.2f} {summary.cost.currency}"
             lines["model calls"] = f"{summary.cost.calls}{cost}"
+        if summary.decisions:
+            lines["decisions"] = _decision_states(summary)
         for name, figures in lines.items():
             print_line(f"{name:<19}{figures}")
         print_line("")
@@ -317,6 +323,8 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     _show_not_judged(summary.batches)
     show_frame("Left out of the texts, by kind", summary.left_out)
     show_frame("Personal data found", summary.masked)
+    if summary.decisions:
+        print_line(f"Decisions of people: {_decision_states(summary)}\n")
     if summary.cost.calls:
         show_frame("Model calls", summary.cost.stages)
         for line in summary.cost.message():
@@ -409,6 +417,10 @@ def show_verdicts(layout: Layout, batch: str) -> None:
     )
 
 
+def _decision_states(summary: Report) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(summary.decisions.items()))
+
+
 def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
     """Print some columns of a frame, unless it is empty."""
     if frame.height:
@@ -490,6 +502,7 @@ def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
         "incomplete": summary.incomplete,
         "withdrawn": {batch: stone.model_dump() for batch, stone in summary.withdrawn.items()},
         "cost": summary.cost.document(),
+        "decisions": summary.decisions,
     }
 
 

@@ -34,8 +34,8 @@ def batch_asset(group: str, *kinds: str) -> dict[str, Any]:
 def table_asset(table: Table, group: str) -> dict[str, Any]:
     """Return the same with the columns and gates of a table."""
     facts = {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
-    own = {"metadata": facts, "check_specs": check_specs(table.name)}
-    return batch_asset(group, "polars", "parquet") | own
+    arguments = {"metadata": facts, "check_specs": check_specs(table.name)}
+    return batch_asset(group, "polars", "parquet") | arguments
 
 
 def model_asset(table: Table, group: str) -> dict[str, Any]:
@@ -53,10 +53,10 @@ class Step:
         self.resources = resources
         self.run = StageRun(resources, self.batch, self._notify(context.log.info))
 
-    def inputs(self, *beside: Table) -> dict[str, pl.DataFrame]:
-        """Return the tables that the asset depends on by name, and others stored beside these."""
+    def inputs(self, *others: Table) -> dict[str, pl.DataFrame]:
+        """Return the tables that the asset depends on by name, and other ones."""
         names = [dep.asset_key.to_user_string() for dep in self.asset.get_asset_spec().deps]
-        return self._read(*(name for name in names if name in STORED), *(table.name for table in beside))
+        return self._read(*(name for name in names if name in STORED), *(table.name for table in others))
 
     def store(self, frame: pl.DataFrame, **metadata: Any) -> dg.MaterializeResult:
         """Store the table of the asset and evaluate its gates over it and over others that they read."""

@@ -14,7 +14,7 @@ STAGES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class CostSummary:
-    """What model calls took, by stage and in all.
+    """Hold calls, tokens and cost of model calls, by stage and in all.
 
     `cost` is the sum of known costs; None where none is known, or where they are in several currencies.
     `fake_calls` were answered by the server of `make serve-fake`.

@@ -114,20 +114,20 @@ def _calls(
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
-    kept = still_valid(earlier, chunks, generation, settings.llm, makers)
-    planned = plan_requests(chunks, kept, generation, settings.llm, batch=batch, links=link_chunks(chunks))
+    valid = still_valid(earlier, chunks, generation, settings.llm, makers)
+    planned = plan_requests(chunks, valid, generation, settings.llm, batch=batch, links=link_chunks(chunks))
     requests = [plan.request for plan in planned.values()]
-    asked, drafts = sum(request.limit for request in requests), generation.drafts_per_question
+    count, drafts = sum(request.limit for request in requests), generation.drafts_per_question
     is_answered = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is not None
-    beside = len(read_pairs_beside(batch_files(resources, batch)))
-    new = SHARE_KEPT * asked + (0 if is_answered else len(kept))
-    pairs = new * drafts + (0 if is_answered else beside)
+    existing = len(read_pairs_beside(batch_files(resources, batch)))
+    new = SHARE_KEPT * count + (0 if is_answered else len(valid))
+    pairs = new * drafts + (0 if is_answered else existing)
     first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
     judged, hops = JUDGED * pairs, JUDGED * pairs * generation.mix.hops
     again = judged if verification.round_trip else hops
     canaries = settings.canaries.enabled and pairs > 0
     counts: dict[Role, float] = {
-        "questions": len(requests), "standalone": REWRITTEN * asked, "validate": new * top_k, "guard": new,
+        "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
         "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
         "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops, "recall": again,
         "compare": again, "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * canaries,
@@ -139,7 +139,7 @@ def _calls(
         read = (PROMPT_TOKENS.get(role, 0) + passages * passage) * counts[role]
         written = float(REPLY_TOKENS[role] * counts[role])
         if role == "questions":
-            read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * asked)
+            read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * count)
         thoughts = THOUGHTS.get(model.thinking_level or ("medium" if model.provider == "gemini" else ""), 0)
         if model.thinking_budget is not None and model.thinking_budget >= 0:
             thoughts = model.thinking_budget

@@ -62,8 +62,8 @@ def _total(stage: str, what: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 def known_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Count pairs by the verdict that is known to be right, and by the one they got: `KNOWN_ANSWERS`."""
-    known = verdicts.filter(pl.col("expected_verdict").is_not_null())
-    counts = known.group_by("expected_verdict", "verdict").agg(pairs=pl.len().cast(pl.Int64))
+    answers = verdicts.filter(pl.col("expected_verdict").is_not_null())
+    counts = answers.group_by("expected_verdict", "verdict").agg(pairs=pl.len().cast(pl.Int64))
     return counts.sort("expected_verdict", "verdict")
 
 
@@ -95,8 +95,8 @@ def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
 
 def _mean(values: pl.Series) -> float | None:
     """Return the mean of the known values; None where nothing is known."""
-    known = values.drop_nulls()
-    return float(known.sum()) / known.len() if known.len() else None
+    scores = values.drop_nulls()
+    return float(scores.sum()) / scores.len() if scores.len() else None
 
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:

@@ -1,12 +1,13 @@
 """What lies in the output folder, counted over batches: for the screen, for programs, for `status`."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.curation.coverage import cover_sections, section_outcomes
+from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.errors import CorpusError, InputError, TableError
 from qa_pipeline.pipeline.costs import CostSummary, cost_summary
@@ -25,6 +26,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier, read_table
 from qa_pipeline.storage.tables import (
     CANARIES,
+    DECISIONS,
     KEPT_APART,
     LLM_CALLS,
     TABLES,
@@ -54,6 +56,7 @@ class Report:
     incomplete: dict[str, str]
     withdrawn: dict[str, Tombstone]
     cost: CostSummary
+    decisions: dict[str, int]
 
 
 def finished_batches(layout: Layout) -> list[str]:
@@ -67,14 +70,19 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     A batch that only lacks its training examples is counted: a failed gate stood before them.
     """
     counts: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    decisions: Counter[str] = Counter()
     rows, incomplete = [], {}
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
+            made = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
+            recorded = read_decisions(layout.decisions(batch))
             row, of_batch = _batch_row(batch, frames), _batch_counts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
+        since = recorded.join(made, on="decision_id", how="anti").height
+        decisions.update({"recorded since the last run": since}, **Counter(made["state"].to_list()))
         rows.append(row)
         for name, frame in of_batch.items():
             counts[name].append(frame)
@@ -91,6 +99,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         unread=pl.concat(documents).select(UNREAD),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
+        decisions={state: count for state, count in decisions.items() if count},
         cost=cost_summary(
             pl.concat([LLM_CALLS.empty(), *counts["calls"]]),
             pl.concat([VERDICTS.empty(), *counts["verdicts"]]),

@@ -187,9 +187,9 @@ def drafting_rules(resources: Resources) -> dict[str, Any]:
     """Return how passages are selected and questions guarded, as arguments of `draft_answers`."""
     settings, generation = resources.settings, resources.settings.generation
     means: dict[str, Any] = {"encoder": resources.embedder, "llm": settings.llm}
-    asked = resources.reviewer("verifier")
+    verifier = resources.reviewer("verifier")
     rules: dict[str, Any] = {
-        "guard": partial(guard_questions, settings=generation.guard, model=asked, **means)
+        "guard": partial(guard_questions, settings=generation.guard, model=verifier, **means)
     }
     if generation.enable_reference_validation:
         validating = resources.reviewer("verifier", generation.validation_model)
