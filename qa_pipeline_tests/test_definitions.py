@@ -56,9 +56,7 @@ WARNING = {
     "verdicts:warns_citation_accuracy",
     "verdicts:warns_needs_review_share",
     "verdicts:warns_failed_share",
-    "verdicts:warns_yield",
     "verdicts:warns_judge_canaries",
-    "release:batches_left_out",
 }
 
 HEAVY = {

@@ -260,10 +260,9 @@ def bring_up_to_date(
     due = [batch for batch in batches if batch not in unchanged]
     made = {}
     if due:
-        from qa_pipeline.defs.running import instance_at_home, run_batches
+        from qa_pipeline.defs.running import run_batches
 
-        with instance_at_home(recorded=dagster) as instance:
-            made = {outcome.batch: outcome for outcome in run_batches(resources, due, instance)}
+        made = {outcome.batch: outcome for outcome in run_batches(resources, due, recorded=dagster)}
     return [unchanged.get(batch) or made[batch] for batch in batches]
 
 

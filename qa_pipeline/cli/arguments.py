@@ -175,9 +175,11 @@ def check_models(settings: "Settings", role: str | None) -> None:
     check_model(settings, role)
     check_own_prompts(settings.llm)
     resources = Resources(settings)
-    resources.check_readers()
+    _ = resources.entailment  # its files are looked for; its weights are not loaded
     if settings.llm.hosted_models:
-        resources.check_models()
+        llm = settings.llm
+        judges = [llm.reviewer("judge")] if settings.judging.enabled else []
+        resources.models.check([llm.generator, llm.reviewer("verifier"), *judges])
     earlier = [] if store_of(settings.out) else leftovers(settings.out)
     for note in (*notes(settings), *earlier):
         sys.stderr.write(f"Note: {note}\n")

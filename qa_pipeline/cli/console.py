@@ -27,6 +27,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from qa_pipeline.cli.samples import sample_pairs
 from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
@@ -34,12 +35,10 @@ from qa_pipeline.errors import TableError
 from qa_pipeline.pipeline.outcomes import WARNING, BatchOutcome
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.pipeline.resources import StageObserver, no_observer
-from qa_pipeline.pipeline.samples import sample_pairs
 from qa_pipeline.records import ProgressCallback
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import PAIRS, VERDICTS
-from qa_pipeline.text.language import UNDETERMINED
 from qa_pipeline.text.rendering import figure, first_names, plural, words
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
@@ -50,8 +49,6 @@ _NUMBER = re.compile(r"|–|[-+]?[\d.,]{1,40}(?: ?[^\W\d]\w{0,20}| ?%)?")
 """A cell that is empty, unknown, or a number with or without a unit; a column of such is on the right."""
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
-MOST_REASONS = 3
-"""Reasons that are named on the screen for the questions of a type that were lost."""
 MOST_UNCOVERED = 20
 """Sections without a row that are listed on the screen."""
 MOST_UNREAD = 20
@@ -76,7 +73,6 @@ COLOURS = {
     "unchanged": "green",
 }
 """By outcome, those that need a person first."""
-MISSES = ("sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
 BATCH_COLUMNS = (
     "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
     "examples",
@@ -222,10 +218,14 @@ def _show_totals(summary: Report, ran: Collection[str]) -> None:
             "training examples": str(counts["examples"]),
         }
         if summary.known_answers.height:
-            totals = _with_total(summary.known_answers).row(-1, named=True)
-            missed = (f"{totals[name]} {words(name)}" for name in MISSES if totals[name])
-            hits = f"{totals['hits']} of {totals['pairs']} as expected"
-            lines["known answers"] = ", ".join([hits, *missed])
+            answers = summary.known_answers
+            hits = answers.filter(pl.col("verdict") == pl.col("expected_verdict"))["pairs"].sum()
+            wrong = answers.filter(pl.col("expected_verdict") != "accepted", verdict="accepted")[
+                "pairs"
+            ].sum()
+            lines["known answers"] = (
+                f"{hits} of {answers['pairs'].sum()} as expected, {wrong} wrongly accepted"
+            )
         if summary.cost.calls:
             cost = "" if summary.cost.cost is None else f", {summary.cost.cost:.2f} {summary.cost.currency}"
             lines["model calls"] = f"{summary.cost.calls}{cost}"
@@ -236,16 +236,16 @@ def _show_totals(summary: Report, ran: Collection[str]) -> None:
         print_line("")
     for line in summary.cost.message() if summary.cost.calls else ():
         print_line(line)
-    if summary.silent.height and not summary.cost.calls:
-        reasons = "; ".join(f"{in_words(reason)} ({count})" for reason, count in summary.silent.iter_rows())
+    lost = summary.steps.filter(stage="questions").drop_nulls("reason")
+    if lost.height and not summary.cost.calls:
+        reasons = "; ".join(f"{in_words(reason)} ({count})" for *_, reason, count in lost.iter_rows())
         print_line(
-            f"The offline rules asked nothing about {plural(int(summary.silent['chunks'].sum()), 'chunk')}: "
-            f"{reasons}. They ask only what is plainly stated; a model asks more: name one with --provider",
+            f"The offline rules did not ask everything: {reasons}. They ask only what is plainly stated; a "
+            "model asks more: name one with --provider",
             "yellow",
         )
     _show_not_judged(summary.batches)
     _show_unread(summary.unread)
-    _show_unasked(summary.unasked)
     withdrawn = {batch: stone for batch, stone in summary.withdrawn.items() if batch not in ran}
     for batch, stone in list(withdrawn.items())[:MOST_NAMES]:
         print_line(f"{batch} is withdrawn since {stone.since}: {stone.message()}", "yellow")
@@ -256,24 +256,9 @@ def _show_totals(summary: Report, ran: Collection[str]) -> None:
 def _show_unread(unread: pl.DataFrame) -> None:
     """Name the first files of each reason that were not read."""
     for (reason,), files in unread.group_by("reason", maintain_order=True):
-        _name_files(files, "file", f"not read, {in_words(str(reason))}")
-
-
-def _show_unasked(unasked: pl.DataFrame) -> None:
-    """Name the first documents that were asked nothing for their language."""
-    for (language,), files in unasked.group_by("language", maintain_order=True):
-        if language == UNDETERMINED:
-            why = "its language is not known; a document of text beside it in its batch would tell"
-        else:
-            why = f"there are neither prompts nor rules for its language ({language})"
-        _name_files(files, "document", f"asked nothing, {why}")
-
-
-def _name_files(files: pl.DataFrame, noun: str, problem: str) -> None:
-    """Print how many files have a problem, and the first of them."""
-    paths = files.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series().to_list()
-    verb = "was" if files.height == 1 else "were"
-    print_line(f"{plural(files.height, noun)} {verb} {problem}: {first_names(paths, MOST_NAMES)}", "yellow")
+        paths = files.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series().to_list()
+        problem = f"not read, {in_words(str(reason))}: {first_names(paths, MOST_NAMES)}"
+        print_line(f"{plural(files.height, 'file')} {problem}", "yellow")
 
 
 def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
@@ -327,11 +312,9 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
         layout: the output folder.
         reported: batches whose faults are printed elsewhere.
     """
-    show_table("Rows", ["table", "rows"], summary.tables.items())
     if summary.steps.height:
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(summary.steps))
-    show_frame("Questions by type", with_losses(summary.types, summary.shortfalls))
-    show_frame("Known-answer pairs", _with_total(summary.known_answers))
+    show_frame("Known-answer pairs", summary.known_answers)
     title = "Canaries: claims and pairs of known verdict (no estimate of a release's errors)"
     show_frame(title, summary.canaries, CANARY_COLUMNS)
     show_frame("Batches", summary.batches, BATCH_COLUMNS)
@@ -351,7 +334,6 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
         print_line(
             f"and {summary.unread.height - MOST_UNREAD} more: see table documents, failed and skipped\n"
         )
-    _show_unasked(summary.unasked)
     for batch, problem in _problems(summary, reported):
         print_line(f"{batch}: {problem}", "yellow")
     print_line(f"Tables, indexes, exports: {layout.out.resolve()}")
@@ -439,23 +421,6 @@ def _decision_states(summary: Report) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(summary.decisions.items()))
 
 
-def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return expected verdicts and kinds in order, and a line with their sums."""
-    if not answers.height:
-        return answers
-    counts = answers.select(pl.exclude("expected_verdict", "expected_kind").sum())
-    total = counts.with_columns(expected_verdict=pl.lit("all"), expected_kind=pl.lit(""))
-    return pl.concat([answers.sort("expected_verdict", "expected_kind"), total.select(answers.columns)])
-
-
-def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
-    """Return the types with the most frequent reasons, in words, why planned questions were lost."""
-    most = shortfalls.sort("questions", descending=True, maintain_order=True)
-    reasons = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")
-    lost = most.group_by("question_type", maintain_order=True).agg(lost=reasons)
-    return types.join(lost, on="question_type", how="left", maintain_order="left")
-
-
 def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
     """Print some columns of a frame, unless it is empty."""
     if frame.height:
@@ -527,7 +492,6 @@ def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
     """Return the report as JSON values."""
     return {
         "out": str(layout.out),
-        "tables": summary.tables,
         "yield": summary.steps,
         "known_answers": summary.known_answers,
         "canaries": summary.canaries,
@@ -535,9 +499,6 @@ def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
         "left_out": summary.left_out,
         "masked": summary.masked,
         "unread": summary.unread,
-        "silent": summary.silent,
-        "question_types": summary.types,
-        "shortfalls": summary.shortfalls,
         "incomplete": summary.incomplete,
         "withdrawn": {batch: stone.model_dump() for batch, stone in summary.withdrawn.items()},
         "cost": summary.cost.document(),

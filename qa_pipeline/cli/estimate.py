@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, astuple
 from decimal import Decimal
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,17 +87,15 @@ def _print(made: "Estimate") -> None:
         money = "not known" if cost is None else f"{cost:.4f} {made.currency}"
         return [batch, stage, f"{calls:,}", f"{read:,}", f"{written:,}", money]
 
-    if made.stages:
-        total, read = made.total, sum(stage.input_tokens for stage in made.stages)
-        rows = [row(*astuple(stage)) for stage in made.stages]
-        rows.append(row("all", "", total.calls, read, total.tokens - read, made.cost))
-        show_table("Estimate", _COLUMNS, rows)
-    for note in made.notes:
-        print_line(note)
-    for cap in made.stopped_by:
-        print_line(
-            f"Would stop at {cap}. A stopped run keeps every reply and continues when it is started again."
-        )
+    if not made.stages:
+        print_line("llm.provider names no hosted model: nothing is asked that costs money.")
+        return
+    read, written = (sum(map(attrgetter(name), made.stages)) for name in ("input_tokens", "output_tokens"))
+    total = row("all", "", sum(stage.calls for stage in made.stages), read, written, made.cost)
+    show_table("Estimate", _COLUMNS, [*(row(*astuple(stage)) for stage in made.stages), total])
+    print_line("Counts follow the plan of questions; tokens and shares are means, on the high side.")
+    if made.cost is None:
+        print_line("The price of a model is not known: set llm.budget.prices.")
 
 
 def _print_json(made: "Estimate") -> None:
@@ -105,10 +104,11 @@ def _print_json(made: "Estimate") -> None:
     def number(cost: Decimal | None) -> float | None:
         return None if cost is None else float(cost)
 
-    document = {name: value for name, value in asdict(made).items() if name != "total"} | {
+    document = {
         "stages": [{**asdict(stage), "cost": number(stage.cost)} for stage in made.stages],
-        "calls": made.total.calls,
-        "tokens": made.total.tokens,
+        "currency": made.currency,
+        "calls": sum(stage.calls for stage in made.stages),
+        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
         "cost": number(made.cost),
     }
     print_document(document)

@@ -20,6 +20,8 @@ import yaml
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.ledger import SCORES
 from qa_pipeline.curation.training import evidence_lists, find_proofs
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CLAIM_VERDICTS,
@@ -165,3 +167,12 @@ def _spans(rows: pl.DataFrame) -> pl.DataFrame:
         .group_by("pair_id", maintain_order=True)
         .agg(pl.struct("start", "end", "reason", "text").alias("unsupported_spans"))
     )
+
+
+def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
+    """Put JSONL files in place, and beside their folders the card."""
+    for name, rows in files.items():
+        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
+    card = exports_card()
+    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card, card)

@@ -1,42 +1,20 @@
 """The assets of a batch, in the order in which they are made: one for each stage of `pipeline.stages`."""
 
+from hashlib import sha256
+
 import dagster as dg
 
-from qa_pipeline.curation.exports import LEDGER_FILES
-from qa_pipeline.defs.base import OWNERS, ResourcesParam, document_batches
+from qa_pipeline.defs.base import ResourcesParam, document_batches
 from qa_pipeline.defs.checks import refuse_blocked
-from qa_pipeline.defs.metadata import (
-    canary_metadata,
-    content_metadata,
-    cost_metadata,
-    export_metadata,
-    frame_table,
-    review_metadata,
-    summary_metadata,
-    verdict_preview,
-)
-from qa_pipeline.defs.steps import step_of, table_asset
+from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_table, plotted
+from qa_pipeline.defs.steps import batch_asset, model_asset, step_of, table_asset
 from qa_pipeline.pipeline import stages
-from qa_pipeline.pipeline.funnel import yield_funnel
-from qa_pipeline.retrieval.shard import build_index, embed_chunks
-from qa_pipeline.settings.llm import same_model_warning
-from qa_pipeline.storage.tables import (
-    ASSESSMENTS,
-    CANARIES,
-    CHUNKS,
-    CLAIM_VERDICTS,
-    CLAIMS,
-    DECISIONS,
-    DOCUMENTS,
-    EMBEDDINGS,
-    LLM_CALLS,
-    PAIRS,
-    QUESTIONS,
-    REFUSALS,
-    ROUND_TRIPS,
-    TRAINING_EXAMPLES,
-    VERDICTS,
-)
+from qa_pipeline.pipeline.funnel import summarise
+from qa_pipeline.retrieval.shard import build_index, dump_shard, embed_chunks
+from qa_pipeline.storage import tables
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.verification.canaries import canary_rates
+from qa_pipeline.verification.refusals import judge_refusals
 
 corpus = dg.AssetSpec(
     "corpus",
@@ -47,166 +25,128 @@ corpus = dg.AssetSpec(
 )
 
 
-@dg.asset(deps=[corpus], **table_asset(DOCUMENTS, "ingestion"))
+@dg.asset(deps=[corpus], **table_asset(tables.DOCUMENTS, "ingestion"))
 def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Read the files as text with sections and pages; an unreadable file keeps a row with its reason."""
     with step_of(context, resources) as step:
-        read = stages.read_batch(step.previous(DOCUMENTS))
-        stages.note_documents(step.run, read)
-        return step.store(DOCUMENTS, read, **content_metadata(read))
+        read = stages.read_batch(step.run)
+        resources.note_documents(step.batch, read)
+        return step.store(read, **content_metadata(read))
 
 
-@dg.asset(deps=[documents], **table_asset(CHUNKS, "ingestion"))
+@dg.asset(deps=[documents], **table_asset(tables.CHUNKS, "ingestion"))
 def chunks(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Cut the sections into chunks of bounded length, each apart, so that an edit moves no other chunk."""
     with step_of(context, resources) as step:
-        return step.store(CHUNKS, stages.cut_documents(resources, step.read(DOCUMENTS)))
+        return step.store(stages.cut_documents(resources, **step.inputs()))
 
 
-@dg.asset(deps=[chunks], **table_asset(EMBEDDINGS, "ingestion", kind="pytorch"))
+@dg.asset(deps=[chunks], **table_asset(tables.EMBEDDINGS, "ingestion"))
 def embeddings(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Embed the chunks; vectors are cached by text and model, so only new texts are computed."""
     with step_of(context, resources) as step:
-        return step.store(EMBEDDINGS, embed_chunks(step.read(CHUNKS), resources.embedder, step.run.notify))
+        return step.store(embed_chunks(**step.inputs(), embedder=resources.embedder, notify=step.run.notify))
 
 
-@dg.asset(
-    deps=[embeddings],
-    group_name="ingestion",
-    partitions_def=document_batches,
-    kinds={"faiss"},
-    owners=OWNERS,
-)
+@dg.asset(deps=[embeddings], **batch_asset("ingestion", "faiss"))
 def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Build the FAISS shard of the batch; no batch changes the shard of another."""
     with step_of(context, resources) as step:
-        return step.store_index(build_index(step.read(EMBEDDINGS)))
+        shard = build_index(step.inputs()["embeddings"])
+        path, content = resources.layout.index(step.batch), dump_shard(shard)
+        write_bytes(path, content)
+        return dg.MaterializeResult(
+            metadata={"vectors": len(shard.chunk_ids), "model": shard.model, "path": str(path)},
+            data_version=dg.DataVersion(sha256(content).hexdigest()),
+        )
 
 
-@dg.asset(deps=[chunks, index], **table_asset(QUESTIONS, "generation", kind="ai", asks_a_model=True))
+@dg.asset(deps=[chunks, index], **model_asset(tables.QUESTIONS, "generation"))
 def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Ask a planned mix of questions about new and changed chunks."""
     with step_of(context, resources) as step:
-        run = step.previous(QUESTIONS)
-        return step.store(QUESTIONS, stages.ask_questions(run, step.read(CHUNKS), step.read_index()))
+        return step.store(stages.ask_questions(step.run, **step.inputs()))
 
 
-@dg.asset(
-    deps=[corpus, documents, chunks, questions],
-    **table_asset(PAIRS, "generation", kind="ai", asks_a_model=True),
-)
+@dg.asset(deps=[corpus, documents, chunks, questions], **model_asset(tables.PAIRS, "generation"))
 def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Draft cited answers from retrieved passages; add existing pairs, and what people wrote and edited."""
     with step_of(context, resources) as step:
-        decisions = step.store_beside(DECISIONS, stages.recorded_decisions(step.run))
-        frames = step.read_all(DOCUMENTS, CHUNKS, QUESTIONS)
-        answered = stages.answer_questions(step.previous(PAIRS), decisions=decisions, **frames)
-        return step.store(PAIRS, answered)
+        decisions = step.store_beside(tables.DECISIONS, stages.recorded_decisions(step.run))
+        return step.store(stages.answer_questions(step.run, **step.inputs(), decisions=decisions))
 
 
-@dg.asset(
-    deps=[documents, chunks, embeddings, pairs],
-    **table_asset(CLAIMS, "validation", kind="ai", asks_a_model=True),
-)
+@dg.asset(deps=[documents, chunks, embeddings, pairs], **model_asset(tables.CLAIMS, "validation"))
 def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Split the answers into claims and find the evidence of each in the cited documents."""
     with step_of(context, resources) as step:
-        frames = step.read_all(PAIRS, CHUNKS, EMBEDDINGS)
-        step.store_beside(REFUSALS, stages.check_refusals(step.run, **frames))
-        return step.store(CLAIMS, stages.split_and_score(step.run, documents=step.read(DOCUMENTS), **frames))
+        frames = step.inputs()
+        vectors = frames["embeddings"]
+        refusals = judge_refusals(frames["pairs"], frames["chunks"], resources.embedder, embeddings=vectors)
+        step.store_beside(tables.REFUSALS, refusals)
+        return step.store(stages.split_and_score(step.run, **frames))
 
 
-@dg.asset(
-    deps=[claims, pairs, documents, chunks],
-    **table_asset(CLAIM_VERDICTS, "validation", kind="ai", asks_a_model=True),
-)
+@dg.asset(deps=[claims, pairs, documents, chunks], **model_asset(tables.CLAIM_VERDICTS, "validation"))
 def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Verify the claims: citation and quotation decide, a model the rest, and people overrule both."""
     with step_of(context, resources) as step:
-        frames = step.read_all(CLAIMS, PAIRS, DOCUMENTS, CHUNKS, DECISIONS)
-        return step.store(CLAIM_VERDICTS, stages.decide_claims(step.run, **frames))
+        return step.store(stages.decide_claims(step.run, **step.inputs(tables.DECISIONS)))
 
 
 @dg.asset(
     deps=[documents, chunks, embeddings, pairs, claims, claim_verdicts],
-    **table_asset(CANARIES, "validation", kind="ai", asks_a_model=True),
+    **model_asset(tables.CANARIES, "validation"),
 )
 def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Test verifier and judge on rows of known verdict; a model that accepts falsehoods decides nothing."""
     with step_of(context, resources) as step:
-        frames = step.read_all(DOCUMENTS, CHUNKS, EMBEDDINGS, PAIRS, CLAIMS, CLAIM_VERDICTS)
-        checked = stages.check_reviewers(step.run, **frames)
-        return step.store(CANARIES, checked, **canary_metadata(checked))
+        checked = stages.check_reviewers(step.run, **step.inputs())
+        return step.store(checked, **{"canaries by kind": frame_table(canary_rates(checked))})
 
 
-@dg.asset(
-    deps=[pairs, claims, claim_verdicts, chunks],
-    **table_asset(ASSESSMENTS, "validation", kind="ai", asks_a_model=True),
-)
+@dg.asset(deps=[pairs, claims, claim_verdicts, chunks], **model_asset(tables.ASSESSMENTS, "validation"))
 def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Judge relevance, correctness and completeness of the verified pairs; ask their questions once more."""
     with step_of(context, resources) as step:
-        frames = step.read_all(PAIRS, CLAIMS, CLAIM_VERDICTS, CHUNKS)
-        step.store_beside(ROUND_TRIPS, stages.ask_again(step.run, **frames))
-        settings = resources.settings
-        warning = same_model_warning(settings.llm) if settings.judging.enabled else None
-        metadata = {"warning": warning} if warning else {}
-        return step.store(ASSESSMENTS, stages.judge_pairs(step.run, **frames), **metadata)
+        frames = step.inputs()
+        step.store_beside(tables.ROUND_TRIPS, stages.ask_again(step.run, **frames))
+        return step.store(stages.judge_pairs(step.run, **frames))
 
 
 @dg.asset(
     deps=[documents, pairs, claims, claim_verdicts, canaries, assessments],
-    **table_asset(VERDICTS, "curation"),
+    **table_asset(tables.VERDICTS, "curation"),
 )
 def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Give each pair its verdict, with the reason and the thresholds that decided; best of repeats."""
     with step_of(context, resources) as step:
-        frames = step.read_all(
-            *(DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS),
-            *(ROUND_TRIPS, CANARIES, DECISIONS),
-        )
+        frames = step.inputs(tables.REFUSALS, tables.ROUND_TRIPS, tables.DECISIONS)
         decided = stages.decide_pairs(step.run, **frames)
-        return step.store(
-            VERDICTS,
-            decided,
-            **{
-                **(
-                    {"preview": verdict_preview(decided, frames["pairs"], frames["claims"])}
-                    if decided.height
-                    else {}
-                ),
-                **summary_metadata(decided),
-                **review_metadata(resources.settings.review.url, step.batch),
-                **export_metadata(resources.layout, step.batch, LEDGER_FILES),
-            },
-        )
+        return step.store(decided, **plotted(summarise(decided)))
 
 
 @dg.asset(
-    deps=[documents, chunks, questions, pairs, claims, claim_verdicts, assessments, verdicts],
-    **table_asset(TRAINING_EXAMPLES, "curation"),
+    deps=[documents, chunks, pairs, claims, claim_verdicts, assessments, verdicts],
+    **table_asset(tables.TRAINING_EXAMPLES, "curation"),
 )
 def training_examples(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Write the accepted pairs as chat messages, with the proof of each claim and where it comes from."""
     with step_of(context, resources) as step:
         refuse_blocked(resources, step.batch)
-        frames = step.read_all(
-            *(PAIRS, VERDICTS, CLAIMS, CLAIM_VERDICTS, ASSESSMENTS, ROUND_TRIPS, CHUNKS, DOCUMENTS)
-        )
-        examples = stages.select_examples(step.run, **frames)
-        counted = {**frames, TRAINING_EXAMPLES.name: examples, QUESTIONS.name: step.read(QUESTIONS)}
-        stored = step.store(TRAINING_EXAMPLES, examples, **{"yield": frame_table(yield_funnel(counted))})
+        examples = stages.select_examples(resources, **step.inputs(tables.ROUND_TRIPS))
+        stored = step.store(examples)
         if all(check.passed for check in stored.check_results):
             stages.publish(resources.layout, step.batch, examples)
         return stored
 
 
-@dg.asset(deps=[verdicts], **table_asset(LLM_CALLS, "cost"))
+@dg.asset(deps=[verdicts], **table_asset(tables.LLM_CALLS, "cost"))
 def llm_calls(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """List tokens, times, outcome and cost of each call, as the store of replies noted them."""
     with step_of(context, resources) as step:
-        calls = stages.calls_table(resources, step.batch)
-        return step.store(LLM_CALLS, calls, **cost_metadata(calls, step.read(VERDICTS)))
+        calls = resources.calls(step.batch)
+        return step.store(calls, **cost_metadata(calls, **step.inputs()))
 
 
 BATCH_ASSETS: list[dg.AssetsDefinition] = [

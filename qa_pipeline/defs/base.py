@@ -1,7 +1,6 @@
 """What every file here uses: partitions, names, and facts that all assets declare."""
 
-from hashlib import sha256
-from typing import Any
+import warnings
 
 import dagster as dg
 
@@ -14,34 +13,29 @@ ResourcesParam = dg.ResourceParam[Resources]
 PARTITIONS_NAME = "document_batches"
 document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
 
-BUILD_BATCH = "build_batch"
 OWNERS = ["team:training-data"]
 
-MODEL_POOL = "llm"
-"""Pool of the steps that may ask a language model; its limit is that of the runs that ask at once."""
-
 PARTITION = "dagster/partition"
-DATA_VERSION = "dagster/data_version"
-"""Tags that Dagster documents and exports no constants for."""
+"""A tag that Dagster documents and exports no constant for."""
 
-UNENDED_RUNS = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
+"""States of runs."""
 
 
-def content_version(*files: bytes) -> dg.DataVersion:
-    """Return the data version of files: a hash of their bytes."""
-    return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
+def partitioned_check(
+    name: str, asset: str, partitions: dg.PartitionsDefinition, description: str, *, blocking: bool = False
+) -> dg.AssetCheckSpec:
+    """Return a check of each partition of an asset."""
+    with warnings.catch_warnings():
+        # They are in preview, which is why the requirements pin dagster to its minor version.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.AssetCheckSpec(
+            name, asset=asset, description=description, blocking=blocking, partitions_def=partitions
+        )
 
 
 def versioned(asset: dg.AssetsDefinition, settings: Settings) -> dg.AssetsDefinition:
     """Return an asset with the version of the settings, prompts and package that make it."""
-
-    def with_code_version(spec: dg.AssetSpec) -> Any:
-        return spec.replace_attributes(code_version=code_version(spec.key.to_user_string(), settings))
-
-    return asset.map_asset_specs(with_code_version)
+    version = code_version(asset.key.to_user_string(), settings)
+    return asset.map_asset_specs(lambda spec: spec.replace_attributes(code_version=version))

@@ -4,17 +4,15 @@ A blocking check stops the assets after it in its own run only. So a gate that f
 published of its batch, and `training_examples` refuses to be made while another gate fails.
 """
 
-import warnings
 from collections.abc import Mapping
 
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.curation.gates.gate import Gate, GateSpec
+from qa_pipeline.curation.gates.gate import GateSpec
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import note_gate, tombstone_of
-from qa_pipeline.defs.base import document_batches
-from qa_pipeline.pipeline.outcomes import earlier_yields
+from qa_pipeline.defs.base import document_batches, partitioned_check
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
@@ -29,19 +27,16 @@ def gates_of(asset: str) -> list[GateSpec]:
 
 def check_specs(asset: str) -> list[dg.AssetCheckSpec]:
     """Return the gates of an asset as checks of its partitions."""
-    with warnings.catch_warnings():
-        # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        return [
-            dg.AssetCheckSpec(
-                check_name(gate),
-                asset=asset,
-                description=f"{'Blocks' if gate.blocking else 'Warns'}. {gate.description}",
-                blocking=gate.blocking,
-                partitions_def=document_batches,
-            )
-            for gate in gates_of(asset)
-        ]
+    return [
+        partitioned_check(
+            check_name(gate),
+            asset,
+            document_batches,
+            f"{'Blocks' if gate.blocking else 'Warns'}. {gate.description}",
+            blocking=gate.blocking,
+        )
+        for gate in gates_of(asset)
+    ]
 
 
 def check_name(gate: GateSpec) -> str:
@@ -53,30 +48,19 @@ def evaluate(
     resources: Resources, batch: str, spec: GateSpec, frames: Mapping[str, pl.DataFrame]
 ) -> dg.AssetCheckResult:
     """Evaluate a gate over tables of a batch; a failing blocking gate withdraws the batch."""
-    earlier = earlier_yields(resources.layout, batch) if spec.compares else ()
-    gate = spec.check(frames, resources.settings.quality, earlier)
+    gate = spec.check(frames, resources.settings.quality)
     if spec.blocking:
         problem = gate.detail if gate.blocking and not gate.passed else None
         note_gate(resources.layout, batch, gate.name, problem)
+    figures = {"value": gate.value, "threshold": gate.threshold, "rows": gate.n, **gate.counts}
     return dg.AssetCheckResult(
         check_name=check_name(spec),
         passed=gate.passed,
         severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
         description=gate.detail,
-        metadata=_metadata(gate),
+        # as texts: Dagster would plot the numbers of unrelated batches in a row
+        metadata={name: f"{value:.4g}" for name, value in figures.items() if value is not None},
     )
-
-
-def _metadata(gate: Gate) -> dict[str, dg.MetadataValue]:
-    """Return the figures of a gate as texts: Dagster would plot the numbers of unrelated batches in a row."""
-    counts = ", ".join(f"{name}: {count}" for name, count in gate.counts.items())
-    texts = {
-        "value": None if gate.value is None else str(round(gate.value, 4)),
-        "threshold": None if gate.threshold is None else str(gate.threshold),
-        "rows": str(gate.n),
-        "counts": counts or "none",
-    }
-    return {name: dg.MetadataValue.text(text) for name, text in texts.items() if text is not None}
 
 
 def refuse_blocked(resources: Resources, batch: str) -> None:
@@ -88,7 +72,5 @@ def refuse_blocked(resources: Resources, batch: str) -> None:
     stone = tombstone_of(resources.layout, batch)
     its_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
     if stone and stone.reason == "gate_failed" and set(stone.details) - its_gates:
-        message = (
-            f"batch {batch} is withdrawn: {stone.message()}; run the whole batch again (job build_batch)"
-        )
+        message = f"batch {batch} is withdrawn: {stone.message()}; run job build_batch for the whole batch"
         raise dg.Failure(message, allow_retries=False)

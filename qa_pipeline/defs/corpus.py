@@ -1,22 +1,15 @@
 """The corpus sensor: folders become partitions, and what changed in them requests runs."""
 
+import json
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-from pydantic import BaseModel
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.assets import corpus
-from qa_pipeline.defs.base import (
-    DATA_VERSION,
-    PARTITION,
-    PARTITIONS_NAME,
-    UNENDED_RUNS,
-    ResourcesParam,
-    document_batches,
-)
+from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, UNENDED, ResourcesParam, document_batches
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import Corpus
@@ -37,21 +30,84 @@ VANISHED = "gone"
 """The listing of a batch whose folder was removed."""
 NEVER = ("", 0)
 """The last report of a batch that has none."""
-
-UNENDED = ("REQUESTED", "CANCELING", "FAILING")
-"""States of a backfill that has not ended; Dagster exports no constant for them."""
+DATA_VERSION = "dagster/data_version"
+UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
+"""A tag, and states of a backfill that has not ended; Dagster exports no constants for them."""
 
 CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
 
-class Unsettled(BaseModel):
-    """The sensor's memory: listings of changed batches that may still be copied.
+@dg.sensor(
+    job=build_batch,
+    description="Registers new batches, reports changed ones and requests their runs, and removes the "
+    "partitions of those that are gone. Off until turned on: runs may cost money.",
+    minimum_interval_seconds=30,
+)
+def corpus_sensor(
+    context: dg.SensorEvaluationContext, resources: ResourcesParam
+) -> dg.SensorResult | dg.SkipReason:
+    """Search the corpus; a batch whose listing changed is read and its run requested, each listing once.
 
-    A batch is read once its listing is the same twice in a row. Dagster keeps a cursor with every tick, so it
-    holds only batches that wait.
+    It is read once its listing is the same in two ticks: it may still be copied. The cursor holds the
+    listings of batches that wait for that.
     """
+    instance, layout = context.instance, resources.layout
+    try:
+        place = open_corpus(resources.settings.corpus)
+        batches = place.find_batches()
+    except CorpusError as error:
+        return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
+    problems = list(batches.refused.values())
+    if not batches.names:
+        return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
+    present = {*batches.names, *batches.refused}
+    withdraw_missing(layout, resources.settings.corpus, present)
+    vanished = {name for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"}
 
-    seen: dict[str, str] = {}
+    reported = last_reports(instance)
+    changed = {
+        batch: listing
+        for batch, listing in listings_of(place, layout, batches.names).items()
+        if listing != reported.get(batch, NEVER)[0]
+    }
+    seen = json.loads(context.cursor or "{}")
+    settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
+    events: list[CorpusEvent] = []
+    requests: list[dg.RunRequest] = []
+    until = time.monotonic() + TICK_SECONDS
+    for batch in settled[:BATCHES_A_TICK]:
+        if requests and time.monotonic() > until:
+            break
+        try:
+            version = place.batch(batch).fingerprint()
+        except CorpusError as error:
+            problems.append(str(error))
+            continue
+        listing = changed.pop(batch)
+        events += report(batch, listing, version)
+        # with the number of the report before: content that comes back is run again
+        run_key = f"{batch}:{listing}:{reported.get(batch, NEVER)[1]}"
+        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    for batch in sorted(vanished - present):
+        if reported.get(batch, NEVER)[0] not in ("", VANISHED):
+            events += report(batch, VANISHED, VANISHED)
+
+    registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
+    new = sorted(set(batches.names) - registered)
+    removed = _removable(instance, layout, registered - present, vanished)
+    for problem in problems:
+        context.log.warning(problem)
+    counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(removed) or 'none'}"
+    return dg.SensorResult(
+        run_requests=requests,
+        dynamic_partitions_requests=[
+            *map(document_batches.build_add_request, _parts(new)),
+            *([document_batches.build_delete_request(removed)] if removed else []),
+        ],
+        asset_events=events,
+        cursor=json.dumps(changed),
+        skip_reason=None if requests else "; ".join([counts, *problems]),
+    )
 
 
 def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
@@ -73,123 +129,28 @@ def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
-    ids, reports = list(latest.values()), {}
-    for part in _parts(ids):
-        records = dg.AssetRecordsFilter(corpus.key, storage_ids=part)
-        for record in instance.fetch_materializations(records, limit=len(part)).records:
+    reports = {}
+    for ids in _parts(list(latest.values())):
+        records = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
+        for record in instance.fetch_materializations(records, limit=len(ids)).records:
             if record.asset_materialization is not None:
                 tags = record.asset_materialization.tags or {}
                 reports[str(record.partition_key)] = tags.get(LISTING, ""), record.storage_id
     return reports
 
 
-def report(place: Corpus, batch: str, listing: str, version: str) -> list[CorpusEvent]:
+def report(batch: str, listing: str, version: str) -> list[CorpusEvent]:
     """Return the events of a batch with new content.
 
     Dagster 1.13 reads what a run was made from in materializations, and the staleness of assets in
     observations, so there are both.
     """
     tags = {DATA_VERSION: version, LISTING: listing}
-    metadata = {"folder": dg.MetadataValue.path(place.address(batch))}
-    return [
-        kind(corpus.key, partition=batch, tags=tags, metadata=metadata)
-        for kind in (dg.AssetObservation, dg.AssetMaterialization)
-    ]
+    kinds = (dg.AssetObservation, dg.AssetMaterialization)
+    return [kind(corpus.key, partition=batch, tags=tags) for kind in kinds]
 
 
-@dg.sensor(
-    job=build_batch,
-    description="Registers new batches, reports changed ones and requests their runs, and removes the "
-    "partitions of those that are gone. Off until turned on: runs may cost money.",
-    minimum_interval_seconds=30,
-)
-def corpus_sensor(
-    context: dg.SensorEvaluationContext, resources: ResourcesParam
-) -> dg.SensorResult | dg.SkipReason:
-    """Search the corpus; a batch whose listing changed is read and its run requested, each listing once."""
-    instance, layout = context.instance, resources.layout
-    try:
-        place = open_corpus(resources.settings.corpus)
-        batches = place.find_batches()
-    except CorpusError as error:
-        return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
-    problems = list(batches.refused.values())
-    if not batches.names:
-        return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
-    present = {*batches.names, *batches.refused}
-    withdraw_missing(layout, resources.settings.corpus, present)
-    stones = withdrawn_batches(layout)
-    vanished = {name for name, stone in stones.items() if stone.reason == "batch_gone"}
-
-    reported = last_reports(instance)
-    listings = listings_of(place, layout, batches.names)
-    changed = {
-        batch: listing for batch, listing in listings.items() if listing != reported.get(batch, NEVER)[0]
-    }
-    seen = Unsettled.model_validate_json(context.cursor or "{}").seen
-    settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
-
-    events, requests = _read_changed(place, settled[:BATCHES_A_TICK], changed, reported, problems)
-    for batch in sorted(vanished - present):
-        if reported.get(batch, NEVER)[0] not in ("", VANISHED):
-            events += report(place, batch, VANISHED, VANISHED)
-
-    registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
-    new = sorted(set(batches.names) - registered)
-    removed = _removable(instance, layout, registered - present, vanished)
-    for problem in problems:
-        context.log.warning(problem)
-    counts = [f"{len(batches.names)} batches, {len(new)} new, {len(requests)} runs requested"]
-    if changed:
-        counts.append(f"{len(changed)} changed and looked at again")
-    if removed:
-        counts.append(f"gone, partition removed and rows withdrawn: {', '.join(removed)}")
-    return dg.SensorResult(
-        run_requests=requests,
-        dynamic_partitions_requests=[
-            *map(document_batches.build_add_request, _parts(new)),
-            *([document_batches.build_delete_request(removed)] if removed else []),
-        ],
-        asset_events=events,
-        cursor=Unsettled(seen=changed).model_dump_json(),
-        skip_reason=None if requests else "; ".join([*counts, *problems]),
-    )
-
-
-def _read_changed(
-    place: Corpus,
-    batches: Sequence[str],
-    changed: dict[str, str],
-    reported: Mapping[str, tuple[str, int]],
-    problems: list[str],
-) -> tuple[list[CorpusEvent], list[dg.RunRequest]]:
-    """Read batches as far as the time allows.
-
-    Those read leave `changed`; why others cannot be read is added to `problems`.
-
-    Returns:
-        The events that report their content, and a request of a run for each.
-    """
-    events: list[CorpusEvent] = []
-    requests: list[dg.RunRequest] = []
-    until = time.monotonic() + TICK_SECONDS
-    for batch in batches:
-        if requests and time.monotonic() > until:
-            break
-        try:
-            version = place.batch(batch).fingerprint()
-        except CorpusError as error:
-            problems.append(str(error))
-            continue
-        listing = changed.pop(batch)
-        events += report(place, batch, listing, version)
-        # with the number of the report before: content that comes back is run again
-        run_key = f"{batch}:{listing}:{reported.get(batch, NEVER)[1]}"
-        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
-    return events, requests
-
-
-def _parts(items: Sequence[str] | Sequence[int]) -> Iterator[Sequence[Any]]:
+def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), BATCHES_A_QUERY):
         yield items[start : start + BATCHES_A_QUERY]
 
@@ -201,8 +162,10 @@ def _removable(
 
     A batch that was read from another corpus stays.
     """
-    if not missing or any(backfill.status.value in UNENDED for backfill in instance.get_backfills()):
+    if not missing or any(
+        backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()
+    ):
         return []
-    running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED_RUNS))}
+    running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     unread = {name for name in missing if not layout.origin(name).is_file()}
     return sorted(set(missing) & ({*vanished} | unread) - running)

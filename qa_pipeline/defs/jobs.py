@@ -1,19 +1,15 @@
-"""The job of a batch, the schedule that goes on with unfinished ones, and the definitions of both."""
+"""The job of a batch, the schedule that goes on with unfinished ones, and the deletion of old runs."""
+
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
-from qa_pipeline.defs.base import BUILD_BATCH, PARTITIONS_NAME, ResourcesParam, document_batches, versioned
-from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.storage.tables import TRAINING_EXAMPLES
-
-NIGHT_PRIORITY = {"dagster/priority": "-10"}
-"""Below 0, the priority of runs that people launch, so that these leave the queue first."""
-
+from qa_pipeline.defs.assets import BATCH_ASSETS, training_examples
+from qa_pipeline.defs.base import ENDED, PARTITION, PARTITIONS_NAME, ResourcesParam, document_batches
 
 build_batch = dg.define_asset_job(
-    BUILD_BATCH,
+    "build_batch",
     selection=dg.AssetSelection.assets(*BATCH_ASSETS),
     description="Builds everything of one batch, from its files to its training examples.",
     # One process, with one embedding model in memory, makes all assets of a run.
@@ -32,28 +28,52 @@ build_batch = dg.define_asset_job(
 def nightly(
     context: dg.ScheduleEvaluationContext, resources: ResourcesParam
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request a run of each missing or failed batch."""
+    """Request a run of each missing or failed batch, after the runs that people launch."""
     batches = context.instance.get_dynamic_partitions(PARTITIONS_NAME)
-    examples = dg.AssetKey(TRAINING_EXAMPLES.name)
-    status = context.instance.get_status_by_partition(examples, batches, document_batches) or {}
+    status = context.instance.get_status_by_partition(training_examples.key, batches, document_batches) or {}
     stones = withdrawn_batches(resources.layout)
     blocked = {name for name, stone in stones.items() if stone.reason == "gate_failed"}
     night = context.scheduled_execution_time.date().isoformat()
-    unfinished = (None, dg.AssetPartitionStatus.FAILED)
-    due = [batch for batch in batches if status.get(batch) in unfinished and batch not in blocked]
-    if not due:
-        nothing = f"of {len(batches)} batches none is missing or failed"
-        return dg.SkipReason(f"{nothing}; {len(blocked)} are blocked by a gate")
-    return [
-        dg.RunRequest(partition_key=batch, run_key=f"{batch} {night}", tags=NIGHT_PRIORITY) for batch in due
+    requests = [
+        dg.RunRequest(partition_key=batch, run_key=f"{batch} {night}", tags={"dagster/priority": "-10"})
+        for batch in batches
+        if status.get(batch) in (None, dg.AssetPartitionStatus.FAILED) and batch not in blocked
     ]
+    skipped = dg.SkipReason(f"no batch is missing or failed; {len(blocked)} are blocked by a gate")
+    return requests or skipped
 
 
-def batch_definitions(resources: Resources) -> dg.Definitions:
-    """Return the assets of a batch, their job, and the settings and models that they use."""
-    return dg.Definitions(
-        assets=[corpus, *(versioned(asset, resources.settings) for asset in BATCH_ASSETS)],
-        jobs=[build_batch],
-        resources={"resources": resources},
-        executor=dg.in_process_executor,
-    )
+class Retention(dg.Config):
+    """Set how long runs are kept."""
+
+    days: float = 30
+    """Days after which a run is deleted that a later one of the same batch replaced."""
+
+
+@dg.op
+def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
+    """Delete runs that ended long ago and whose batch was built whole since.
+
+    The records of the others say what the present tables were made from.
+    """
+    instance, before = context.instance, datetime.now(UTC) - timedelta(days=config.days)
+    old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=before)))
+    assets = {asset.key for asset in BATCH_ASSETS}
+    rebuilt: set[str] = set()
+    for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
+        batch = run.tags.get(PARTITION)
+        if batch in rebuilt and run.run_id in old:
+            instance.delete_run(run.run_id)
+        makes_all = assets <= run.asset_selection if run.asset_selection else run.job_name == build_batch.name
+        is_whole = run.root_run_id is None and makes_all and run.status == dg.DagsterRunStatus.SUCCESS
+        if batch and is_whole:
+            rebuilt.add(batch)
+
+
+@dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")
+def purge_runs() -> None:
+    """Delete old runs, which Dagster itself keeps for ever."""
+    purge_old_runs()
+
+
+weekly_purge = dg.ScheduleDefinition(name="weekly_purge", job=purge_runs, cron_schedule="0 6 * * 0")

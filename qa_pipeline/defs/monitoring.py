@@ -1,35 +1,28 @@
-"""Production as Dagster sees it: one asset of days, its checks, its job and its schedule.
+"""Production as an asset of days (UTC), if the settings name a folder of logs; messages of failed runs."""
 
-It is there only where the settings name a folder of logs. It is no step of a batch, and its partitions are
-days of UTC: `build_batch`, the sensors and the staleness of batches know nothing of it.
-"""
-
-import warnings
 from datetime import date
-from typing import Any
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.defs.base import OWNERS, ResourcesParam
-from qa_pipeline.defs.metadata import table_metadata
+from qa_pipeline.curation.withdrawals import tombstone_of
+from qa_pipeline.defs.base import OWNERS, PARTITION, ResourcesParam, partitioned_check
+from qa_pipeline.defs.metadata import frame_table, plotted
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.evaluation.datasets.labelled_files import Labelled
-from qa_pipeline.monitoring.alerts import Findings, findings
+from qa_pipeline.monitoring.alerts import find_levels
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
-from qa_pipeline.monitoring.drift import BY_LIKENESS
+from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.monitoring.notifications import notify
 from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import frame_hash
 
-QUALITY = dg.AssetKey("production_quality")
-POOL = "production"
+QUALITY = "production_quality"
 LIMITS, DRIFT = "limits_hold", "no_drift"
 MOST_SHOWN = 50
 """Rows of a table in the UI, which opens behind a click; all are counted."""
-
 
 monitor_day = dg.define_asset_job(
     "monitor_day",
@@ -42,107 +35,91 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
     """Return the asset, its checks, job and schedule; nothing where the settings name no logs."""
     if settings.monitoring.logs is None:
         return dg.Definitions()
-    days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
     return dg.Definitions(
-        assets=[build_quality(settings, days)],
+        assets=[quality_asset(settings, settings.monitoring.logs)],
         jobs=[monitor_day],
         schedules=[dg.build_schedule_from_partitioned_job(monitor_day, hour_of_day=0, minute_of_hour=30)],
     )
 
 
-def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.AssetsDefinition:
-    """Return the asset."""
+def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
+    """Return the asset of the scores of these logs."""
+    days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
+    limits = "No mean of the day is beyond its limit by more than chance."
+    drift = "Every metric of the day is what it was in the reference, as far as noise allows."
 
     @dg.asset(
-        key=QUALITY,
-        description="One file of scores for each day of production, made from the logs of its answers. It "
-        "holds no texts.",
         group_name="monitoring",
         kinds={"parquet"},
         partitions_def=days,
-        pool=POOL,
+        pool="production",
         owners=OWNERS,
-        check_specs=_check_specs(days),
-        code_version=code_version(QUALITY.to_user_string(), settings),
+        check_specs=[
+            partitioned_check(LIMITS, QUALITY, days, limits),
+            partitioned_check(DRIFT, QUALITY, days, drift),
+        ],
+        code_version=code_version(QUALITY, settings),
     )
     def production_quality(
         context: dg.AssetExecutionContext, resources: ResourcesParam
     ) -> dg.MaterializeResult:
-        day = date.fromisoformat(context.partition_key)
-        chosen = resources.settings
-        assert chosen.monitoring.logs is not None  # noqa: S101 - or this asset would not be there
-        folder = resources.layout.monitoring
+        """Score each day of production from the logs of its answers; texts stay in the logs."""
+        day, folder = date.fromisoformat(context.partition_key), resources.layout.monitoring
         try:
-            logs = Logs(chosen.monitoring.logs)
-            made = score_day(logs, day, metric_scores(chosen), folder)
+            made = score_day(Logs(logs), day, metric_scores(resources.settings), folder)
+            levels = find_levels(read_days(folder, day, day), resources.settings.monitoring)
+            drifts = find_drift(read_days(folder, None, day)).filter(pl.col("day") == day)
         except QAPipelineError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
+        means = made.items.select(metrics_of(made.items)).mean().to_dicts()[0] if made.items.height else {}
         return dg.MaterializeResult(
             data_version=dg.DataVersion(frame_hash(made.items)),
-            metadata={"file": dg.MetadataValue.path(str(day_file(folder, day))), **_metadata(made)},
-            check_results=_check_results(resources, day),
+            metadata={
+                "file": dg.MetadataValue.path(str(day_file(folder, day))),
+                "dagster/partition_row_count": made.items.height,
+                "left out of the logs": frame_table(made.left_out.head(MOST_SHOWN)),
+                **plotted({f"mean {name}": mean for name, mean in means.items()}),
+            },
+            check_results=[
+                _result(LIMITS, levels, ["alert"], dg.AssetCheckSeverity.ERROR),
+                _result(DRIFT, drifts, ["drift", "drifted"], dg.AssetCheckSeverity.WARN),
+            ],
         )
 
     return production_quality
 
 
-def _metadata(made: Labelled) -> dict[str, Any]:
-    """Return the facts of a day for the UI; means are plain numbers, drawn over the days."""
-    means = made.items.select(metrics_of(made.items)).mean().row(0, named=True) if made.items.height else {}
-    metadata: dict[str, Any] = {
-        "dagster/partition_row_count": made.items.height,
-        **{f"mean {name}": round(mean, 4) for name, mean in means.items() if mean is not None},
-    }
-    faults = made.left_out.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
-    if faults:
-        metadata["what the logs left out"] = table_metadata(("reason", "rows"), faults[:MOST_SHOWN])
-    return metadata
-
-
-def _check_specs(days: dg.DailyPartitionsDefinition) -> list[dg.AssetCheckSpec]:
-    described = {
-        LIMITS: "No mean of the day is beyond its limit by more than chance.",
-        DRIFT: "Every metric of the day is what it was in the reference, as far as noise allows.",
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.PreviewWarning)  # partitioned checks are in preview
-        return [
-            dg.AssetCheckSpec(name, asset=QUALITY, description=text, partitions_def=days)
-            for name, text in described.items()
-        ]
-
-
-def _check_results(resources: Resources, day: date) -> list[dg.AssetCheckResult]:
-    """Check the day: limits, which are errors, and drift, which is a warning."""
-    levels = _findings(resources, day, day).levels
-    drift = _findings(resources, None, day).drift.filter(pl.col("day") == day)
-    beyond = levels.filter(pl.col("state").is_in(["alert", BY_LIKENESS]))
-    moved = drift.filter(pl.col("state").is_in(["drift", "drifted", BY_LIKENESS]))
-    return [
-        _result(LIMITS, levels, beyond, dg.AssetCheckSeverity.ERROR),
-        _result(DRIFT, drift, moved, dg.AssetCheckSeverity.WARN),
-    ]
-
-
-def _findings(resources: Resources, first: date | None, last: date) -> Findings:
-    folder, settings = resources.layout.monitoring, resources.settings.monitoring
-    try:
-        return findings(read_days(folder, first, last), settings)
-    except QAPipelineError as error:
-        raise dg.Failure(str(error), allow_retries=False) from error
-
-
 def _result(
-    check: str, looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeverity
+    check: str, findings: pl.DataFrame, states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check of findings (`LEVELS` or `DRIFT`), which shows all that was measured."""
-    columns = ("metric", "state", "message")
-    table = table_metadata(columns, looked.select(columns).rows()[:MOST_SHOWN])
-    more = f" (and {bad.height - 1} more)" if bad.height > 1 else ""
+    """Return a check that shows all findings, and fails for those in some states or decided by likeness."""
+    bad = findings.filter(pl.col("state").is_in([*states, BY_LIKENESS]))
     return dg.AssetCheckResult(
         check_name=check,
         passed=not bad.height,
         severity=severity,
-        description=f"{bad['message'][0]}{more}" if bad.height else "no alert",
-        metadata={"alerts": bad.height, "looked at": table},
+        description="; ".join(bad["message"].head(MOST_SHOWN)) or "no alert",
+        metadata={"findings": frame_table(findings.select("metric", "state", "message").head(MOST_SHOWN))},
     )
+
+
+@dg.run_failure_sensor(
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Sends a message about each run that failed to monitoring.alerts.urls.",
+)
+def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> None:
+    """Name the batch, the step and the gate, and nothing that documents say."""
+    run, batch = context.dagster_run, context.dagster_run.tags.get(PARTITION, "")
+    if run.tags.get("dagster/will_retry") == "true":
+        return  # told of when that one fails too
+    stone = tombstone_of(resources.layout, batch) if batch else None
+    gates = f", blocked by {', '.join(stone.details)}" if stone and stone.reason == "gate_failed" else ""
+    steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())
+    message = f"{batch or run.job_name}: failed at {steps or 'its start'}{gates} (run {run.run_id[:8]})"
+    urls = resources.settings.monitoring.alerts.urls
+    try:
+        missed = notify(urls, f"qa_pipeline: {run.job_name} failed", message)
+    except QAPipelineError as error:
+        raise dg.Failure(str(error)) from None
+    if missed:
+        context.log.warning(f"not delivered to {', '.join(missed)} of monitoring.alerts.urls")

@@ -17,6 +17,8 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import (
     COLUMNS,
@@ -290,6 +292,23 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
     if not raw:
         raise InputError(f"{path} holds no pair; name a file with at least one")
     return raw
+
+
+def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
+    """Read the files of existing pairs beside the documents of a batch.
+
+    Raises:
+        InputError: one cannot be read; like a document, it is not followed out of the batch.
+    """
+    pairs = []
+    for file in filter(None, map(files.find, PAIRS_FILES)):
+        try:
+            content = read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
+        except DocumentFailure as failure:
+            message = f"{file.path} cannot be read ({failure.reason}): {failure.detail}"
+            raise InputError(message) from failure
+        pairs += parse_pairs(content, file.path)
+    return pairs
 
 
 def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawPair]:

@@ -4,13 +4,14 @@ Corrective retrieval (Yan et al. 2024, CRAG): what does not help to answer is dr
 left the question is refused. Off by default: the verification of answers does not rest on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from qa_pipeline.errors import ModelError, SettingsError
+from qa_pipeline.generation.answers import Selection
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.models.base import Encoder
@@ -56,6 +57,26 @@ class ReferenceDecision:
 
     decision: Decision
     error: ModelError | None = None
+
+
+def select_passages(
+    rows: Sequence[KeptQuestionRow],
+    passages: Mapping[str, Passage],
+    settings: GenerationSettings,
+    encoder: Encoder,
+    model: LanguageModel | None,
+    llm: LLMSettings,
+) -> list[Selection]:
+    """Return the passages of each question that its answer may be drafted from."""
+    by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
+    flat = [request for requests in by_question for request in requests]
+    decisions = iter(validate_references(flat, settings, encoder, model, llm))
+    selections = []
+    for requests in by_question:
+        decided = [next(decisions) for _ in requests]
+        error = next((decision.error for decision in decided if decision.error), None)
+        selections.append(Selection(accepted_places(decided, settings), validated=True, error=error))
+    return selections
 
 
 def reference_requests(row: KeptQuestionRow, passages: Sequence[Passage]) -> list[ReferenceRequest]:

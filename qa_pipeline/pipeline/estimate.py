@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from qa_pipeline.generation.multihop import link_chunks
+from qa_pipeline.generation.pairs_file import read_pairs_beside
 from qa_pipeline.generation.questions import answered_at_once, plan_requests, still_valid
-from qa_pipeline.llm.budget.amounts import UNITS, Amount, Caps
 from qa_pipeline.llm.budget.prices import load_prices, price_of, utc_day
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun, batch_files, cut_documents, read_batch, read_pairs_beside
+from qa_pipeline.pipeline.stages import StageRun, batch_files, cut_documents, read_batch
 from qa_pipeline.records import Role, Usage
 from qa_pipeline.settings.llm import HOSTED, ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
-from qa_pipeline.storage.tables import DOCUMENTS, QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import QUESTIONS, VERDICTS
 from qa_pipeline.verification.canaries import JUDGED_GOOD, JUDGED_PAIRS, MODEL_CHUNKS
 
 SHARE_KEPT, REWRITTEN = 0.75, 0.1
@@ -53,14 +53,17 @@ class StageEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """All stages of all batches; `stopped_by` says which caps a run would reach."""
+    """All stages of all batches; none where no hosted model is asked."""
 
     stages: tuple[StageEstimate, ...]
     currency: str
-    notes: tuple[str, ...]
-    stopped_by: tuple[str, ...]
-    total: Amount
-    cost: Decimal | None
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Return the sum of all costs; None if a price is not known."""
+        if any(stage.cost is None for stage in self.stages if stage.calls):
+            return None
+        return sum((stage.cost or Decimal(0) for stage in self.stages), Decimal(0))
 
 
 def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) -> Estimate:
@@ -71,36 +74,17 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     Raises:
         SettingsError: the prices cannot be read.
     """
-    settings, llm = resources.settings, resources.settings.llm
-    models, prices = _role_models(settings), load_prices(resources.settings.llm.budget.prices)
+    models, prices = _role_models(resources.settings), load_prices(resources.settings.llm.budget.prices)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
-        for role, (calls, read, written) in _calls(resources, batch, models).items():
+        for role, calls, read, written in _calls(resources, batch, models):
             price, mean = price_of(models[role], prices), Usage(0, 0)
             if calls:  # by the mean call: a sum over calls would look like one very long prompt
                 mean = Usage(round(read / calls), round(written / calls))
             cost = price.cost(mean, utc_day(now)) if price else None
             cost = None if cost is None else cost * Decimal(repr(calls))
             stages.append(StageEstimate(batch, role, round(calls), round(read), round(written), cost))
-    total = Amount(
-        sum(stage.calls for stage in stages),
-        sum(stage.input_tokens + stage.output_tokens for stage in stages),
-        sum((stage.cost for stage in stages if stage.cost), Decimal(0)),
-    )
-    caps = Caps.of_run(llm.budget)
-    reached = tuple(
-        f"llm.budget.max_{unit}: {cap} are allowed, about {getattr(total, unit):.6g} {unit} are expected"
-        for unit in UNITS
-        if (cap := getattr(caps, unit)) is not None and getattr(total, unit) > cap
-    )
-    notes = ["Counts follow the plan of questions; tokens and shares that go on are means, on the high side."]
-    if not models:
-        notes = [f"llm.provider is {llm.provider}: no hosted model is asked."]
-    unpriced = {f"{m.provider}/{m.model}" for m in models.values() if price_of(m, prices) is None}
-    notes += [f"No price is known for {name}: set llm.budget.prices." for name in sorted(unpriced)]
-    known = all(stage.cost is not None for stage in stages if stage.calls)
-    cost = total.cost if known else None
-    return Estimate(tuple(stages), prices.currency, tuple(notes), reached, total, cost)
+    return Estimate(tuple(stages), prices.currency)
 
 
 def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
@@ -123,42 +107,41 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
 
 def _calls(
     resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
-) -> dict[Role, tuple[float, float, float]]:
+) -> list[tuple[Role, float, float, float]]:
     """Return calls, and tokens read and written, of each stage of a batch."""
     settings, layout = resources.settings, resources.layout
     generation, verification, top_k = settings.generation, settings.verification, settings.retrieval.top_k
-    documents = read_earlier(layout.table(DOCUMENTS.name, batch), DOCUMENTS)
-    chunks = cut_documents(resources, read_batch(StageRun(resources, batch, documents)))
+    chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
-    kept = still_valid(earlier, chunks, generation, settings.llm, makers)
-    planned = plan_requests(chunks, kept, generation, settings.llm, batch=batch, links=link_chunks(chunks))
+    valid = still_valid(earlier, chunks, generation, settings.llm, makers)
+    planned = plan_requests(chunks, valid, generation, settings.llm, batch=batch, links=link_chunks(chunks))
     requests = [plan.request for plan in planned.values()]
-    asked, drafts = sum(request.limit for request in requests), generation.drafts_per_question
-    verdicts = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS)
-    beside = len(read_pairs_beside(batch_files(resources, batch)))
-    new = SHARE_KEPT * asked + (len(kept) if verdicts is None else 0)
-    pairs = new * drafts + (beside if verdicts is None else 0)
+    count, drafts = sum(request.limit for request in requests), generation.drafts_per_question
+    is_answered = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is not None
+    existing = len(read_pairs_beside(batch_files(resources, batch)))
+    new = SHARE_KEPT * count + (0 if is_answered else len(valid))
+    pairs = new * drafts + (0 if is_answered else existing)
     first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
     judged, hops = JUDGED * pairs, JUDGED * pairs * generation.mix.hops
     again = judged if verification.round_trip else hops
     canaries = settings.canaries.enabled and pairs > 0
-    calls: dict[Role, float] = {
-        "questions": len(requests), "standalone": REWRITTEN * asked, "validate": new * top_k, "guard": new,
+    counts: dict[Role, float] = {
+        "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
         "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
         "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops, "recall": again,
         "compare": again, "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * canaries,
     }  # fmt: skip
     passage = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
-    tokens: dict[Role, tuple[float, float, float]] = {}
+    calls = []
     for role, model in models.items():
         passages = {"answer": top_k, "guard": top_k, "recall": 0, "compare": 0}.get(role, 1)
-        read = (PROMPT_TOKENS.get(role, 0) + passages * passage) * calls[role]
-        written = float(REPLY_TOKENS[role] * calls[role])
+        read = (PROMPT_TOKENS.get(role, 0) + passages * passage) * counts[role]
+        written = float(REPLY_TOKENS[role] * counts[role])
         if role == "questions":
-            read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * asked)
+            read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * count)
         thoughts = THOUGHTS.get(model.thinking_level or ("medium" if model.provider == "gemini" else ""), 0)
         if model.thinking_budget is not None and model.thinking_budget >= 0:
             thoughts = model.thinking_budget
-        tokens[role] = (calls[role], read, written + thoughts * calls[role])
-    return tokens
+        calls.append((role, counts[role], read, written + thoughts * counts[role]))
+    return calls

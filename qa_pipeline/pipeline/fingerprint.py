@@ -1,6 +1,7 @@
 """Has a batch changed since its last run here? Asked before a model or Dagster is loaded."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -22,21 +23,11 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 
 
 class Finished(BaseModel):
-    """The state of a batch when its last run ended.
-
-    Args:
-        fingerprint: hash of all that it was made from.
-        files: hash of each file that was made, by its path below the output folder.
-        error: what the batch waits for.
-        failed_gates: the warnings of its gates, or what blocks it.
-        blocked: a gate blocks it.
-    """
+    """The state of a batch when its last run ended: what it was made from, and the hash of each file made."""
 
     fingerprint: str
-    files: dict[str, str] = {}
-    error: str | None = None
-    failed_gates: tuple[str, ...] = ()
-    blocked: bool = False
+    files: dict[str, str]
+    outcome: BatchOutcome
 
 
 def batch_fingerprint(resources: Resources, batch: str) -> str:
@@ -48,10 +39,11 @@ def batch_fingerprint(resources: Resources, batch: str) -> str:
         SettingsError: a file that the settings name cannot be used.
     """
     settings, layout = resources.settings, resources.layout
+    people = (layout.decisions(batch), layout.added_pairs(batch))
     facts = {
         "documents": batch_files(resources, batch).fingerprint(),
         "forgotten": sorted(forgotten_documents(layout)),
-        "people": [_hash_of(layout.decisions(batch)), _hash_of(layout.added_pairs(batch))],
+        "people": [hash_file(path) for path in people if path.is_file()],
         "settings": [code_version(name, settings) for name in SETTINGS],
         "keep_prompts": settings.llm.store.keep_prompts,
         "code": _hash_code(),
@@ -87,12 +79,9 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
         return None
     stone = tombstone_of(layout, batch)
     is_blocked = stone is not None and stone.reason == "gate_failed"
-    if not is_same or finished.blocked != is_blocked or (stone and not is_blocked):
+    if not is_same or is_blocked == finished.outcome.passed or (stone and not is_blocked):
         return None
-    if finished.blocked:
-        error = f"{BLOCKED}; nothing has changed since"
-        return BatchOutcome(batch, "failed", error, finished.failed_gates)
-    return BatchOutcome(batch, "unchanged", finished.error, finished.failed_gates)
+    return finished.outcome if is_blocked else replace(finished.outcome, outcome="unchanged")
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:
@@ -100,31 +89,16 @@ def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> No
 
     A batch that failed is noted only where a gate blocks it; one with rows that wait for a model that could
     not be reached is not.
-
-    Raises:
-        StorageError: it cannot be written.
-        TableError: a table cannot be read.
     """
-    batch, is_blocked = outcome.batch, outcome.error == BLOCKED
-    if not (outcome.passed or is_blocked) or _unanswered(layout, batch):
-        return
-    finished = Finished(
-        fingerprint=fingerprint,
-        files=_files(layout, batch),
-        error=outcome.error,
-        failed_gates=outcome.failed_gates,
-        blocked=is_blocked,
-    )
-    write_bytes(layout.finished(batch), finished.model_dump_json().encode())
+    batch = outcome.batch
+    if (outcome.passed or outcome.error == BLOCKED) and not _is_unanswered(layout, batch):
+        finished = Finished(fingerprint=fingerprint, files=_files(layout, batch), outcome=outcome)
+        write_bytes(layout.finished(batch), finished.model_dump_json().encode())
 
 
 def _files(layout: Layout, batch: str) -> dict[str, str]:
     files = [path for path in files_of_batch(layout, batch) if path.is_file()]
     return {path.relative_to(layout.out).as_posix(): hash_file(path) for path in files}
-
-
-def _hash_of(path: Path) -> str | None:
-    return hash_file(path) if path.is_file() else None
 
 
 @cache
@@ -137,7 +111,7 @@ def _hash_code() -> str:
     return total.hexdigest()
 
 
-def _unanswered(layout: Layout, batch: str) -> bool:
+def _is_unanswered(layout: Layout, batch: str) -> bool:
     """Return True if a table has rows whose model could not be reached."""
     for table in STORED.values():
         reasons = [name for name in table.schema if name == "reason" or name.endswith("_reason")]

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.parsing import ParseFiles
+from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.models.base import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
-from qa_pipeline.records import CallRecord, ProgressCallback, no_progress
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -80,6 +83,8 @@ class Resources:
         self.watch = watch
         self.stopping = Event()
         """Set when a run was interrupted: its thread ends at the next sign of progress."""
+        self.error: QAPipelineError | None = None
+        """The error that stopped the last run."""
 
     @property
     def parse(self) -> ParseFiles:
@@ -103,36 +108,24 @@ class Resources:
 
     @cached_property
     def reranker(self) -> "Reranker | None":
-        """Return the model that reranks retrieved passages; None where the settings name none.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
+        """Return the model that reranks retrieved passages; None where the settings name none."""
         from qa_pipeline.models.cross_encoder import load_reranker
 
         return load_reranker(self.settings.retrieval, self.settings.embedding)
-
-    @cached_property
-    def logits(self) -> VectorCache:
-        """Return the store of logits of models that read a passage and a claim together."""
-        return self._vector_cache(self.layout.logits)
 
     def _vector_cache(self, path: Path) -> VectorCache:
         return VectorCache(path, self.settings.cache_limit_gb * 10**9)
 
     @cached_property
     def entailment(self) -> "EntailmentModel | None":
-        """Return the entailment model, behind the store of its logits; None where the settings name none.
-
-        Raises:
-            SettingsError: it cannot be used.
-        """
+        """Return the entailment model, behind the store of its logits; None where the settings name none."""
         settings = self.settings.verification.entailment
         if settings.model is None:
             return None
         from qa_pipeline.models.cross_encoder import load_entailment_model
 
-        return load_entailment_model(settings, self.logits, self.settings.embedding)
+        store = self._vector_cache(self.layout.logits)
+        return load_entailment_model(settings, store, self.settings.embedding)
 
     @cached_property
     def models(self) -> "Models":
@@ -172,43 +165,24 @@ class Resources:
             settings = settings.model_copy(update={"model": model})
         return None if settings.provider == "extractive" else self.models.of(settings)
 
-    def check_models(self) -> None:
-        """Build the models of all roles; nothing is asked.
-
-        Raises:
-            KeyRejectedError: a key is missing.
-            SettingsError: a model, the prices or the caps cannot be used.
-        """
-        roles: tuple[Reviewer, ...] = (
-            ("verifier", "judge") if self.settings.judging.enabled else ("verifier",)
-        )
-        self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
-
-    def check_readers(self) -> None:
-        """Find and check the models that read passages with claims; their weights are not loaded.
-
-        Raises:
-            SettingsError: one cannot be used.
-        """
-        _ = self.entailment
-
-    def note_documents(self, documents: pl.DataFrame) -> None:
-        """Let the store of replies know documents by path, so that earlier versions can be erased.
+    def note_documents(self, batch: str, documents: pl.DataFrame) -> None:
+        """Note the corpus of a batch, and its documents in the store of replies, where they can be erased.
 
         Raises:
             ReplyStoreError: the store cannot be used.
         """
-        asks_models = any(model.provider != "none" for model in self.settings.llm.models)
-        if self._model is None and asks_models:
+        note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
+        if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):
             from qa_pipeline.llm.store.maintenance import note_documents
 
             names = documents.select("document_id", "batch", "path")
             note_documents(self.models.database, names.iter_rows())
 
-    def calls(self, batch: str) -> list[CallRecord]:
-        """Return the records of calls for a batch, by any run over the same store of replies."""
-        if self.settings.llm.store.url is None and not self.layout.replies.is_file():
-            return []
-        from qa_pipeline.llm.store.maintenance import read_calls
+    def calls(self, batch: str) -> pl.DataFrame:
+        """Return the usage of the calls for a batch, by any run over the same store of replies."""
+        store, calls = self.settings.llm.store, []
+        if store.url is not None or self.layout.replies.is_file():
+            from qa_pipeline.llm.store.maintenance import read_calls
 
-        return read_calls(self.models.database, batch)
+            calls = read_calls(self.models.database, batch)
+        return calls_frame(calls, keep_prompts=store.keep_prompts)

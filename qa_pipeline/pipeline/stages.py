@@ -4,71 +4,59 @@
 get the settings, models and files that they use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import polars as pl
 
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
-from qa_pipeline.curation.exports import (
-    chat_rows,
-    exports_card,
-    json_lines,
-    ledger_files,
-    ledger_rows,
-)
+from qa_pipeline.curation.exports import chat_rows, ledger_files, ledger_rows, write_exports
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import (
     end_withdrawal,
     forgotten_documents,
-    note_origin,
     withdraw_outdated,
 )
 from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.errors import InputError
 from qa_pipeline.generation.answer_quality import mark_flawed
-from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answers, keep_all
+from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.edits import with_edited_pairs
-from qa_pipeline.generation.guard import Relevance, guard_questions
+from qa_pipeline.generation.guard import guard_questions
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import (
-    LIMITS,
     RawPair,
     import_pairs,
     mask_pairs,
-    parse_pairs,
     read_pairs,
+    read_pairs_beside,
 )
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.generation.reference_validation import (
-    accepted_places,
-    reference_requests,
-    validate_references,
-)
+from qa_pipeline.generation.reference_validation import select_passages
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress, passages_by_id
+from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.rows import KeptQuestionRow
+from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CANARIES,
     DECISIONS,
+    DOCUMENTS,
     LAYOUTS,
     PAIRS,
     QUESTIONS,
@@ -88,30 +76,25 @@ from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evid
 from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
-from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
 
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """A stage of one batch, about to run.
-
-    Args:
-        resources: settings and the models that are built from them.
-        batch: the name of the batch.
-        previous: the stage's own table as the last run left it; None without one.
-        notify: called with the progress of the stage.
-    """
+    """A stage of one batch, about to run; `notify` is called with its progress."""
 
     resources: Resources
     batch: str
-    previous: pl.DataFrame | None = None
     notify: ProgressCallback = no_progress
 
     @property
     def settings(self) -> Settings:
         """Return the whole tree of settings."""
         return self.resources.settings
+
+    def previous(self, table: Table) -> pl.DataFrame | None:
+        """Return a table as the last run left it; None without one."""
+        return read_earlier(self.resources.layout.table(table.name, self.batch), table)
 
 
 def batch_files(resources: Resources, batch: str) -> BatchFiles:
@@ -131,31 +114,25 @@ def read_batch(run: StageRun) -> pl.DataFrame:
         batch_files(resources, run.batch),
         run.settings.documents,
         resources.parse,
-        run.previous,
+        run.previous(DOCUMENTS),
         run.notify,
         forgotten_documents(resources.layout),
     )
 
 
-def note_documents(run: StageRun, documents: pl.DataFrame) -> None:
-    """Note the batch's documents in the store of replies, and the corpus that it was read from."""
-    run.resources.note_documents(documents)
-    is_checked = run.resources.pairs_file is not None
-    note_origin(run.resources.layout, run.batch, None if is_checked else run.settings.corpus)
-
-
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark chunks that repeat others."""
-    settings = resources.settings.chunking
-    chunks = chunk_documents(documents, resources.counter, settings)
+    chunks = chunk_documents(documents, resources.counter, resources.settings.chunking)
     return mark_repeated_blocks(chunks, documents)
 
 
-def ask_questions(run: StageRun, chunks: pl.DataFrame, shard: Shard) -> pl.DataFrame:
+def ask_questions(run: StageRun, chunks: pl.DataFrame) -> pl.DataFrame:
     """Ask the chunks for questions; none without a generator, and none where a file of pairs is checked."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
         return QUESTIONS.empty()
+    index = resources.layout.index(run.batch)
+    shard = load_shard_for(resources.embedder, index.read_bytes(), str(index))
     retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
     return write_questions(
         chunks,
@@ -166,7 +143,7 @@ def ask_questions(run: StageRun, chunks: pl.DataFrame, shard: Shard) -> pl.DataF
         batch=run.batch,
         links=link_chunks(chunks),
         topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
-        previous=run.previous,
+        previous=run.previous(QUESTIONS),
         notify=run.notify,
     )
 
@@ -184,7 +161,13 @@ def answer_questions(
     added in the review app.
     """
     resources, settings = run.resources, run.settings
-    pairs = [_imported(run, _existing_pairs(run), documents, chunks)]
+    if resources.pairs_file is not None:
+        existing = read_pairs(resources.pairs_file)
+    else:
+        added = resources.layout.added_pairs(run.batch)
+        existing = read_pairs_beside(batch_files(resources, run.batch))
+        existing += read_pairs(added) if added.is_file() else []
+    pairs = [_imported_pairs(run, existing, documents, chunks)]
     if resources.generator is not None and questions.height:
         drafted = draft_answers(
             questions,
@@ -192,80 +175,29 @@ def answer_questions(
             resources.generator,
             settings.generation,
             settings.llm,
-            select=passage_selection(resources),
-            guard=relevance_guard(resources),
-            previous=run.previous,
+            **drafting_rules(resources),
+            previous=run.previous(PAIRS),
             notify=run.notify,
         )
         pairs.insert(0, mark_flawed(drafted, chunks, settings.generation.answer_checks))
     return with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
 
 
-def _existing_pairs(run: StageRun) -> list[RawPair]:
-    if run.resources.pairs_file is not None:
-        return read_pairs(run.resources.pairs_file)
-    pairs = read_pairs_beside(batch_files(run.resources, run.batch))
-    added = run.resources.layout.added_pairs(run.batch)
-    return pairs + read_pairs(added) if added.is_file() else pairs
-
-
-def relevance_guard(resources: Resources) -> Guard:
-    """Return the relevance guard of the settings; it asks the verifying model, where it asks one."""
-    settings, model = resources.settings, resources.reviewer("verifier")
-
-    def guard(rows: Sequence[Question], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
-        mode, embedder = settings.generation.guard, resources.embedder
-        return guard_questions(rows, passages, mode, embedder, model, settings.llm)
-
-    return guard
-
-
-def passage_selection(resources: Resources) -> Select:
-    """Return a function that selects the passages to draft from; all, unless they are validated."""
+def drafting_rules(resources: Resources) -> dict[str, Any]:
+    """Return how passages are selected and questions guarded, as arguments of `draft_answers`."""
     settings, generation = resources.settings, resources.settings.generation
-    if not generation.enable_reference_validation:
-        return keep_all
-
-    def select(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
-        by_question = [reference_requests(row, [passages[i] for i in row["passage_ids"]]) for row in rows]
-        model = resources.reviewer("verifier", generation.validation_model)
-        flat = [request for requests in by_question for request in requests]
-        decisions = iter(validate_references(flat, generation, resources.embedder, model, settings.llm))
-        decided = [[next(decisions) for _ in requests] for requests in by_question]
-        return [
-            Selection(
-                accepted_places(of_question, generation),
-                validated=True,
-                error=next((decision.error for decision in of_question if decision.error), None),
-            )
-            for of_question in decided
-        ]
-
-    return select
+    means: dict[str, Any] = {"encoder": resources.embedder, "llm": settings.llm}
+    verifier = resources.reviewer("verifier")
+    rules: dict[str, Any] = {
+        "guard": partial(guard_questions, settings=generation.guard, model=verifier, **means)
+    }
+    if generation.enable_reference_validation:
+        validating = resources.reviewer("verifier", generation.validation_model)
+        rules["select"] = partial(select_passages, settings=generation, model=validating, **means)
+    return rules
 
 
-def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
-    """Read the files of existing pairs beside the documents of a batch.
-
-    Raises:
-        InputError: one cannot be read; like a document, it is not followed out of the batch.
-    """
-    pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [pair for file in pair_files for pair in parse_pairs(_content(file), file.path)]
-
-
-def _content(file: FoundFile) -> bytes:
-    try:
-        return read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
-    except DocumentFailure as failure:
-        if failure.reason == "outside_corpus":
-            message = f"{file.path} is a link out of the batch folder; put the file itself there"
-        else:
-            message = f"{file.path} cannot be read: {failure.detail}"
-        raise InputError(message) from failure
-
-
-def _imported(
+def _imported_pairs(
     run: StageRun, raw: list[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> pl.DataFrame:
     """Resolve what pairs cite; a pair that two files hold is two rows.
@@ -314,15 +246,11 @@ def split_and_score(
     A model that verifies cuts answers into single statements, where the settings want it and there is one.
     """
     settings, model = run.settings, run.resources.reviewer("verifier")
-    model_claims = None
+    claims = None
     if model is not None:
-        passages = passages_by_id(chunks)
-        model_claims = split_answers(
-            pairs, passages, model, settings.verification, settings.llm, notify=run.notify
-        )
-    return score_claims(
-        run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=model_claims
-    )
+        passages, verification = passages_by_id(chunks), settings.verification
+        claims = split_answers(pairs, passages, model, verification, settings.llm, notify=run.notify)
+    return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
 
 def score_claims(
@@ -352,54 +280,24 @@ def score_claims(
     return fill_entailment(claims, pairs, passages_by_id(chunks), resources.entailment, notify)
 
 
-def check_refusals(
-    run: StageRun, pairs: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
-) -> pl.DataFrame:
-    """Look for an answer in the batch to each question whose answer refuses."""
-    return judge_refusals(pairs, chunks, run.resources.embedder, embeddings=embeddings)
-
-
 def decide_claims(
-    run: StageRun,
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    decisions: pl.DataFrame,
+    run: StageRun, claims: pl.DataFrame, pairs: pl.DataFrame, decisions: pl.DataFrame, **frames: pl.DataFrame
 ) -> pl.DataFrame:
     """Decide each claim: by its quotation, else by the verifying model; a person overrules both."""
-    decided = _decided(run, claims, pairs, documents, chunks, run.resources.reviewer("verifier"))
+    decided = _verified_claims(run, run.resources.reviewer("verifier"), claims=claims, pairs=pairs, **frames)
     return overrule_claims(decided, claims, pairs, decisions)
 
 
-def _decided(
-    run: StageRun,
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    model: LanguageModel | None,
-) -> pl.DataFrame:
+def _verified_claims(run: StageRun, model: LanguageModel | None, **frames: pl.DataFrame) -> pl.DataFrame:
     verification, llm = run.settings.verification, run.settings.llm
-    return verify_claims(
-        claims, pairs, documents, chunks, verification, model=model, llm=llm, notify=run.notify
-    )
+    return verify_claims(**frames, settings=verification, model=model, llm=llm, notify=run.notify)
 
 
-def ask_again(
-    run: StageRun,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    chunks: pl.DataFrame,
-) -> pl.DataFrame:
+def ask_again(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
     """Question the verified pairs once more: those of two hops always, others by setting."""
     verification = run.settings.verification
     return make_round_trips(
-        pairs,
-        claims,
-        claim_verdicts,
-        chunks,
+        **frames,
         accept_grounding=verification.accept_grounding,
         only_hops=not verification.round_trip,
         model=run.resources.reviewer("verifier"),
@@ -413,39 +311,29 @@ def check_reviewers(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
+    **frames: pl.DataFrame,
 ) -> pl.DataFrame:
     """Make rows of known verdict and have them verified and judged exactly as pairs are."""
     if not run.settings.canaries.enabled:
         return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
-    rows = [_verified(run, draw_canaries(chunks), None, documents, chunks, embeddings)]
+    drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
     if verifier is not None:
-        rows.append(_verified(run, draw_for_model(chunks), verifier, documents, chunks, embeddings))
+        drawn.append((draw_for_model(chunks), verifier))
+    # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
+    similarity = run.settings.verification.policy == "similarity_only"
+    rows = []
+    for canaries, model in drawn:
+        pairs = canary_pairs(canaries, run.batch)
+        claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
+        decided = _verified_claims(run, model, claims=claims, pairs=pairs, documents=documents, chunks=chunks)
+        rows.append(verified_rows(canaries, run.batch, claims, decided))
     if judge is not None and run.settings.judging.enabled:
-        rows.append(_judged(run, judge, chunks, pairs, claims, claim_verdicts))
+        rows.append(_judged_canaries(run, judge, chunks, **frames))
     return pl.concat(rows)
 
 
-def _verified(
-    run: StageRun,
-    canaries: Sequence[Canary],
-    model: LanguageModel | None,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    embeddings: pl.DataFrame,
-) -> pl.DataFrame:
-    pairs = canary_pairs(canaries, run.batch)
-    # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
-    similarity = run.settings.verification.policy == "similarity_only"
-    claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
-    verdicts = _decided(run, claims, pairs, documents, chunks, model)
-    return verified_rows(canaries, run.batch, claims, verdicts)
-
-
-def _judged(
+def _judged_canaries(
     run: StageRun,
     judge: LanguageModel,
     chunks: pl.DataFrame,
@@ -464,19 +352,10 @@ def _judged(
     return judged_rows(canaries, run.batch, decided)
 
 
-def judge_pairs(
-    run: StageRun,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    chunks: pl.DataFrame,
-) -> pl.DataFrame:
+def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
     """Have the pairs that passed source verification judged."""
     return assess_pairs(
-        pairs=pairs,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        chunks=chunks,
+        **frames,
         model=run.resources.reviewer("judge"),
         settings=run.settings.judging,
         accept_grounding=run.settings.verification.accept_grounding,
@@ -494,35 +373,20 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     record_deciding(layout, settings.verification, settings.judging)
     verdicts = build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
     withdraw_outdated(layout, run.batch, verdicts)
-    shown = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
-    rows = ledger_rows(verdicts=verdicts, documents=documents, **shown)
+    decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
+    rows = ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
     write_exports(layout, run.batch, ledger_files(rows))
     return verdicts
 
 
-def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
-    """Return the usage of the calls for a batch, those of earlier runs included."""
-    return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
-
-
-def select_examples(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
+def select_examples(resources: Resources, **frames: pl.DataFrame) -> pl.DataFrame:
     """Return the training examples, which are gated there, whatever comes in."""
-    count = run.resources.counter.count
-    return build_training_examples(count_tokens=count, settings=run.settings.training, **frames)
+    count = resources.counter.count
+    return build_training_examples(count_tokens=count, settings=resources.settings.training, **frames)
 
 
-def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:
-    """Write the chat messages of a batch whose gates hold, and end its withdrawal; the names of the files."""
-    files = {f"chat_{layout_name}": chat_rows(training_examples, layout_name) for layout_name in LAYOUTS}
-    write_exports(layout, batch, files)
+def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> None:
+    """Write the chat messages of a batch whose gates hold, and end its withdrawal."""
+    chats = {f"chat_{messages}": chat_rows(training_examples, messages) for messages in LAYOUTS}
+    write_exports(layout, batch, chats)
     end_withdrawal(layout, batch)
-    return list(files)
-
-
-def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Put JSONL files in place, and beside their folders the card."""
-    for name, rows in files.items():
-        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
-    card = exports_card()
-    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
-        write_bytes(layout.exports_card, card)

@@ -4,8 +4,7 @@ The UI marks an asset as outdated when its code version changes. Settings that o
 long a step may work (workers, time limits, caps) are left out, or raising a cap would mark everything.
 """
 
-from collections.abc import Collection, Mapping
-from functools import cache
+from collections.abc import Mapping
 from importlib import metadata
 from operator import attrgetter
 from typing import cast
@@ -19,13 +18,8 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
     "llm": {
-        "workers",
-        "timeout_seconds",
-        "max_tries",
-        "wait_minutes",
-        "requests_per_minute",
-        "budget",
-        "store",
+        *("workers", "timeout_seconds", "max_tries", "wait_minutes", "requests_per_minute"),
+        *("budget", "store"),
     },
 }
 SETTINGS: Mapping[str, tuple[str, ...]] = {
@@ -70,15 +64,11 @@ def code_version(asset: str, settings: Settings) -> str:
             for language in LANGUAGES
         },
     }
-    return f"{_package_version()}-{hash_json(resources)[:12]}"
-
-
-@cache
-def _package_version() -> str:
     try:
-        return metadata.version("qa-pipeline")
+        version = metadata.version("qa-pipeline")
     except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-        return "checkout"
+        version = "checkout"
+    return f"{version}-{hash_json(resources)[:12]}"
 
 
 def _wording(language: str, name: str, settings: Settings) -> str:
@@ -88,19 +78,8 @@ def _wording(language: str, name: str, settings: Settings) -> str:
 
 
 def _group(settings: Settings, group: str) -> dict[str, object]:
-    values: dict[str, object] = attrgetter(group)(settings).model_dump(mode="json")
+    values: dict[str, object]
+    values = attrgetter(group)(settings).model_dump(mode="json", exclude=_ONLY_SPEED.get(group))
     if group == "verification":  # what a file of thresholds says counts, and not where it lies
         values["thresholds"] = settings.verification.fitted.id
-    return _without(values, _ONLY_SPEED.get(group, set()))
-
-
-def _without(values: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """Return the values but those named; `a.b` names b in the group a."""
-    remaining: dict[str, object] = {}
-    for name, value in values.items():
-        below = [
-            name_below.removeprefix(f"{name}.") for name_below in names if name_below.startswith(f"{name}.")
-        ]
-        if name not in names:
-            remaining[name] = _without(value, below) if below and isinstance(value, dict) else value
-    return remaining
+    return values

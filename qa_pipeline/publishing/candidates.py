@@ -4,8 +4,7 @@ Of a release nothing is held that grows with its rows but some bytes for each: w
 files beside the release that is being made, and is read in ranges.
 """
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,11 @@ from typing import TypedDict
 
 import polars as pl
 
-from qa_pipeline.curation.gates.gates import batch_gates, batch_yield
+from qa_pipeline.curation.gates.gates import batch_gates
 from qa_pipeline.curation.gates.release import release_floor
 from qa_pipeline.curation.withdrawals import forgotten_documents, withdrawn_batches
 from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import CorpusError, TableError
-from qa_pipeline.pipeline.outcomes import LOOK_BACK
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.keys import (
@@ -142,7 +140,6 @@ def gather(resources: Resources, folder: Path) -> Candidates:
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
     withdrawn = withdrawn_batches(layout)
-    earlier: deque[float] = deque(maxlen=LOOK_BACK)
     seen: set[int] = set()
     forgotten = sorted(forgotten_documents(layout))
     rows, bands = 0, 0
@@ -158,9 +155,7 @@ def gather(resources: Resources, folder: Path) -> Candidates:
             except (TableError, CorpusError) as error:
                 left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
                 continue
-            reason = "it is withdrawn" if batch in withdrawn else _refused(tables, settings, earlier)
-            produced = batch_yield(tables["verdicts"], tables["chunks"])
-            earlier.extend(() if produced is None else [produced])
+            reason = "it is withdrawn" if batch in withdrawn else _refused(tables, settings)
             if reason is not None:
                 left_out[batch] = reason
                 continue
@@ -261,9 +256,9 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
     )
 
 
-def _refused(tables: Mapping[str, pl.DataFrame], settings: Settings, earlier: Sequence[float]) -> str | None:
+def _refused(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
     """Return the reason why a batch is not released: a failed blocking gate, or no training examples."""
-    gates = batch_gates(tables, settings.quality, earlier)
+    gates = batch_gates(tables, settings.quality)
     measured = {name: tables[name] for name in ("pairs", "claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**measured, settings=settings.release)
     failed = next((gate for gate in gates if gate.blocking and not gate.passed), None)

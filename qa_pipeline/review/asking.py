@@ -23,11 +23,9 @@ from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import (
     StageRun,
-    check_refusals,
     decide_claims,
+    drafting_rules,
     judge_pairs,
-    passage_selection,
-    relevance_guard,
     split_and_score,
 )
 from qa_pipeline.records import Passage, passages_by_id
@@ -64,6 +62,7 @@ from qa_pipeline.storage.tables import (
 from qa_pipeline.text.language import piece_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.refusals import judge_refusals
 
 ASKED = "asked"
 """For whom the calls are, in the store of replies: what people ask is no cost of a batch."""
@@ -261,8 +260,7 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
-        select=passage_selection(resources),
-        guard=relevance_guard(resources),
+        **drafting_rules(resources),
     )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
         pair = _from_sentences(near, pair, names)
@@ -270,7 +268,7 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
     if pair["status"][0] != "drafted":
         return
     if pair["coverage"][0] == "none":
-        refusals = check_refusals(near.run, pair, searched.chunks, searched.embeddings)
+        refusals = judge_refusals(pair, searched.chunks, resources.embedder, embeddings=searched.embeddings)
         answerable = refusals.filter(pl.col("outcome") == "refused_answerable")
         nearest = answerable["best_sentence"][0] if answerable.height else None
         yield replace(near.answer(pair), nearest=nearest)
@@ -279,9 +277,9 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
     decided = verify_claims(claims, pair, documents, chunks, settings.verification)
     yield near.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
-        decided = decide_claims(near.run, claims, pair, documents, chunks, DECISIONS.empty())
+        decided = decide_claims(near.run, claims, pair, DECISIONS.empty(), documents=documents, chunks=chunks)
         yield near.answer(pair, claims, decided)
-    judged = judge_pairs(near.run, pair, claims, decided, chunks)
+    judged = judge_pairs(near.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
     yield near.answer(pair, claims, decided, judged)
 
 

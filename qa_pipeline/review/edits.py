@@ -10,7 +10,7 @@ from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun, check_refusals, score_claims
+from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_columns
@@ -26,6 +26,7 @@ from qa_pipeline.storage.tables import (
 )
 from qa_pipeline.verification.judging import assess_pairs
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.refusals import judge_refusals
 
 
 def recorded_resources(layout: Layout, batch: str, earlier: Resources | None = None) -> Resources:
@@ -98,7 +99,7 @@ def verify_edit(
         pairs=pair,
         claims=claims,
         claim_verdicts=claim_verdicts,
-        refusals=check_refusals(StageRun(resources, decision["batch"]), pair, chunks, embeddings),
+        refusals=judge_refusals(pair, chunks, resources.embedder, embeddings=embeddings),
         assessments=assessments,
         round_trips=ROUND_TRIPS.empty(),
         canaries=CANARIES.empty(),

@@ -25,12 +25,8 @@ from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.curation.rows import (
-    chunk,
-    chunks,
     document,
     documents,
-    question,
-    questions,
     verdict,
     verdicts,
 )
@@ -103,26 +99,6 @@ def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(
     tables = printed(layout, capsys).removesuffix(ending)
     assert tables.count(".pdf") == MOST_UNREAD
     assert "and 3 more" in tables
-
-
-def test_documents_of_unknown_language_that_were_asked_nothing_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    layout = layout_with(
-        tmp_path, documents(document("d", path="rates.md"), document("e", path="prix.md", language="fr"))
-    )
-    languages = {"d": "und", "e": "fr"}
-    rows = [chunk(f"c{name}", document_id=name, language=code) for name, code in languages.items()]
-    write_table(layout.table("chunks", "b"), chunks(*rows), TABLES["chunks"])
-    ending = printed(layout, capsys, verbose=False)
-    assert "b/rates.md" in ending
-    assert "b/prix.md" in ending
-    write_table(
-        layout.table("questions", "b"),
-        questions(question("q", question="Q?", target_chunk_ids=["cd"])),
-        TABLES["questions"],
-    )
-    assert "rates.md" not in printed(layout, capsys, verbose=False)
 
 
 def test_json_holds_every_file_that_failed_and_is_plain_ascii(

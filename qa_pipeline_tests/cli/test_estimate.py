@@ -33,14 +33,6 @@ def test_a_program_gets_one_document(corpus: Path, tmp_path: Path) -> None:
     assert told["currency"] == "USD"
 
 
-def test_a_run_that_would_reach_a_cap_is_told_so(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__MAX_CALLS", "3")
-    ran = invoke("estimate", corpus, "--out", tmp_path / "out", "--provider", "gemini")
-    assert "llm.budget.max_calls: 3" in ran.stdout
-
-
 def test_what_cannot_be_used_is_said(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = invoke("estimate", corpus, "--out", tmp_path / "out", "--batch", "west")
     assert (ran.code, "'west'" in ran.stderr) == (2, True)

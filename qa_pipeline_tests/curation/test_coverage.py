@@ -2,8 +2,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.coverage import (
-    count_shortfalls,
-    count_types,
     cover_sections,
     section_outcomes,
 )
@@ -81,16 +79,6 @@ def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_n
     found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(imported, known), decided)
     assert found["status"].to_list() == ["uncovered", "covered", "covered"]
     assert found["reason"].to_list() == [None, None, None]
-
-
-def test_the_delivered_mix_is_counted_beside_the_planned_one_with_each_loss() -> None:
-    counted = count_types(QUESTIONS_ASKED, PAIRS, DECIDED)
-    assert counted.rows() == [("fact_single", 4, 2, 1, 1), ("summary", 0, 1, 1, 0)]
-    assert count_shortfalls(QUESTIONS_ASKED, PAIRS, DECIDED).rows() == [
-        ("fact_single", "not_written", 1),
-        ("fact_single", "numbers_differ", 1),
-        ("fact_single", "round_trip_failed", 1),
-    ]
 
 
 def documents(*found: dict[str, object]) -> pl.DataFrame:

@@ -16,9 +16,9 @@ from qa_pipeline.curation.exports import (
     json_lines,
     ledger_files,
     ledger_rows,
+    write_exports,
 )
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.pipeline.stages import write_exports
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout

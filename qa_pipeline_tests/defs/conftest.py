@@ -23,21 +23,7 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
-@pytest.fixture(scope="session")
-def both_finished_once(finished_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = finished_once.copy(tmp_path_factory.mktemp("both_finished"))
-    made.write("b2")
-    assert made.launch("b2")["b2"].outcome == "succeeded"
-    return made
-
-
 @pytest.fixture
 def finished(finished_once: Project, tmp_path: Path) -> Project:
     """A project whose one batch, b1, is up to date: a copy, to be changed at will."""
     return finished_once.copy(tmp_path)
-
-
-@pytest.fixture
-def both_finished(both_finished_once: Project, tmp_path: Path) -> Project:
-    """The same with two batches, b1 and b2."""
-    return both_finished_once.copy(tmp_path)

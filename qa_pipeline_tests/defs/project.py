@@ -4,13 +4,11 @@ import asyncio
 import hashlib
 import shutil
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
-from dagster._core.instance.ref import InstanceRef
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.defs.base import PARTITIONS_NAME
@@ -23,7 +21,6 @@ from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Role
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.parquet import read_table
@@ -58,25 +55,20 @@ def instance_at(folder: Path) -> dg.DagsterInstance:
 
 
 class CountingRules(ExtractiveModel):
-    """The offline rules, remembering what they were asked; `broken` makes calls fail with it.
-
-    It does so for calls of `broken_roles`, the first `broken_calls` of them.
-    """
+    """The offline rules, remembering what they were asked; `broken` fails calls after the first `limit`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[Request[Any]] = []
         self.broken: Exception | None = None
-        self.broken_roles: tuple[Role, ...] = ("questions", "answer")
-        self.broken_calls = 1_000
-        self.when_first_asked: Callable[[], None] = lambda: None
+        self.limit = 0
+        self.when_first_asked: Callable[[], None] | None = None
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         self.asked.append(request)
-        if len(self.asked) == 1:
+        if len(self.asked) == 1 and self.when_first_asked is not None:
             await asyncio.to_thread(self.when_first_asked)
-        if self.broken is not None and request.role in self.broken_roles and self.broken_calls:
-            self.broken_calls -= 1
+        if self.broken is not None and len(self.asked) > self.limit:
             raise self.broken
         return await super().complete(request)
 
@@ -157,19 +149,6 @@ class Project:
             asset_selection=[dg.AssetKey(name) for name in assets] or None,
             raise_on_error=False,
         )
-
-    def tick(self, schedule: str, time: datetime) -> Any:
-        """One tick of a schedule."""
-        definitions = self.definitions
-        with dg.build_schedule_context(
-            instance_ref=InstanceRef.from_dir(str(self.folder)),
-            scheduled_execution_time=time,
-            resources={"resources": self.resources},
-            repository_def=definitions.get_repository_def(),
-        ) as context:
-            # it would open the one on files that the reference names
-            context._instance = self.instance  # type: ignore[assignment]
-            return definitions.resolve_schedule_def(schedule).evaluate_tick(context)
 
     def table(self, name: str, batch: str) -> pl.DataFrame:
         return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", STORED[name])

@@ -32,14 +32,3 @@ def test_no_event_log_or_table_holds_an_item_or_the_key_whatever_becomes_of_a_ba
     assert any("license" in text for text in texts)
     assert leaks(texts, PLANTED) == set()
     assert not [text for text in texts if KEY in text]
-
-
-def test_another_key_makes_the_documents_outdated(tmp_path: Path) -> None:
-    project = Project(tmp_path, documents=MASKING)
-    write_files(tmp_path / "corpus" / "b1", {"a.md": "Write to anna@example.com."})
-    assert project.launch("b1")["b1"].passed
-    before = project.table("documents", "b1")["text"][0]
-    other = project.with_settings(documents={"masking": {"action": "mask", "key": KEY + "!"}})
-    assert project.launch("b1")["b1"].outcome == "unchanged"
-    assert other.launch("b1")["b1"].outcome == "empty"
-    assert other.table("documents", "b1")["text"][0] != before

@@ -8,9 +8,8 @@ import pytest
 from qa_pipeline.pipeline.report import Report, finished_batches, report
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
-from qa_pipeline.storage.tables import CANARIES, TABLES
+from qa_pipeline.storage.tables import TABLES
 from qa_pipeline_tests.curation.rows import document, documents, pair, pairs, verdict, verdicts
-from qa_pipeline_tests.verification.canary_rows import canaries
 
 ROWS = {
     "documents": documents(document("d"), document("bad", None, status="failed", reason="encrypted")),
@@ -37,26 +36,7 @@ def test_batches_are_counted_one_by_one_and_together(tmp_path: Path) -> None:
     lay_down(tmp_path, "b")
     found = report(layout, finished_batches(layout))
     assert counted(found) == [("a", 2, 1, 1, 0), ("b", 2, 1, 1, 0)]
-    assert (found.tables["documents"], found.tables["pairs"], found.incomplete) == (4, 2, {})
-
-
-def test_pass_rates_and_averages_are_given_as_we_and_as_the_specification_divide_them(tmp_path: Path) -> None:
-    layout = lay_down(tmp_path, "a")
-    ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
-    write_table(layout.table("verdicts", "a"), ledger, TABLES["verdicts"])
-    names = ("pass_rate", "pass_rate_of_all", "average_score", "average_score_of_passed")
-    assert report(layout, ["a"]).batches.select(names).row(0) == (1.0, 0.5, 0.8, 0.8)
-
-
-def test_canaries_are_added_up_over_batches_and_missing_ones_are_none(tmp_path: Path) -> None:
-    layout = lay_down(tmp_path, "a")
-    lay_down(tmp_path, "b")
-    frame = canaries(edited=["rejected", "accepted"])
-    for batch in ("a", "b"):
-        write_table(layout.table("canaries", batch), frame.with_columns(batch=pl.lit(batch)), CANARIES)
-    row = report(layout, ["a", "b"]).canaries.row(0, named=True)
-    assert (row["kind"], row["canaries"], row["rejected"], row["accepted"]) == ("edited", 4, 2, 2)
-    assert report(lay_down(tmp_path / "other", "c"), ["c"]).canaries.height == 0
+    assert found.incomplete == {}
 
 
 def test_files_that_failed_are_listed_with_their_reason(tmp_path: Path) -> None:

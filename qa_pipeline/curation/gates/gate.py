@@ -1,7 +1,7 @@
 """What a gate found, the gate of a law, and what the rest of the package has to know of a gate."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -44,7 +44,7 @@ class GateSpec:
     Args:
         asset: the table whose making it follows.
         name: of the gate; at its asset it is unique.
-        function: takes tables by their names, `settings`, and the yields of other batches as `earlier`.
+        function: takes tables by their names, and `settings`.
         blocking: whether a batch that fails it is not published.
         asks_for: its description; else the first line of the function's docstring.
     """
@@ -69,15 +69,7 @@ class GateSpec:
         """Return the tables it looks at."""
         return tuple(name for name in self._parameters if name in STORED)
 
-    def check(
-        self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: Sequence[float]
-    ) -> Gate:
+    def check(self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings) -> Gate:
         """Run the gate over the tables of a batch; an absent one is an error."""
-        more = {"settings": settings, "earlier": earlier}
-        tables = {name: frames[name] for name in self.reads}
-        return self.function(**tables, **{name: more[name] for name in more if name in self._parameters})
-
-    @property
-    def compares(self) -> bool:
-        """Return True if it compares the batch with earlier ones."""
-        return "earlier" in self._parameters
+        more = {"settings": settings} if "settings" in self._parameters else {}
+        return self.function(**{name: frames[name] for name in self.reads}, **more)

@@ -4,7 +4,7 @@ Known-answer pairs are left out of every rate: half of them are wrong on purpose
 for catching them. They stay in conservation and proof.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import get_args
@@ -33,8 +33,6 @@ from qa_pipeline.verification.outcomes import (
 
 MIN_CITATION_ACCURACY = 0.95
 """Least mean share of an accepted pair's citations that support a claim of it."""
-MAX_YIELD_DROP = 0.5
-"""Largest fall of the yield against earlier batches."""
 NOT_WRONG = (
     *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
     *("superseded_by_edit", "memorised", "low_question_quality"),
@@ -80,19 +78,14 @@ def documents_gate(*, documents: pl.DataFrame) -> Gate:
 VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 
 
-def batch_gates(
-    frames: Mapping[str, pl.DataFrame],
-    settings: QualitySettings,
-    earlier: Sequence[float] = (),
-) -> list[Gate]:
+def batch_gates(frames: Mapping[str, pl.DataFrame], settings: QualitySettings) -> list[Gate]:
     """Run every gate over the tables of one batch, in a fixed order.
 
     Args:
         frames: all tables of the batch by name, the record of calls left out.
         settings: the limits.
-        earlier: the yields of earlier batches.
     """
-    return [gate.check(frames, settings, earlier) for gate in GATES if gate.asset in frames]
+    return [gate.check(frames, settings) for gate in GATES if gate.asset in frames]
 
 
 def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
@@ -246,33 +239,6 @@ def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gat
     return Gate("failed_questions_share", passed, False, share, settings.max_failed, total, detail)
 
 
-def yield_gate(
-    *,
-    verdicts: pl.DataFrame,
-    chunks: pl.DataFrame,
-    earlier: Sequence[float],
-) -> Gate:
-    """Compare the accepted pairs for each chunk with those of other batches."""
-    value = batch_yield(verdicts, chunks)
-    usual = sum(earlier) / len(earlier) if earlier else None
-    limit = None if usual is None else (1 - MAX_YIELD_DROP) * usual
-    counts = {"chunks": chunks.height, "earlier_batches": len(earlier)}
-    if value is None:
-        return Gate("yield", True, False, None, limit, 0, "the batch has no chunks", counts)
-    if limit is None:
-        detail = f"{value:.3f} accepted pairs a chunk; there is no earlier batch to compare with"
-        return Gate("yield", True, False, value, None, chunks.height, detail, counts)
-    detail = f"{value:.3f} accepted pairs a chunk, earlier batches {usual:.3f}"
-    return Gate("yield", value >= limit, False, value, limit, chunks.height, detail, counts)
-
-
-def batch_yield(verdicts: pl.DataFrame, chunks: pl.DataFrame) -> float | None:
-    """Return the number of accepted pairs for each chunk; None without chunks."""
-    if not chunks.height:
-        return None
-    return _verdict_counts(_unknown_answers(verdicts))["accepted"] / chunks.height
-
-
 def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Verify that the share of pairs with a verdict stays under its limit."""
     counts, threshold = _verdict_counts(_unknown_answers(verdicts)), float(getattr(settings, limit))
@@ -350,7 +316,6 @@ GATES: tuple[GateSpec, ...] = (
         blocking=False,
         asks_for="Share of pairs that could not be decided because something failed.",
     ),
-    GateSpec("verdicts", "yield", yield_gate, blocking=False),
     GateSpec(
         "verdicts",
         "verifier_canaries",

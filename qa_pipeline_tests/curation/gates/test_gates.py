@@ -14,7 +14,6 @@ from qa_pipeline.curation.gates.gates import (
     NOT_WRONG,
     accuracy_gate,
     batch_gates,
-    batch_yield,
     citations_gate,
     conservation_gate,
     documents_gate,
@@ -25,7 +24,6 @@ from qa_pipeline.curation.gates.gates import (
     proof_gate,
     questions_gate,
     training_gate,
-    yield_gate,
 )
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.storage.tables import STORED, VERDICTS
@@ -314,7 +312,6 @@ def test_known_answer_pairs_move_no_rate(rows: list[tuple[str, str | None]]) -> 
     alone = everything.filter(pl.col("expected_verdict").is_null())
     for gate in (pass_rate_gate, needs_review_gate, failed_gate):
         assert gate(verdicts=everything, settings=SETTINGS) == gate(verdicts=alone, settings=SETTINGS)
-    assert batch_yield(everything, chunks(chunk("c"))) == batch_yield(alone, chunks(chunk("c")))
 
 
 def test_an_empty_batch_passes_and_says_so_and_an_undecided_one_does_not() -> None:
@@ -338,20 +335,6 @@ def test_shares_warn_and_do_not_block() -> None:
         0.55,
     )
     assert (failed.name, failed.passed, failed.blocking, failed.value) == ("failed_share", True, False, 0.05)
-
-
-@pytest.mark.parametrize(
-    ("earlier", "passed", "limit"), [((), True, None), ((2.0, 2.0), True, 1.0), ((4.0, 1.0), False, 1.25)]
-)
-def test_the_yield_is_compared_with_the_mean_of_earlier_batches(
-    earlier: tuple[float, ...], passed: bool, limit: float | None
-) -> None:
-    gate = yield_gate(
-        verdicts=of_words(accepted=2, rejected=5),
-        chunks=chunks(chunk("c"), chunk("c2")),
-        earlier=earlier,
-    )
-    assert (gate.value, gate.passed, gate.threshold, gate.blocking) == (1.0, passed, limit, False)
 
 
 @pytest.mark.parametrize(
@@ -405,17 +388,12 @@ def test_a_batch_whose_pairs_wait_for_a_judge_fails_only_if_accepting_them_all_w
     assert (gate.blocking and not gate.passed) == blocks
 
 
-def test_a_batch_without_chunks_has_no_yield() -> None:
-    gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier=(1.0,))
-    assert (gate.value, gate.passed, gate.detail) == (None, True, "the batch has no chunks")
-
-
 def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     gates = batch_gates(whole(), QualitySettings(min_pass_rate=0.2))
     assert [gate.name for gate in gates if not gate.passed] == []
     names = [gate.name for gate in gates]
     assert len(names) == len(set(names))
-    assert names[-16:] == [
+    assert names[-15:] == [
         "generation",
         "failed_questions_share",
         "conservation",
@@ -425,7 +403,6 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
         "citation_accuracy",
         "needs_review_share",
         "failed_share",
-        "yield",
         "verifier_canaries",
         "judge_canaries",
         "canary_recall",

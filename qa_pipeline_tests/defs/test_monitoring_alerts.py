@@ -12,9 +12,8 @@ import dagster as dg
 import pytest
 
 from qa_pipeline.curation.withdrawals import note_gate
-from qa_pipeline.defs.alerts import alerts_of
+from qa_pipeline.defs.monitoring import alerts
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.monitoring import AlertSettings
 from qa_pipeline.settings.tree import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")  # apprise 2.3.0 imports it
@@ -56,8 +55,8 @@ def failing() -> None:
 
 def tell(tmp_path: Path, *urls: str, **tags: str) -> None:
     """Let the sensor see a run of batch b1 that failed."""
-    (sensor,) = alerts_of(AlertSettings.model_validate({"urls": urls}))
-    resources = Resources(Settings(out=tmp_path / "out"))
+    settings = Settings(out=tmp_path / "out", monitoring={"alerts": {"urls": urls}})
+    resources = Resources(settings)
     note_gate(resources.layout, "b1", "pass_rate", "secret words of a document")
     with dg.DagsterInstance.ephemeral() as instance:
         result = failing.execute_in_process(
@@ -70,7 +69,7 @@ def tell(tmp_path: Path, *urls: str, **tags: str) -> None:
             dagster_event=result.get_run_failure_event(),
             resources={"resources": resources},
         )
-        sensor(context.for_run_failure())
+        alerts(context.for_run_failure())
 
 
 def test_a_message_names_batch_step_and_gate_and_nothing_that_documents_say(tmp_path: Path) -> None:
@@ -94,7 +93,3 @@ def test_a_message_that_nobody_takes_fails_the_tick_and_shows_no_secret(
     with webhook(status=500) as (url, _), pytest.raises(Exception, match="alerts") as raised:
         tell(tmp_path, url if is_address else "no-such-service://user:secret@host")
     assert "secret" not in f"{raised.value}{raised.value.__cause__}{caplog.text}"
-
-
-def test_without_an_address_there_is_no_sensor() -> None:
-    assert alerts_of(AlertSettings()) == []
