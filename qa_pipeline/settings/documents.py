@@ -88,8 +88,9 @@ class DocumentSettings(Group):
     """Parsing processes at a time; none uses one per core, at most 8."""
     parse_seconds: float = Field(120.0, gt=0, le=86_400)
     """A file that takes longer to parse is a failed row; OCR needs more."""
-    parse_memory: int = Field(2_000_000_000, ge=100_000_000)
-    """Memory in bytes for parsing a file; a file that needs more is a failed row."""
+    parse_memory: int = Field(2_500_000_000, ge=800_000_000)
+    """Memory in bytes of a parsing process, of which its libraries take 500 MB; a file that needs more is a
+    failed row."""
     masking: MaskingSettings = MaskingSettings()
 
 
