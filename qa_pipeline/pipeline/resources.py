@@ -1,5 +1,6 @@
 """The heavy things a run needs, each built once and only when a stage first asks for it."""
 
+import atexit
 import os
 import uuid
 import weakref
@@ -39,7 +40,9 @@ def parse_sandboxed() -> ParseFiles:
     """Parse in worker processes; the first file starts them, and they end with this process."""
     from qa_pipeline.documents.sandbox.pool import ParsingPool
 
-    return ParsingPool(os.environ).parse
+    pool = ParsingPool(os.environ)
+    atexit.register(pool.close)
+    return pool.parse
 
 
 class Resources:
