@@ -106,7 +106,8 @@ class Worker:
     def end(self) -> None:
         """Kill the worker and what it started; it holds nothing that could be lost."""
         if self.process.returncode is None:  # not waited for, so its number is still its own
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with suppress(OSError):  # macOS refuses to signal one that has just ended
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self.connection.close()
 
