@@ -28,11 +28,15 @@ _DECLARED_WITHIN = 4096  # bytes in which a file declares its encoding
 _GUESSED_FROM = 200_000  # bytes or characters from which an encoding is guessed
 _SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
 """The encodings of files in the handled languages that are not Unicode, the likeliest first."""
-_LETTERS = frozenset({"é", "É", *of_all("letters"), *(letter.upper() for letter in of_all("letters"))})
-_LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍÚÑÇÆØŒ")
-_BEFORE_SHARP_S = frozenset("aeiouyäöü")
-_MARKS_OF_PROSE = frozenset("“”„‘’‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™´¨¿¡\xa0\xad")
-_INSIDE_WORDS = frozenset("’´\xa0\xad")
+_FOREIGN = "èêëàáâóòôíîïúûñçæøœ"  # as in names, and in what is read in a wrong code page
+_SMALL = "é" + _FOREIGN + "".join(of_all("letters"))
+_LARGE = _SMALL.replace("ß", "").upper()
+_PROSE = "“”„‘‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™¨¿¡"
+_ODD = re.compile(r"[^\t\n\r\f -\x7f]")
+_FITTING = re.compile(
+    rf"[{_SMALL}](?![A-Z])|(?<![a-z])[{_LARGE}]|(?<![^\W\d_])[{_PROSE}]|[{_PROSE}](?![^\W\d_])|[’´\xa0\xad]"
+)
+"""A letter of the languages handled here, without a change of case inside a word, or a mark beside one."""
 _LEAST_PLAUSIBLE = 0.5  # of the characters beyond ASCII; where fewer fit, no text is better than a wrong one
 _MOST_FOREIGN = 0.5  # of the letters: Latin text has fewer beyond ASCII, and text of other alphabets more
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
@@ -121,31 +125,14 @@ def _guess(content: bytes) -> str:
 def _plausibility(text: str) -> float:
     """Return the share of the characters beyond ASCII that prose would have in their places.
 
-    A letter of the languages handled here, or a mark of prose that is not inside a word. Text whose
-    letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
+    Text whose letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
     """
-    letters = sum(character.isalpha() for character in text)
-    foreign = sum(character.isalpha() and not character.isascii() for character in text)
-    if foreign > _MOST_FOREIGN * letters:
-        return 0.0
-    odd = [
-        place
-        for place, character in enumerate(text)
-        if not character.isascii() or (character < " " and character not in "\t\n\r\f")
-    ]
-    return sum(_weight(text, place) for place in odd) / len(odd) if odd else 0.0
-
-
-def _weight(text: str, place: int) -> float:
-    """Return how well a character fits its neighbours, from 0 to 1; a change of case in a word does not."""
-    character, before, after = text[place], text[max(place - 1, 0) : place], text[place + 1 : place + 2]
-    if character in _MARKS_OF_PROSE:
-        return float(character in _INSIDE_WORDS or not (before.isalpha() and after.isalpha()))
-    if before.isalpha() and after.isalpha() and character.isupper() != after.isupper():
-        return 0.0
-    if character == "ß" and before not in _BEFORE_SHARP_S:
-        return 0.0
-    return 1.0 if character in _LETTERS else 0.5 if character in _LETTERS_OF_NAMES else 0.0
+    letters = [character for character in text if character.isalpha()]
+    foreign = sum(not letter.isascii() for letter in letters)
+    odd = len(_ODD.findall(text))
+    is_foreign = foreign > _MOST_FOREIGN * len(letters)
+    fitting = len(_FITTING.findall(text)) - sum(map(text.lower().count, _FOREIGN)) / 2
+    return 0.0 if is_foreign or not odd else fitting / odd
 
 
 def _refuse(content: bytes) -> NoReturn:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict
 
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -26,18 +29,45 @@ from qa_pipeline.storage.rows import (
 from qa_pipeline.text.characters import clean, lay_out
 from qa_pipeline.text.language import languages_of
 
+_MOST = 2**31
+_Count = Annotated[int, Field(ge=0, lt=_MOST)]
+
+
+class _Declared(TypedDict):
+    language: str | None
+    title: str | None
+    source_uri: str | None
+    licence: str | None
+    status: str | None
+
+
+class _LanguageShare(TypedDict):
+    language: str
+    share: float
+
+
+class _LeftOut(TypedDict):
+    what: str
+    pieces: _Count
+    characters: _Count
+
+
+class _Masked(TypedDict):
+    kind: str
+    count: _Count
+
 
 class ContentRow(TypedDict):
     """Hold the columns of the documents table that a file's content decides."""
 
-    declared: dict[str, Any]
+    declared: _Declared
     language: str
-    languages: list[dict[str, Any]]
+    languages: list[_LanguageShare]
     text: str
     sections: list[SectionStruct]
     pages: list[PageStruct]
-    left_out: list[dict[str, Any]]
-    masked: list[dict[str, Any]]
+    left_out: list[_LeftOut]
+    masked: list[_Masked]
     doubts: list[DoubtStruct] | None
     detail: str | None
 
@@ -109,7 +139,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         counts.update(kinds)
         return masked[:longest].strip() or None
 
-    declared: dict[str, Any] = {
+    declared: _Declared = {
         "language": parsed.language,
         "title": line(parsed.title, _LONGEST_TITLE),
         "source_uri": line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
@@ -140,6 +170,30 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         "doubts": text.doubts or None,
         "detail": mask("; ".join(parsed.notes))[0] or None,
     }
+
+
+def read_columns(written: bytes) -> ContentRow:
+    """Return the columns of a document that an untrusted process wrote as JSON.
+
+    Raises:
+        ValueError: they do not fit the documents table, or a span lies outside the text.
+    """
+    row = _columns_reader().validate_json(written, strict=True)
+    for spans in (row["sections"], row["pages"], row["doubts"] or ()):
+        reached = 0
+        for span in spans:
+            if not reached <= span["start"] <= span["end"] <= len(row["text"]):
+                raise ValueError("a span is out of place")
+            reached = span["start"]
+    numbers = [*(part["level"] for part in row["sections"]), *(page["number"] for page in row["pages"])]
+    if not all(0 <= number < _MOST for number in numbers):
+        raise ValueError("a number is too large")
+    return row
+
+
+@cache
+def _columns_reader() -> TypeAdapter[ContentRow]:
+    return TypeAdapter(ContentRow)
 
 
 def parser_version(settings: DocumentSettings) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.description import BatchDescription, card_licence
+from qa_pipeline.documents.corpus.description import BatchDescription
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.corpus.places import BatchFiles
@@ -110,7 +110,6 @@ class _Work:
         self.version = parser_version(settings)
         self.earlier = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
-        self.card_licence = self.bare_mask(card_licence(files) or "")[0] or None
         self.shown_paths = [mask_path(file.path, self.bare_mask) for file in files]
         self.read: dict[int, _FileContent] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
@@ -211,7 +210,7 @@ class _Work:
 
     def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
         alone = self.description.stated_of(file.path).licence
-        return alone or declared or self.description.licence or self.card_licence
+        return alone or declared or self.description.licence
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:

@@ -2,21 +2,16 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from threading import Lock, Timer
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Lock
+
+from pydantic import TypeAdapter
 
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
-from qa_pipeline.documents.sandbox.pool import (
-    GRACE_SECONDS,
-    PAGE_COMMAND,
-    PERHAPS_ANOTHERS,
-    ReplyT,
-    Worker,
-)
-from qa_pipeline.documents.sandbox.replies import read_page_map
+from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool, ReplyT
 from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.review.document_view import source_bytes
 from qa_pipeline.settings.documents import DocumentSettings
@@ -28,8 +23,7 @@ _MOST_BYTES = 150_000_000
 
 SECONDS = 20.0
 """A page that PDFium cannot finish in this time is not drawn, and no longer lets others wait."""
-_LONGEST_REPLY = 100_000_000
-"""Bytes: the largest picture has as many dots as 75 MB of colours hold."""
+_PAGE_MAP = TypeAdapter(PageMap)
 
 
 class PageFiles:
@@ -39,20 +33,24 @@ class PageFiles:
     kept for the next page: what PDFium cannot bear ends that process and no more.
     """
 
-    def __init__(
-        self, layout: Layout, limits: DocumentSettings, command: Sequence[str] = PAGE_COMMAND
-    ) -> None:
+    def __init__(self, layout: Layout, limits: DocumentSettings, command: Sequence[str] = COMMAND) -> None:
         self._layout = layout
         self._limits = limits.model_copy(update={"parse_seconds": min(limits.parse_seconds, SECONDS)})
-        self._command = command
         self._contents: OrderedDict[str, bytes] = OrderedDict()
-        self._worker: Worker | None = None
+        self._pool = ParsingPool(os.environ, command)
         self._lock = Lock()
 
     def map_page(self, document: DocumentRow, number: int) -> PageMap:
         """Return where the text of a page is on it."""
         page = _span_of(document, number)
-        return self._ask(document, number, partial(read_page_map, page=page))
+
+        def read(reply: bytes) -> PageMap:
+            places = _PAGE_MAP.validate_json(reply)
+            if len(places.boxes) != page[1] - page[0]:
+                raise ValueError("boxes of another text")
+            return replace(places, page=page)
+
+        return self._ask(document, number, read)
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return the picture of a page as PNG, with a stretch of its text highlighted."""
@@ -62,8 +60,7 @@ class PageFiles:
 
     def close(self) -> None:
         """End the process."""
-        if self._worker is not None:
-            self._worker.end()
+        self._pool.close()
 
     def _ask(
         self,
@@ -81,10 +78,7 @@ class PageFiles:
             raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
         try:
             content = self._content(document)
-            outcome, is_first = self._outcome(head, content, read)
-            if isinstance(outcome, DocumentFailure) and outcome.reason in PERHAPS_ANOTHERS and not is_first:
-                self.close()
-                outcome, _ = self._outcome(head, content, read)
+            (outcome,) = self._pool.run([(head, content)], self._limits, read)
         except DocumentFailure as failure:
             outcome = failure
         except SandboxError as error:
@@ -99,21 +93,6 @@ class PageFiles:
                 ) from outcome
             raise InputError(f"{document['path']}: {outcome.detail}") from outcome
         return outcome
-
-    def _outcome(
-        self, head: Mapping[str, object], content: bytes, read: Callable[[bytes], ReplyT]
-    ) -> tuple[ReplyT | DocumentFailure, bool]:
-        """Return what the worker makes of a page, and whether it is the first that this one was given."""
-        worker = self._worker
-        if worker is None or worker.ended or not worker.awaits_file:
-            self.close()
-            self._worker = worker = Worker(self._command, os.environ)
-        # it keeps to its time itself, unless a file has taken it over
-        watch = Timer(self._limits.parse_seconds + 2 * GRACE_SECONDS, worker.watch)
-        watch.start()
-        outcome = worker.ask(head, content, self._limits, _LONGEST_REPLY, read)
-        watch.cancel()
-        return outcome, worker.files == 1
 
     def _content(self, document: DocumentRow) -> bytes:
         name = document["content_sha256"] or ""

@@ -10,9 +10,8 @@ from qa_pipeline.settings.base import PREFIX, Group
 
 MaskingAction = Literal["off", "flag", "mask", "drop"]
 MaskedKind = Literal[
-    "email", "phone", "personnummer", "us_ssn",
-    "uk_nino", "id_document", "iban", "card", "ip_address", "mac_address", "url_login", "secret",
-]  # fmt: skip
+    "email", "phone", "personnummer", "steuer_id", "rvnr", "iban", "card", "url_login", "secret"
+]
 ReaderName = Literal[
     "docx", "email", "epub", "html", "jsonl", "markdown", "odt", "parquet", "pdf", "pptx", "rst",
     "spreadsheet", "table", "text",
@@ -34,7 +33,7 @@ class MaskingSettings(Group):
     """Secret of at least 16 characters from which tokens are derived: another key gives other tokens; without
     the key a token cannot be traced back."""
     kinds: tuple[MaskedKind, ...] = MASKED_KINDS
-    """Kinds of items to search for."""
+    """Kinds of items to search for; steuer_id and rvnr are German tax and pension numbers."""
     phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
     """Countries whose telephone numbers are found in national form."""
     batches_may_loosen: bool = False
@@ -88,8 +87,9 @@ class DocumentSettings(Group):
     """Parsing processes at a time; none uses one per core, at most 8."""
     parse_seconds: float = Field(120.0, gt=0, le=86_400)
     """A file that takes longer to parse is a failed row; OCR needs more."""
-    parse_memory: int = Field(2_000_000_000, ge=100_000_000)
-    """Memory in bytes for parsing a file; a file that needs more is a failed row."""
+    parse_memory: int = Field(2_500_000_000, ge=800_000_000)
+    """Memory in bytes of a parsing process, of which its libraries take 500 MB; a file that needs more is a
+    failed row."""
     masking: MaskingSettings = MaskingSettings()
 
 

@@ -1,6 +1,8 @@
 """Rows of stored tables that are walked in Python, with the columns that are read; and their structures."""
 
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict
 
 
 class SectionStruct(TypedDict):

@@ -197,7 +197,6 @@ def test_what_the_description_says_is_stored_without_anything_invisible(tmp_path
         ("license: CC0", "license .*licence"),
         ("documents: [a]", "documents"),
         ("- a", ""),
-        ("a: 1\nb: 2\nc: 3\nd: 4", "and 1 more"),
         ("a: 2024-13-45", ""),
         ("licence: !!python/object/apply:os.getcwd []", ""),
         (b"\xff\xfe\0", ""),

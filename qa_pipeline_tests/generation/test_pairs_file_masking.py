@@ -43,7 +43,7 @@ def test_a_citation_that_is_only_a_quote_is_masked_as_the_text_it_is() -> None:
 
 
 def test_the_question_says_what_the_number_in_the_answer_is() -> None:
-    row = masked(question="What is the SSN?", answer="123 45 6789 it is.")
+    row = masked(question="What is the phone number?", answer="70 123 45 67 it is.")
     assert row["answer"] == "[removed] it is."
 
 

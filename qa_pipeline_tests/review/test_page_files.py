@@ -14,19 +14,18 @@ from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.rows import DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.documents.sandbox import hostile_page_worker
+from qa_pipeline_tests.documents.sandbox import hostile_worker
 from qa_pipeline_tests.review.test_source_view import Sources
 
 pytestmark = pytest.mark.slow
 
 HARM = {
-    "crash": "the parser took its process down: it was ended by SIGSEGV",
-    "fork": "the parser failed with PermissionError",
+    "crash": "the parser took its process down: Segmentation fault",
     "endless": "page 2 takes longer than 5 seconds to draw",
-    "greedy": "parsing took more than documents.parse_memory",
+    "greedy": "parsing takes more than documents.parse_memory",
     "false": "sent a reply that cannot be used",
 }
-LIMITS = DocumentSettings(parse_seconds=20, parse_memory=300_000_000)
+LIMITS = DocumentSettings(parse_seconds=20, parse_memory=800_000_000)
 SHORT = LIMITS.model_copy(update={"parse_seconds": 5})
 
 
@@ -36,7 +35,7 @@ class Pages:
     def __init__(self, folder: Path, harm: str, limits: DocumentSettings) -> None:
         self.sources = Sources(folder)
         self.identity = self.sources.read(pdf_bytes("The first page is harmless.", f"The other is {harm}."))
-        self.files = PageFiles(self.sources.layout, limits, hostile_page_worker.COMMAND)
+        self.files = PageFiles(self.sources.layout, limits, hostile_worker.COMMAND)
 
     @property
     def document(self) -> DocumentRow:
@@ -44,8 +43,8 @@ class Pages:
 
     @property
     def process(self) -> int:
-        assert self.files._worker
-        return self.files._worker._process.pid
+        (worker,) = self.files._pool.idle
+        return worker.process.pid
 
 
 Asks = Callable[..., Pages]

@@ -7,39 +7,27 @@ how large its members are. That is checked before any is decompressed, and more 
 import io
 import re
 import stat
-import struct
 import weakref
 import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, BinaryIO, cast
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, stored_path
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.storage.hashes import hash_text
 
 ZIP_START = b"PK\x03\x04"
-_UTF8_NAME = 0x800  # bit 11 of the flags of a member (APPNOTE 4.4.4)
-_ENCRYPTED = 0x1  # bit 0 of the same flags
+_UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # bits of the flags of a member (APPNOTE 4.4.4)
 # The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_HARMLESS = 50_000_000
-"""The size below which the ratio of compression is not checked."""
-_MOST_GROWTH = 300
-"""Times its size that a large container may decompress to."""
-_STEP = 1 << 20  # bytes unpacked at a time
-_DRIVE = re.compile(r"^[A-Za-z]:")
-_BROKEN = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,
-    NotImplementedError,  # a later version of the format, patched or strongly encrypted members
-    RuntimeError,  # a password is asked for
-    LookupError,  # a field that ends too early, or a name in a code page nobody has
-)  # fmt: skip
+_HARMLESS = 50_000_000  # bytes below which the ratio of compression is not checked
+_MOST_GROWTH = 300  # times its size that a large container may decompress to
+_STEP = 1 << 20  # bytes unpacked at a time: asked for all at once, the library cuts only afterwards
+_OUTSIDE = re.compile(r"/|[A-Za-z]:|(?:.*/)?\.\.(?:/|$)", re.DOTALL)
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.?(?:/|$))|__MACOSX(?:/|$))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +55,7 @@ class Archive:
 
     def find(self, name: str) -> Member | None:
         """Return the member of that name, or of one that differs in case only."""
-        path = _path_of(name)
+        path = _plain(name)
         return self._named.get(path, self._any_case.get(path.casefold()))
 
     def read(self, name: str) -> bytes:
@@ -77,7 +65,6 @@ class Archive:
             DocumentFailure: it is not there, or cannot be read as it should be.
         """
         with self.open(name) as stream:
-            # Asked for all at once, the library would decompress all there is before it cuts.
             return b"".join(iter(lambda: stream.read(_STEP), b""))
 
     @contextmanager
@@ -119,11 +106,13 @@ def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:
     Raises:
         DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the limits allow.
     """
-    opened, total = _open_zip(io.BytesIO(content), limits.archive_members)
+    opened = _open_zip(io.BytesIO(content))
+    if len(opened.filelist) > limits.archive_members:
+        raise DocumentFailure("archive_bomb", f"more than {limits.archive_members} members")
+    total = sum(entry.file_size for entry in opened.filelist)
     if total > limits.decompressed_bytes:
-        raise DocumentFailure(
-            "archive_bomb", f"{total} bytes decompressed, more than {limits.decompressed_bytes}"
-        )
+        detail = f"{total} bytes decompressed, more than {limits.decompressed_bytes}"
+        raise DocumentFailure("archive_bomb", detail)
     return Archive(opened)
 
 
@@ -141,107 +130,66 @@ def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
     """
     try:
         with ExitStack() as stack:
-            file = cast("BinaryIO", stack.enter_context(open_file()))
-            archive = Archive(_open_zip(file, None)[0])
+            archive = Archive(_open_zip(cast("BinaryIO", stack.enter_context(open_file()))))
             weakref.finalize(archive, stack.pop_all().close)
     except DocumentFailure as failure:
-        raise _refuse(name, failure) from failure
-    last = {member.path: member for member in archive.members}
-    raws = ((member, _raw_name(member.entry)) for member in archive.members)
-    names = [raw if member.failure else _plain_name(raw) for member, raw in raws]
-    count = Counter(names)
-    for place, (member, raw) in enumerate(zip(archive.members, names, strict=True)):
+        raise CorpusError(f"{name} cannot be read: {failure.reason}: {failure.detail}") from failure
+    for place, member in enumerate(archive.members):
         problem = member.failure
-        if last[member.path] is not member:
-            problem = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
-        unique = raw if count[raw] == 1 else raw + b"\0" + str(place).encode()
-        if not _is_hidden(unique):
-            opener = partial(archive.open, member.name)
-            yield FoundFile(stored_path(raw), unique, 0 if problem else member.size, opener, problem)
+        path = stored_path(_encode(member.name)) if problem else member.path
+        raw = path.encode()
+        if archive.find(member.name) is not member:
+            raw += b"\0" + str(place).encode()
+            later = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
+            problem = problem or later
+        if not _HIDDEN.search(path):
+            size, stamp = 0 if problem else member.size, f"crc32:{member.entry.CRC}"
+            yield FoundFile(path, raw, size, partial(archive.open, member.name), problem, stamp)
 
 
-def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
-    """Hash of the bytes of an archive, or of the stamp that its place gives for them.
-
-    Raises:
-        CorpusError: it cannot be read.
-    """
-    try:
-        return hash_text(stamp) if stamp is not None else hash_content(open_file).hex()
-    except DocumentFailure as failure:
-        raise _refuse(name, failure) from failure
-
-
-def _refuse(name: str, failure: DocumentFailure) -> CorpusError:
-    return CorpusError(f"{name} cannot be read: {failure.reason}: {failure.detail}")
-
-
-def _open_zip(file: BinaryIO, most: int | None) -> tuple[zipfile.ZipFile, int]:
-    """Open a container of at most `most` members; also the bytes that all of them state to hold."""
+def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
     with _report_damage():
         size = file.seek(0, 2)
         opened = zipfile.ZipFile(file)
-    if most is not None and len(opened.filelist) > most:
-        raise DocumentFailure("archive_bomb", f"more than {most} members")
-    total = sum(entry.file_size for entry in opened.infolist())
+    total = sum(entry.file_size for entry in opened.filelist)
     if total > _HARMLESS and total > _MOST_GROWTH * size:
         grown = f"it would unpack to {total // size} times its size"
         raise DocumentFailure("archive_bomb", f"{grown}, more than {_MOST_GROWTH} times")
-    return opened, total
-
-
-def _is_hidden(raw: bytes) -> bool:
-    """Return whether a name is hidden on some level or macOS data about files, and leads nowhere upwards."""
-    parts = [part for part in _plain_name(raw).split(b"/") if part != b".."]
-    return any(part.startswith(b".") or part == b"__MACOSX" for part in parts)
-
-
-def _plain_name(raw: bytes) -> bytes:
-    """Return a name with forward slashes and without empty steps; Windows programs write others."""
-    parts = raw.replace(b"\\", b"/").split(b"/")
-    return b"/".join(part for part in parts if part not in (b"", b"."))
-
-
-def _raw_name(entry: zipfile.ZipInfo) -> bytes:
-    """Return the name of a member as UTF-8.
-
-    Without the flag for UTF-8, names are of the code page of the machine that wrote them. Many programs write
-    UTF-8 all the same; what is not is read as code page 437, as all others do.
-    """
-    decoded = entry.filename.encode("utf-8", "surrogatepass")
-    if entry.flag_bits & _UTF8_NAME:
-        return decoded
-    stored = entry.filename.encode("cp437", "replace")
-    try:
-        stored.decode()
-    except UnicodeDecodeError:
-        return decoded
-    return stored
+    return opened
 
 
 def _check_member(entry: zipfile.ZipInfo) -> Member:
-    slashes = entry.filename.replace("\\", "/")
-    path = _path_of(slashes)
-    problem = None
-    if not path or slashes.startswith("/") or ".." in path.split("/") or _DRIVE.match(slashes):
-        problem = ("outside_corpus", "the name leads out of the container")
+    name, problem = entry.filename, None
+    if not entry.flag_bits & _UTF8_NAME:  # many programs write UTF-8 without saying so
+        with suppress(UnicodeDecodeError):
+            name = name.encode("cp437", "replace").decode()
+    path = _plain(name)
+    if _OUTSIDE.match(name.replace("\\", "/")) or not path:
+        problem = DocumentFailure("outside_corpus", "the name leads out of the container")
     elif stat.S_ISLNK(entry.external_attr >> 16):
-        problem = ("not_a_file", "links in a container are not followed")
+        problem = DocumentFailure("not_a_file", "links in a container are not followed")
     elif entry.flag_bits & _ENCRYPTED:
-        problem = ("encrypted", "the content is protected by a password")
+        problem = DocumentFailure("encrypted", "the content is protected by a password")
     elif entry.compress_type not in _METHODS:
-        problem = ("unsupported_format", "compressed by another method than Deflate")
-    failure = DocumentFailure(*problem) if problem else None
-    return Member(entry, entry.filename, path, entry.file_size, failure)
+        problem = DocumentFailure("unsupported_format", "compressed by another method than Deflate")
+    return Member(entry, name, path, entry.file_size, problem)
 
 
-def _path_of(name: str) -> str:
-    return stored_path(_plain_name(name.encode("utf-8", "surrogateescape")))
+def _plain(name: str) -> str:
+    """Return a name with forward slashes and without empty steps, as it is stored."""
+    parts = name.replace("\\", "/").split("/")
+    return stored_path(_encode("/".join(part for part in parts if part not in ("", "."))))
+
+
+def _encode(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
 
 
 @contextmanager
 def _report_damage() -> Iterator[None]:
     try:
         yield
-    except _BROKEN as error:
+    except (DocumentFailure, MemoryError):
+        raise
+    except Exception as error:  # zipfile and zlib raise a dozen kinds
         raise DocumentFailure("damaged", "the ZIP container is damaged") from error

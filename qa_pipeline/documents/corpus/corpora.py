@@ -1,25 +1,22 @@
 """From the location of a corpus to the place that opens it."""
 
 import os
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from qa_pipeline.documents.corpus.folders import FolderCorpus
-from qa_pipeline.documents.corpus.places import Corpus, is_archive
+from qa_pipeline.documents.corpus.places import Corpus, is_archive, without_suffix
 from qa_pipeline.documents.corpus.remote import RemoteCorpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
 
 
 def open_corpus(location: str | Path) -> Corpus:
-    """Return the corpus at a location.
-
-    Args:
-        location: a local folder, or an address that fsspec can open.
+    """Return the corpus at a local folder, or at an address that fsspec can open.
 
     Raises:
         CorpusError: the location is none that can be used.
     """
-    path = _check_location(location, "corpus")
+    path = _check_location(location)
     return RemoteCorpus(path) if is_remote(path) else FolderCorpus(path)
 
 
@@ -29,21 +26,20 @@ def split_batch(location: str | Path) -> tuple[str, str]:
     Raises:
         CorpusError: the location is none that can be used.
     """
-    folder_path = _check_location(location, "documents")
-    if not is_remote(folder_path):
-        path = Path(folder_path).resolve()
-        is_file = path.is_file() and is_archive(path.name)
-        return str(path.parent), path.stem if is_file else path.name
-    corpus, _, name = folder_path.rpartition("/")
+    place = _check_location(location)
+    if not is_remote(place):
+        path = Path(place).resolve()
+        return str(path.parent), path.name if path.is_dir() else without_suffix(path.name)
+    corpus, _, name = place.rpartition("/")
     if corpus.endswith("/"):
-        raise CorpusError(f"{folder_path} is not a folder of documents; name one below it")
-    return corpus, PurePosixPath(name).stem if is_archive(name) else name
+        raise CorpusError(f"{place} is not a folder of documents; name one below it")
+    return corpus, without_suffix(name)
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
     """Return corpus and name of a batch that is given in place of a corpus; None for other locations.
 
-    That is an archive, or a folder with files that holds neither folders nor archives.
+    That is a file, or a folder with files that holds neither folders nor archives.
 
     Raises:
         CorpusError: the location is none that can be used.
@@ -51,7 +47,7 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
     path = Path(location)
     try:
         if path.is_file():
-            return split_batch(location) if is_archive(path.name) else None
+            return split_batch(location)
         with os.scandir(path) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
     except (OSError, ValueError):  # an address, or opening it as a corpus gives the reason
@@ -60,8 +56,8 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
     return split_batch(location) if flat else None
 
 
-def _check_location(location: str | Path, what: str) -> str:
+def _check_location(location: str | Path) -> str:
     try:
         return location_of(location)
     except ValueError as error:
-        raise CorpusError(f"the {what} cannot be opened: {error}") from error
+        raise CorpusError(f"the location cannot be opened: {error}") from error

@@ -5,14 +5,14 @@ A line for one document wins over what the document states itself, and that over
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, FoundFile, read_bytes
+from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
@@ -21,11 +21,6 @@ from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
-_MOST_PROBLEMS = 3  # shown of a file: they stand in one message, and mending them shows the others
-_CARD = "README.md"
-_DATA = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_LONGEST_FRONT, _LONGEST_NAME = 200_000, 200  # characters of a card's head, and of a licence's name
 
 
 def _clean_line(text: str) -> str:
@@ -119,10 +114,13 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     try:
         return BatchDescription.model_validate(values)
     except ValidationError as error:
-        problems = error.errors(include_input=False, include_url=False)
-        rest = f" and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
-        first_problems = "; ".join(_describe_problem(problem, mask) for problem in problems[:_MOST_PROBLEMS])
-        raise CorpusError(f"{name}: {first_problems}{rest}") from None  # the error quotes the file
+        problem = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(mask(str(part))[0] for part in problem["loc"])
+        message = f"{place}: {problem['msg'].removeprefix('Value error, ')}"
+        if problem["type"] == "extra_forbidden":
+            fields = "licence and source_uri; for a batch also base_uri, documents and masking"
+            message = f"{place} is unknown; known are {fields}"
+        raise CorpusError(f"{name}: {message}") from None  # the error quotes the file
 
 
 def _parse_yaml(content: bytes, name: str) -> Any:
@@ -133,42 +131,3 @@ def _parse_yaml(content: bytes, name: str) -> Any:
         raise CorpusError(f"{name}{line}: {error.problem}; it must be plain YAML") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise CorpusError(f"{name} cannot be read as YAML in UTF-8; save it so") from error
-
-
-def _describe_problem(problem: Mapping[str, Any], mask: Mask) -> str:
-    place = ".".join(mask(str(part))[0] for part in problem["loc"])
-    if problem["type"] != "extra_forbidden":
-        return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
-    if problem["loc"] == ("kind",):
-        return "kind is no longer read; state source_uri or base_uri, and licence, in its place"
-    fields = "licence and source_uri; for a batch also base_uri, documents and masking"
-    return f"{place} is unknown; known are {fields}"
-
-
-def card_licence(files: Sequence[FoundFile]) -> str | None:
-    """Return the one licence that the card of a Hugging Face dataset names for its rows.
-
-    None without data files or without such a card. Its language is not used: the text shows it more reliably.
-    """
-    card = next((file for file in files if file.path == _CARD), None)
-    if card is None or not any(file.path.lower().endswith(_DATA) for file in files):
-        return None
-    try:
-        front = _FRONT_MATTER.match(read_bytes(card, _LONGEST).decode("utf-8", "replace"))
-        fields = read_yaml(front[1]) if front and len(front[1]) <= _LONGEST_FRONT else None
-    except (DocumentFailure, yaml.YAMLError):  # its row has the reason
-        return None
-    if not isinstance(fields, Mapping):
-        return None
-    licence = _only_value(fields, "license")
-    return (_only_value(fields, "license_name") or licence) if licence == "other" else licence
-
-
-def _only_value(fields: Mapping[object, object], name: str) -> str | None:
-    """Return the value of a field, or the only one of a list; several values do not hold for every row."""
-    value = fields.get(name)
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if not isinstance(value, str):
-        return None
-    return lay_out("heading", clean(value))[:_LONGEST_NAME] or None

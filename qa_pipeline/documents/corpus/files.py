@@ -25,7 +25,6 @@ class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an er
 
 PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
 DESCRIPTION_FILE = "batch.yaml"
-_NOT_DOCUMENTS = frozenset({*PAIRS_FILES, DESCRIPTION_FILE})
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _PIECE = 1 << 20  # bytes read at a time
 
@@ -48,7 +47,8 @@ class FoundFile:
 
     `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
     where it lies; no two entries of a batch have the same. `failure` is why the entry cannot be read as a
-    file at all. `stamp` is what its place lists of the content, equal only while that is.
+    file at all. `stamp` is what its place lists of the content, equal only while that is, and `seen` what it
+    lists that changes with the content in most cases, such as times.
     """
 
     path: str
@@ -57,11 +57,12 @@ class FoundFile:
     open: Opener
     failure: DocumentFailure | None = None
     stamp: str | None = None
+    seen: str = ""
 
 
 def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Return all but the pairs files and the batch description."""
-    return [file for file in files if file.path not in _NOT_DOCUMENTS]
+    return [file for file in files if file.path not in (*PAIRS_FILES, DESCRIPTION_FILE)]
 
 
 def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
@@ -70,12 +71,7 @@ def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 
 def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
-    """Return the content of a file of at most `limit` bytes.
-
-    Args:
-        listed: the file.
-        limit: most bytes it may hold.
-        setting: where the limit is set, for the message.
+    """Return the content of a file of at most `limit` bytes; `setting` is where that is set.
 
     Raises:
         DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
@@ -95,10 +91,7 @@ def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_byte
 
 
 def hash_files(files: Iterable[FoundFile]) -> str:
-    """Hash of the names and contents of files: equal when nothing was changed.
-
-    A file whose place vouches for its content is not read.
-    """
+    """Hash of the names and contents of files; one whose place vouches for its content is not read."""
     total = hashlib.sha256()
     for file in files:
         name = file.path.encode()
@@ -108,26 +101,17 @@ def hash_files(files: Iterable[FoundFile]) -> str:
 
 def _content_hash(file: FoundFile) -> bytes:
     """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
-    if file.failure is not None:
-        return hashlib.sha256(file.failure.reason.encode()).digest()
-    if file.stamp is not None:
-        return hashlib.sha256(f"{file.stamp}:{file.size}".encode()).digest()
+    content = hashlib.sha256()
     try:
-        return hash_content(file.open)
+        if file.failure is not None:
+            raise file.failure
+        if file.stamp is not None:
+            return hashlib.sha256(f"{file.stamp}:{file.size}".encode()).digest()
+        with file.open() as stream:
+            while piece := stream.read(_PIECE):
+                content.update(piece)
     except DocumentFailure as failure:
         return hashlib.sha256(failure.reason.encode()).digest()
-
-
-def hash_content(opener: Opener) -> bytes:
-    """Return the SHA-256 of the bytes of a file.
-
-    Raises:
-        DocumentFailure: it cannot be read.
-    """
-    content = hashlib.sha256()
-    with opener() as file:
-        while piece := file.read(_PIECE):
-            content.update(piece)
     return content.digest()
 
 

@@ -5,84 +5,73 @@ the place of a file when it is opened, nothing but a regular file is read: a pip
 fsspec's local file system is not used here: it follows links, opens pipes and reads `~` as a home folder.
 """
 
-import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
-from glob import escape
-from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
 from qa_pipeline.documents.corpus.places import (
-    LINKED,
-    ZIP_SUFFIX,
     BatchFiles,
     Corpus,
     Entry,
     archive_batch,
     is_archive,
+    missing_batch,
+    without_suffix,
 )
 from qa_pipeline.errors import CorpusError
 
 _FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 )
-_DENIED = "permission denied; let the user who runs this read it"
-_MESSAGES = {
-    errno.EACCES: _DENIED,
-    errno.EPERM: _DENIED,
-    errno.ELOOP: "the link leads back to itself, or a link took the place of the file",
-    errno.ENOENT: "the link leads to nothing, or the file is gone since it was listed",
-}
+_LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
 
 
 class FolderCorpus(Corpus):
     """A local folder that holds batches."""
 
-    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return a hash of what the listing of each batch shows."""
-        return {name: _listing_fingerprint(self._place(name)) for name in names}
-
     def address(self, name: str) -> str:
         """Return the address of a batch."""
         return str(self._place(name))
 
-    def _entries(self) -> list[Entry]:
-        folder = Path(self.location)
-        if not folder.is_dir():
+    def entries(self) -> list[Entry]:
+        """Return all direct entries of the folder."""
+        if not Path(self.location).is_dir():
             raise CorpusError(
-                f"corpus folder {folder} does not exist or is not a folder; name a folder of batches"
+                f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
             )
-        base = os.path.realpath(folder)
+        base = os.path.realpath(self.location)
         try:
-            with os.scandir(folder) as entries:
+            with os.scandir(self.location) as entries:
                 return [_check_entry(entry, base) for entry in entries]
         except OSError as error:
-            problem = f"corpus folder {folder} cannot be read: {error.strerror}"
-            raise CorpusError(f"{problem}; let the user who runs this read it") from error
+            raise CorpusError(f"corpus folder {self.location} cannot be read: {error.strerror}") from error
 
-    def _batch(self, name: str) -> BatchFiles:
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of a batch."""
         place = self._place(name)
-        if not (place.is_dir() or (place.is_file() and is_archive(place.name))):
-            raise _missing_batch(place)
-        if not place.resolve().is_relative_to(Path(self.location).resolve()):
-            raise CorpusError(f"{place.name} {LINKED}")
+        if not (place.is_dir() or place.is_file()):
+            raise missing_batch(str(place))
+        if not _is_inside(os.path.realpath(place), os.path.realpath(self.location)):
+            raise CorpusError(f"{place.name} {_LINKED}")
         if place.is_dir():
             return open_folder(place)
-        return archive_batch(place.name, partial(_open_file, str(place.resolve())))
+        if is_archive(place.name):
+            opener = partial(_open_file, os.path.realpath(place))
+            return archive_batch(place.name, opener, _seen(place.stat()))
+        return BatchFiles(name, lambda: [_look_at(str(place.parent), str(place), None)])
 
     def _place(self, name: str) -> Path:
-        """Return the folder of a batch, or its archive, whatever the case of its suffix."""
-        folder = Path(self.location) / name
-        if folder.is_dir():
-            return folder
-        plain = folder.with_name(name + ZIP_SUFFIX)
-        others = sorted(folder.parent.glob(f"{escape(name)}.[zZ][iI][pP]")) if not plain.is_file() else []
-        return next((path for path in (plain, *others) if path.is_file()), folder)
+        """Return the folder or file of a batch, or its archive, whatever the case of its suffix."""
+        place = Path(self.location) / name
+        if place.exists() or not place.parent.is_dir():
+            return place
+        archives = sorted(path for path in place.parent.iterdir() if without_suffix(path.name) == name)
+        return next((path for path in archives if path.is_file()), place)
 
 
 def open_folder(folder: Path) -> BatchFiles:
@@ -93,115 +82,85 @@ def open_folder(folder: Path) -> BatchFiles:
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 
-def _missing_batch(folder: Path | str) -> CorpusError:
-    advice = "name a folder or ZIP archive of the corpus"
-    return CorpusError(f"batch folder {folder} does not exist or is not a folder; {advice}")
-
-
 def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
     problem = None
     if entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base):
-        problem = LINKED
+        problem = _LINKED
     elif is_archive(entry.name) and not (entry.is_dir() or entry.is_file()):
         problem = "is not a regular file"
     return Entry(os.fsencode(entry.name), entry.is_dir(), problem)
 
 
-def _listing_fingerprint(place: Path) -> str | None:
-    """Hash of names, sizes and times: what can be known of a batch without reading it."""
-    fingerprint = sha256()
-    base = str(place)
-    try:
-        for location in _list_locations(base) if place.is_dir() else [base]:
-            parts: tuple[object, ...] = (location[len(base) :] or place.name,)
-            with suppress(PermissionError):  # its folder may be listed and not entered
-                state = os.lstat(location)
-                parts += (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-            fingerprint.update(repr(parts).encode(errors="surrogateescape"))
-    except OSError:
-        return None
-    return fingerprint.hexdigest()
-
-
-def _list_locations(folder: str) -> list[str]:
-    """Return every visible entry below a folder; one that may not be entered counts for its content."""
-    locations: list[str] = []
-    pending = [folder]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                visible = [entry for entry in entries if not entry.name.startswith(".")]
-        except PermissionError:
-            continue
-        locations += [entry.path for entry in visible]
-        pending += [entry.path for entry in visible if entry.is_dir(follow_symlinks=False)]
-    return sorted(locations)
-
-
 def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
-        raise _missing_batch(folder)
+        raise missing_batch(folder)
     base = os.path.realpath(folder)
     pending = [folder]
     while pending:
         inside = pending.pop()
         try:
             with os.scandir(inside) as entries:
-                # the folder lists what an entry is; reading the entry itself may be forbidden
-                kinds = [
-                    (entry.path, entry.is_dir(follow_symlinks=False), entry.is_symlink())
-                    for entry in entries
-                    if not entry.name.startswith(".")
-                ]
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
-            detail = f"the folder cannot be listed, so no file in it is read: {_unreadable(error).detail}"
-            yield _locate(folder, inside, None, 0, DocumentFailure("unreadable", detail))
+            detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
+            yield _located(folder, inside, None, None, DocumentFailure("unreadable", detail))
             continue
-        for location, is_folder, is_link in kinds:
-            if is_folder:
-                pending.append(location)
+        for entry in visible:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
             else:
-                yield _look_at(folder, location, base if is_link else None)
+                yield _look_at(folder, entry.path, base if entry.is_symlink() else None)
 
 
 def _look_at(folder: str, location: str, base: str | None) -> FoundFile:
     """Check an entry without opening it; `base` is the real batch folder where the entry is a link."""
-    failure = None
-    size = 0
+    status = failure = None
     try:
-        target = os.path.realpath(location, strict=True) if base else location
-        status = os.lstat(target)
-        size = status.st_size
-        if base and not _is_inside(target, base):
-            failure = DocumentFailure("outside_corpus", "the link leads out of the batch folder")
-        elif base and stat.S_ISDIR(status.st_mode):
+        status = os.lstat(_target(location, base))
+        failure = _check_regular(status)
+        if base and stat.S_ISDIR(status.st_mode):
             failure = DocumentFailure("linked_folder", "folders are not read through links")
-        else:
-            failure = _check_regular(status)
     except OSError as error:  # a link that leads to itself among them
         failure = _unreadable(error)
-    return _locate(folder, location, base, size, failure)
+    except DocumentFailure as error:
+        failure = error
+    return _located(folder, location, base, status, failure)
+
+
+def _target(location: str, base: str | None) -> str:
+    """Return the file to open; with `base`, the one that a link leads to, if that is still inside."""
+    target = os.path.realpath(location, strict=True) if base else location
+    if base and not _is_inside(target, base):
+        raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
+    return target
 
 
 def _check_regular(status: os.stat_result) -> DocumentFailure | None:
     if stat.S_ISREG(status.st_mode):
         return None
-    if stat.S_ISDIR(status.st_mode):
-        return DocumentFailure("not_a_file", "a folder is in its place")
-    return DocumentFailure("not_a_file", "a pipe, socket or device is not read")
+    return DocumentFailure("not_a_file", "a folder, pipe, socket or device is not read")
 
 
 def _is_inside(target: str, base: str) -> bool:
     return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
 
 
-def _locate(
-    folder: str, location: str, base: str | None, size: int, failure: DocumentFailure | None
+def _located(
+    folder: str,
+    location: str,
+    base: str | None,
+    status: os.stat_result | None,
+    failure: DocumentFailure | None,
 ) -> FoundFile:
     relative = location[len(folder) :].lstrip(os.sep) or "."
     raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
     opener = partial(_open_unchanged, location, base)
-    return FoundFile(stored_path(raw), raw, 0 if failure else size, opener, failure)
+    size = 0 if failure or status is None else status.st_size
+    return FoundFile(stored_path(raw), raw, size, opener, failure, seen=_seen(status) if status else "")
+
+
+def _seen(status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
 @contextmanager
@@ -218,12 +177,8 @@ def _open_unchanged(location: str, base: str | None = None) -> Iterator[BinaryIO
 
 @contextmanager
 def _open_file(location: str, base: str | None = None) -> Iterator[BinaryIO]:
-    """Open a regular file; with `base`, the file a link leads to, if that is still inside."""
     try:
-        target = os.path.realpath(location, strict=True) if base else location
-        if base and not _is_inside(target, base):
-            raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
-        descriptor = os.open(target, _FLAGS)
+        descriptor = os.open(_target(location, base), _FLAGS)
         if failure := _check_regular(os.fstat(descriptor)):
             os.close(descriptor)
             raise failure
@@ -234,5 +189,4 @@ def _open_file(location: str, base: str | None = None) -> Iterator[BinaryIO]:
 
 
 def _unreadable(error: OSError) -> DocumentFailure:
-    message = _MESSAGES.get(error.errno or 0) or error.strerror
-    return DocumentFailure("unreadable", message or "the file cannot be opened")
+    return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")

@@ -2,19 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 
-from qa_pipeline.documents.corpus.archives import hash_archive, list_archive
-from qa_pipeline.documents.corpus.files import (
-    DocumentFailure,
-    FoundFile,
-    Opener,
-    hash_files,
-    sort_files,
-    stored_path,
-)
+from qa_pipeline.documents.corpus.archives import list_archive
+from qa_pipeline.documents.corpus.files import FoundFile, Opener, hash_files, sort_files, stored_path
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
+
+_ZIP = ".zip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +27,16 @@ class FoundBatches:
     loose: tuple[str, ...]
 
 
-ZIP_SUFFIX = ".zip"
-LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
-
-
+@dataclass(frozen=True, slots=True)
 class BatchFiles:
-    """The files of one batch.
+    """The files of one batch, by the name that messages call it.
 
-    Args:
-        name: what messages call it: the name of its folder or archive.
-        list_files: lists every visible file, in any order.
-        hash_all: hash of the whole batch, where that is not the hash of its files.
+    `list_files` lists the visible ones. `seen` is what the listing of an archive shows, such as times.
     """
 
-    def __init__(
-        self,
-        name: str,
-        list_files: Callable[[], Iterable[FoundFile]],
-        hash_all: Callable[[], str] | None = None,
-    ) -> None:
-        self.name = name
-        self._list_files = list_files
-        self._hash_all = hash_all
+    name: str
+    list_files: Callable[[], Iterable[FoundFile]]
+    seen: str = ""
 
     def list(self) -> list[FoundFile]:
         """Return every visible file, the pairs and the description among them, in order.
@@ -59,36 +44,25 @@ class BatchFiles:
         Raises:
             CorpusError: there is no such batch, or it cannot be read as a whole.
         """
-        return sort_files(self._list_files())
+        return sort_files(self.list_files())
 
     def find(self, path: str) -> FoundFile | None:
-        """Return one visible file by its path inside the batch, a readable one if possible; None without.
-
-        A folder of that name with files in it comes as a file that cannot be read.
-        """
-        listed = self.list()
-        named = (file for file in listed if file.path == path)
-        matching = sorted(named, key=lambda file: file.failure is not None)
-        below = (file for file in listed if file.path.startswith(f"{path}/"))
-        if not matching and (inside := next(below, None)):
-            folder = DocumentFailure("not_a_file", "a folder is in its place")
-            return replace(inside, path=path, raw=path.encode(), size=0, failure=folder)
-        return next(iter(matching), None)
+        """Return one visible file by its path inside the batch, a readable one if possible."""
+        named = [file for file in self.list() if file.path == path]
+        return min(named, key=lambda file: file.failure is not None, default=None)
 
     def fingerprint(self) -> str:
         """Hash of the names and contents of all files: equal when nothing was changed.
 
         Raises:
-            CorpusError: there is no such batch, or it cannot be read as a whole.
+            CorpusError: there is no such batch.
         """
-        return self._hash_all() if self._hash_all else hash_files(self.list())
-
-
-def archive_batch(name: str, open_file: Opener, stamp: str | None = None) -> BatchFiles:
-    """Return the members of a ZIP archive as the files of a batch; `stamp` is its line in a listing."""
-    return BatchFiles(
-        name, lambda: list_archive(name, open_file), lambda: hash_archive(name, open_file, stamp)
-    )
+        try:
+            return hash_files(self.list())
+        except CorpusError:
+            if not self.seen:
+                raise
+            return hash_json(self.seen)  # of a damaged archive, whose run tells of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +72,12 @@ class Entry:
     raw: bytes
     is_folder: bool
     problem: str | None = None
+
+    @property
+    def batch(self) -> str:
+        """Return the name of the batch that it would be: an archive is named like its stem."""
+        name = self.raw.decode("utf-8", "surrogateescape")
+        return name if self.is_folder else without_suffix(name)
 
 
 class Corpus(ABC):
@@ -112,7 +92,7 @@ class Corpus(ABC):
         Raises:
             CorpusError: it is missing, cannot be read or holds no batch.
         """
-        batches = sort_out(entry for entry in self._entries() if not entry.raw.startswith(b"."))
+        batches = sort_out(entry for entry in self.entries() if not entry.raw.startswith(b"."))
         if not batches.names and not batches.refused:
             raise CorpusError(
                 f"corpus {self.location} holds no documents; put them into it, where they are one batch, or "
@@ -121,44 +101,49 @@ class Corpus(ABC):
         return batches
 
     def batch(self, name: str) -> BatchFiles:
-        """Return the files of a batch.
+        """Return the files of a batch: a folder, an archive, or a file, which is a batch of its own.
 
         Raises:
             CorpusError: there is none of that name, or it leads out of the corpus.
         """
         check_batch_name(name)
-        return self._batch(name)
+        return self.files_of(name)
 
-    @abstractmethod
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
         """Return a hash of what the listing of each batch shows: another text when files come, go or change.
 
-        Nothing is read for it. None while files come and go, or when the batch cannot be looked at.
+        No file is read for it. None when the batch cannot be looked at.
         """
+        prints: dict[str, str | None] = dict.fromkeys(names)
+        for name in prints:
+            with suppress(CorpusError):
+                batch = self.batch(name)
+                files = [] if batch.seen else batch.list()
+                prints[name] = hash_json([batch.seen, [(file.path, file.size, file.seen) for file in files]])
+        return prints
 
     def address(self, name: str) -> str:
         """Return the address of a batch, for people."""
         return f"{self.location}/{name}"
 
     @abstractmethod
-    def _entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[Entry]:
         """Return all direct entries of the corpus."""
 
     @abstractmethod
-    def _batch(self, name: str) -> BatchFiles:
-        """Return the batch of a name that may be one."""
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of the batch of a name that may be one."""
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
-    """Sort batches from what can be none and from loose files; an archive is a batch named like its stem."""
+    """Sort batches from what can be none and from loose files."""
     ordered = sorted(entries, key=lambda entry: entry.raw)
-    folders = {_name(entry) for entry in ordered if entry.is_folder}
+    folders = {entry.batch for entry in ordered if entry.is_folder}
     names: list[str] = []
     refused: dict[str, str] = {}
     loose: list[str] = []
     for entry in ordered:
-        path = stored_path(entry.raw)
-        name = _name(entry)
+        path, name = stored_path(entry.raw), entry.batch
         if not entry.is_folder and not is_archive(path):
             loose.append(path)
         elif entry.problem is not None:
@@ -172,16 +157,21 @@ def sort_out(entries: Iterable[Entry]) -> FoundBatches:
     return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
 
 
+def archive_batch(name: str, open_file: Opener, seen: str = "") -> BatchFiles:
+    """Return the members of a ZIP archive as the files of a batch."""
+    return BatchFiles(name, lambda: list_archive(name, open_file), seen)
+
+
+def missing_batch(address: str) -> CorpusError:
+    """Return the error of a batch that is not there."""
+    return CorpusError(f"batch {address} does not exist; name a folder, ZIP archive or file of the corpus")
+
+
 def is_archive(name: str) -> bool:
-    """Return whether a file of that name is a batch of its own."""
-    return name.lower().endswith(ZIP_SUFFIX) and len(name) > len(ZIP_SUFFIX)
+    """Return True for the name of a file that is a batch of its own."""
+    return name.lower().endswith(_ZIP) and len(name) > len(_ZIP)
 
 
 def without_suffix(name: str) -> str:
     """Return the name of the batch in an archive of that name."""
-    return name[: -len(ZIP_SUFFIX)] if is_archive(name) else name
-
-
-def _name(entry: Entry) -> str:
-    name = entry.raw.decode("utf-8", "surrogateescape")
-    return name if entry.is_folder else without_suffix(name)
+    return name[: -len(_ZIP)] if is_archive(name) else name

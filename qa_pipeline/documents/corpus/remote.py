@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from hashlib import sha256
-from typing import Any
+from typing import Any, BinaryIO
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
 from qa_pipeline.documents.corpus.places import (
@@ -18,9 +17,11 @@ from qa_pipeline.documents.corpus.places import (
     Entry,
     archive_batch,
     is_archive,
+    missing_batch,
     without_suffix,
 )
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.storage.hashes import hash_json
 
 Info = Mapping[str, Any]
 
@@ -30,7 +31,6 @@ _VOUCHERS = (
 )  # fmt: skip
 """The names of stores for a hash of the content in their listings, the closest to the content first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
-_ADVICE = "check the address, and that the credentials in the environment may read it"
 
 
 class RemoteCorpus(Corpus):
@@ -47,43 +47,40 @@ class RemoteCorpus(Corpus):
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
         """Return a hash of what the listing of each batch shows, from one listing of the whole corpus."""
-        hashes: dict[str, Any] = defaultdict(sha256)
         try:
             with _name_faults(self.location):
                 listed = self._files.find(self._root, detail=True)
         except CorpusError:
             return dict.fromkeys(names)
+        seen = defaultdict(list)
         for path, info in sorted(listed.items()):
-            inside = path[len(self._root) :].lstrip("/")
-            first, _, rest = inside.partition("/")
-            written = next((str(info[name]) for name in _TIMES if info.get(name)), "")
-            seen = (inside, info.get("size"), _stamp(info) or written)
+            first, _, rest = path[len(self._root) :].lstrip("/").partition("/")
             name = first if rest else without_suffix(first)
-            hashes[name].update(repr(seen).encode("utf-8", "surrogatepass"))
-        return {name: hashes[name].hexdigest() if name in hashes else None for name in names}
+            seen[name].append((first, rest, info.get("size"), _stamp(info), _seen(info)))
+        return {name: hash_json(seen[name]) if name in seen else None for name in names}
 
-    def _entries(self) -> Iterator[Entry]:
-        for name, info in self._in_root().items():
-            yield Entry(name.encode("utf-8", "surrogateescape"), info["type"] == "directory")
-
-    def _batch(self, name: str) -> BatchFiles:
-        path, address = f"{self._root}/{name}", self.address(name)
-        with _name_faults(address):
-            is_folder = self._files.isdir(path)
-        if is_folder:
-            return BatchFiles(name, partial(_files_below, self._files, path, address))
-        for key, info in sorted(self._in_root().items()):
-            if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
-                opener = partial(_open_file, self._files, info["name"])
-                return archive_batch(key, opener, _stamp(info))
-        raise CorpusError(f"batch {address} does not exist; name a folder or ZIP archive of the corpus")
-
-    def _in_root(self) -> dict[str, Info]:
-        """Return what is directly at the address, by name; some stores list the address itself too."""
+    def entries(self) -> Iterator[Entry]:
+        """Return what is directly at the address; some stores list the address itself too."""
         with _name_faults(self.location):
             entries = self._files.ls(self._root, detail=True)
-        listed = {str(info["name"]).rstrip("/")[len(self._root) :].strip("/"): info for info in entries}
-        return {name: info for name, info in listed.items() if name}
+        for info in entries:
+            name = str(info["name"]).rstrip("/")[len(self._root) :].strip("/")
+            if name:
+                yield Entry(name.encode("utf-8", "surrogateescape"), info["type"] == "directory")
+
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of a batch."""
+        address = self.address(name)
+        for entry in sorted(self.entries(), key=lambda entry: (not entry.is_folder, entry.raw)):
+            key = entry.raw.decode("utf-8", "surrogateescape")
+            path = f"{self._root}/{key}"
+            if entry.is_folder and key == name:
+                return BatchFiles(name, partial(_files_below, self._files, path, address))
+            if is_archive(key) and entry.batch == name:
+                return archive_batch(key, partial(_open_file, self._files, path), key)
+            if key == name:
+                return BatchFiles(name, partial(_one_file, self._files, path, self._root, address))
+        raise missing_batch(address)
 
 
 def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:
@@ -91,54 +88,32 @@ def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:
         listed = files.find(root, detail=True, withdirs=False)
     for path, info in listed.items():
         inside = path[len(root) :].lstrip("/")
-        raw = inside.encode("utf-8", "surrogateescape")
         is_folder = not inside or inside.endswith("/")  # a key in place of a folder
-        if not is_folder and not any(part.startswith(b".") for part in raw.split(b"/")):
-            opener = partial(_open_file, files, path)
-            yield FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info))
+        if not is_folder and not any(part.startswith(".") for part in inside.split("/")):
+            yield _found(files, path, inside, info)
 
 
-class _Reader:
-    """A remote file; what its library raises is an `OSError` to all who read."""
+def _one_file(files: Any, path: str, root: str, address: str) -> Iterator[FoundFile]:
+    with _name_faults(address):
+        info = files.info(path)
+    yield _found(files, path, path[len(root) :].lstrip("/"), info)
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
 
-    def read(self, size: int = -1, /) -> bytes:
-        with _as_os_error():
-            content: bytes = self._file.read(size)
-        return content
-
-    def seek(self, place: int, whence: int = 0, /) -> int:
-        with _as_os_error():
-            return int(self._file.seek(place, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def seekable(self) -> bool:
-        return bool(self._file.seekable())
+def _found(files: Any, path: str, inside: str, info: Info) -> FoundFile:
+    raw = inside.encode("utf-8", "surrogateescape")
+    opener = partial(_open_file, files, path)
+    return FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info), _seen(info))
 
 
 @contextmanager
-def _open_file(files: Any, path: str) -> Iterator[_Reader]:
+def _open_file(files: Any, path: str) -> Iterator[BinaryIO]:
     try:
-        with _as_os_error():
-            file = files.open(path, "rb")
-        with file:
-            yield _Reader(file)
-    except OSError as error:
-        raise DocumentFailure("unreadable", cause_of(error)) from error
-
-
-@contextmanager
-def _as_os_error() -> Iterator[None]:
-    try:
-        yield
-    except OSError:
+        with files.open(path, "rb") as file:
+            yield file
+    except DocumentFailure:
         raise
     except Exception as error:
-        raise OSError(type(error).__name__) from error
+        raise DocumentFailure("unreadable", cause_of(error)) from error
 
 
 @contextmanager
@@ -146,29 +121,30 @@ def _name_faults(address: str) -> Iterator[None]:
     """Turn what a store's library raises, whatever it is, into an error that names address and trouble."""
     try:
         yield
-    except FileNotFoundError as error:
-        raise CorpusError(f"{address} does not exist or is not a folder; name a folder of batches") from error
     except Exception as error:
-        raise CorpusError(f"{address} cannot be read: {cause_of(error)}; {_ADVICE}") from error
+        advice = "check the address, and that the credentials in the environment may read it"
+        raise CorpusError(f"{address} cannot be read: {cause_of(error)}; {advice}") from error
 
 
 def cause_of(error: Exception) -> str:
     """Return the cause of an error, without the library's own message."""
-    if isinstance(error, PermissionError):
-        return "permission denied"
     if isinstance(error, FileNotFoundError):
-        return "it is gone"
+        return "it is not there"
     cause = type(error.__cause__ or error).__name__
     return error.strerror if isinstance(error, OSError) and error.errno and error.strerror else cause
 
 
 def _stamp(info: Info) -> str | None:
+    """Return what a listing says of the content, equal only while that is."""
     settings = info.get("content_settings")
     stamp = {**info, **settings} if isinstance(settings, Mapping) else info
     for name in _VOUCHERS:
         value = stamp.get(name)
-        if isinstance(value, bytes | bytearray):
-            value = value.hex()
+        value = value.hex() if isinstance(value, bytes | bytearray) else value
         if isinstance(value, str | int) and value:
             return f"{name}:{str(value).strip(chr(34))}"
     return None
+
+
+def _seen(info: Info) -> str:
+    return next((str(info[name]) for name in _TIMES if info.get(name)), "")

@@ -1,9 +1,9 @@
 """Markdown files: rendered to HTML by markdown-it, then the reader of HTML.
 
-CommonMark with tables, footnotes, definition lists, formulas, and what documentation generators and template
-engines add. Boxes, tabs and containers keep their text and title, raw blocks of templates their content;
-kinds of boxes, tags, comments and includes are counted as left out. HTML inside Markdown counts as content;
-what it leaves open ends with its block, so that none swallows the text below. Footnotes stay in their place.
+CommonMark with tables, footnotes, definition lists, formulas, and what MkDocs adds. Boxes, tabs and
+containers keep their text and title; kinds of boxes, comments and includes are counted as left out. HTML
+inside Markdown counts as content; what it leaves open ends with its block, so that none swallows the text
+below. Footnotes stay in their place.
 """
 
 import re
@@ -40,45 +40,18 @@ _CONTAINERS = {
 }
 """`/// note | Title` to a closing `///`, and `::: warning Title` to a closing `:::`."""
 _INCLUDE = re.compile(
-    r"""^[ \t]*(?:
-        \{\*.*\*\} | \{!.*!\} | -{1,2}8<-{1,2}.* | ;-{1,2}8<-{1,2}.*
-      | \{%-?\s*(?:include|include_relative|include_code|import|embed|snippet)\b.*%\}
-      | \{\{[#<%]?\s*\#?(?:include|rustdoc_include|snippet|readfile|code-snippet)\b.*\}\}
-      | !includes?\s+\S.* | !!!include\(.*\)!!! | @@snip\s.*
-      | \[!(?:include|code(?:-\w+)?)\s*\[?.*\]?\(.*\)\]? | \[!code-\w+\[.*\]\(.*\)\]
-      | <<<\s*@?[\w./{}-]+.* | :::\s*code\b.*\bsource\s*=.*::: | :::\s+[a-z_]\w*(?:\.\w+)+
-    )[ \t]*$""",
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+    r"^[ \t]*(?:\{\*.*\*\}|\{!.*!\}|-{2}8<-{2}.*|\{%-?\s*include\b.*%\}|\{\{\s*#?include\b.*\}\}"
+    r"|:::\s+[a-z_]\w*(?:\.\w+)+)[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
-"""A line that only names a file: MkDocs, mkdocstrings, Jekyll, mdBook, Hugo, DocFX, VitePress and others."""
-_SPECIAL_NAMES = re.compile(
-    r"(?<![\w_])__(all|call|class|del|dict|doc|enter|eq|exit|file|future|getattr|getitem|hash|init|iter|len"
-    r"|main|name|new|next|repr|setattr|setitem|slots|str|version)__(?![\w_])"
-)
-"""Names of Python that writers leave without code marks, and CommonMark would read as bold words."""
-_MYST = re.compile(r"\{(?P<kind>[a-z:_-]+)\}\s*(?P<title>.*)$")
-_MYST_BOXES = frozenset({
-    "admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important", "note",
-    "seealso", "sidebar", "tab-item", "tip", "topic", "warning",
-})  # fmt: skip
+"""A line that only names a file: MkDocs, mkdocstrings, Jekyll and mdBook."""
 _ATTRIBUTE_LINE = re.compile(r"^[ \t]*\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
 _HEADING_ATTRIBUTES = re.compile(r"\s{0,20}\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}\s*$")
 _MARKS = re.compile(r"[`*]+")
 _STRAY_MARK = re.compile(r"^[ \t]*(?:/{3,}|:{3,})[ \t]*$", re.MULTILINE)
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
 """`> [!NOTE]` makes a quote a box."""
-_TEMPLATE_TAG = re.compile(
-    r"""(?P<code>(?<!`)(?P<ticks>`{1,3})(?!`)[^`\n]{1,2000}(?P=ticks)(?!`))
-    |(?P<comment>\{%[-+~]?\s*comment\b.{0,2000}?\bendcomment\s*[-+~]?%\}|\{\#\s.{0,2000}?\#\}
-        |\{\{[-<%]?\s*/\*.{0,2000}?\*/\s*[->%]?\}\}|\{::comment\}.{0,2000}?\{:/(?:comment)?\})
-    |\{%[-+~]?\s*(?:raw|verbatim)\s*[-+~]?%\}(?P<raw>.{0,2000}?)\{%[-+~]?\s*end(?:raw|verbatim)\s*[-+~]?%\}
-    |\{%[-+~]?\s*(?P<tag>[a-zA-Z_][^{}]{0,500}?)[-+~]?%\}
-    |\{\{[<%]\s*(?P<short>/?[a-zA-Z_][^{}]{0,500}?)[>%]\}\}
-    |(?<![\w\\{}])\{\{[-~]?(?=\ |\w{1,99}[.|])[^{}\n]{2,500}\}\}(?!\})
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_INCLUDES = ("include", "import", "embed", "snippet", "render")
+_BORDER, _FEWEST_LINES = re.compile(r"\+(?:-+\+)+$"), 3
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
 _CONSOLES = frozenset({"console", "terminal", "shell-session"})
@@ -132,6 +105,42 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     return True
 
 
+def _grid_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+    """Parse a table drawn with `+---+`, as pandoc writes it: a rule for blocks."""
+    lines: list[str] = []
+    for number in range(start, end):
+        line = state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]].rstrip()
+        if line[:1] not in ("+", "|"):
+            break
+        lines.append(line.replace(":", "=" if "=" in line else "-") if line[0] == "+" else line)
+    if len(lines) < _FEWEST_LINES or not _BORDER.match(lines[0]):
+        return False
+    from docutils.parsers.rst.tableparser import GridTableParser, TableMarkupError
+    from docutils.statemachine import StringList
+
+    width = max(map(len, lines))
+    try:
+        _, head, body = GridTableParser().parse(StringList([line.ljust(width) for line in lines]))
+    except TableMarkupError:
+        return False
+    if not silent:
+        rows = "".join(_row_html(row, "th", state.env) for row in head)
+        rows += "".join(_row_html(row, "td", state.env) for row in body)
+        state.push("html_box", "table", 0).content = f"<table>{rows}</table>"
+        state.line = start + len(lines)
+    return True
+
+
+def _row_html(row: list[Any], tag: str, env: Any) -> str:
+    """Return a row of docutils; a cell that another spans is None there."""
+    cells = [
+        f'<{tag} rowspan="{rows + 1}" colspan="{columns + 1}">'
+        + _render("\n".join(lines), {"omissions": env["omissions"]})
+        for rows, columns, _, lines in filter(None, row)
+    ]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
 def _clean_inline(state: "StateCore") -> None:
     """Remove marks inside text: a rule between blocks and inline text."""
     omissions: Omissions = state.env["omissions"]
@@ -143,34 +152,17 @@ def _clean_inline(state: "StateCore") -> None:
 
 
 def _clean(text: str, around: list[str], omissions: Omissions) -> str:
-    if "`" not in text:
-        text = _SPECIAL_NAMES.sub(r"\_\_\1\_\_", text)
     if around[1] == "heading_open":
         text = _HEADING_ATTRIBUTES.sub("", text)
     elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):
         omissions.add("box_kind", mark[0])
         text = text[mark.end() :]
-    if "{" in text or ":::" in text or "///" in text or "<-" in text or text[:1] in "!@<[":
+    if "{" in text or ":::" in text or "///" in text or "<-" in text:
         text, includes = _INCLUDE.subn("", text)
         if includes:
             omissions.add("include", pieces=includes)
         text = _ATTRIBUTE_LINE.sub("", _STRAY_MARK.sub("", text))
-        text = _TEMPLATE_TAG.sub(partial(_replace, omissions), text)
     return text
-
-
-def _replace(omissions: Omissions, match: re.Match[str]) -> str:
-    if match["code"]:
-        return match[0]
-    if match["comment"]:
-        omissions.add("template_comment", match[0])
-        return ""
-    if match["raw"] is not None:
-        omissions.add("template_tag", match[0].replace(match["raw"], "", 1))
-        return match["raw"]
-    name = (match["tag"] or match["short"] or "").strip()
-    omissions.add("include" if name.startswith(_INCLUDES) else "template_tag", match[0])
-    return ""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -234,6 +226,7 @@ def _parser() -> "MarkdownIt":
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
     interrupted = ["paragraph", "reference", "blockquote", "list"]
     parser.block.ruler.before("fence", "indented_box", _indented_box, {"alt": interrupted})
+    parser.block.ruler.before("fence", "grid_table", _grid_table, {"alt": interrupted})
     for marker, pattern in _CONTAINERS.items():
         opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
@@ -244,17 +237,12 @@ def _parser() -> "MarkdownIt":
 
 
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Return the code, a box of MyST, or includes of files."""
+    """Return the code, unless it only includes files."""
     token, omissions = tokens[place], env["omissions"]
-    box = _MYST.match(token.info.strip())
     lines = [line for line in token.content.split("\n") if line.strip()]
-    only_includes = bool(lines) and all(map(_INCLUDE.match, lines))
-    if only_includes or (box and box["kind"] in ("include", "literalinclude")):
-        omissions.add("include", pieces=len(lines) if only_includes else 1)
+    if lines and all(map(_INCLUDE.match, lines)):
+        omissions.add("include", pieces=len(lines))
         return ""
-    if box and box["kind"] in _MYST_BOXES:
-        inside = _render(token.content, {"omissions": omissions})
-        return f"{_box_html(box['kind'], box['title'], omissions)}{inside}</details>"
     language, _, rest = token.info.strip().partition(" ")
     if rest:
         omissions.add("code_info", rest)

@@ -15,53 +15,32 @@ from typing import get_args
 from qa_pipeline.documents.corpus.description import BatchDescription, read_description
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import SUFFIXES
-from qa_pipeline.documents.masking import contact, numbers, secrets
-from qa_pipeline.documents.masking.items import Family, Item
+from qa_pipeline.documents.masking.table import Item, Rule, rules_of
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
 from qa_pipeline.text.characters import clean, fold_signs
 
 PLACE_HOLDER = "\ufffc"
-"""The character for an object in a text; no family takes it for a part of an item."""
-
-_PATTERNS = (
-    secrets.ISSUED,
-    contact.LOGINS,
-    contact.EMAILS,
-    secrets.LABELLED,
-    numbers.ACCOUNTS,
-    numbers.CARDS,
-    numbers.PERSONNUMMER,
-    numbers.AMERICAN,
-    numbers.BRITISH,
-    numbers.LABELLED,
-    contact.MAC,
-    contact.IP,
-)
-_DIGITS = "0123456789"
+"""The character for an object in a text; no rule takes it for a part of an item."""
 
 
-def families_of(settings: MaskingSettings) -> tuple[Family, ...]:
-    """Return the families that the settings ask for, in the order in which they look."""
-    families = (*_PATTERNS, contact.phone_family(settings.phone_regions))
-    return tuple(family for family in families if family.kind in settings.kinds)
-
-
-def find_items(text: str, families: Sequence[Family]) -> list[Item]:
+def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
     """Return the items of a text in order; none overlaps another."""
     folded = fold_signs(text)
-    digits = sum(map(folded.count, _DIGITS))
+    lowered, digits = folded.lower(), sum(map(folded.count, "0123456789"))
     items: list[Item] = []
-    for family in families:
-        if family.digits <= digits and (family_items := [*_drop_overlapping(family.find(folded), folded)]):
-            items += family_items
-            folded = _blank_out(folded, family_items)
+    for rule in rules:
+        if rule.digits > digits or (rule.hints and not any(hint in lowered for hint in rule.hints)):
+            continue
+        if found := [*_drop_overlapping(rule.find(folded), folded)]:
+            items += found
+            folded = _blank_out(folded, found)
     return sorted(items, key=lambda item: item.start)
 
 
 def _drop_overlapping(items: Iterable[Item], text: str) -> Iterator[Item]:
-    """Yield items with more than other families' parts; of two that overlap the first and longer."""
+    """Yield items with more than other rules' parts; of two that overlap the first and longer."""
     end = 0
     for item in sorted(items, key=lambda item: (item.start, -item.end)):
         if item.start >= end and text[item.start : item.end].strip(PLACE_HOLDER):
@@ -98,13 +77,14 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
     """Return a function that masks a text as the settings ask; `bare` tokens have no brackets."""
     if settings.action == "off":
         return keep
-    families, write = families_of(settings), _token_writer(settings)
+    rules = rules_of(settings.kinds, settings.phone_regions)
+    write = _token_writer(settings)
     tokens = _BARE if bare else _BRACKETED
 
     def mask(text: str) -> tuple[str, Mapping[str, int]]:
-        if not find_items(text, families):
+        if not find_items(text, rules):
             return text, {}
-        masked, counts = _replace(text, families, (lambda item: write(item)[1:-1]) if bare else write, tokens)
+        masked, counts = _replace(text, rules, (lambda item: write(item)[1:-1]) if bare else write, tokens)
         return (text if settings.action == "flag" else masked), counts
 
     return mask
@@ -126,7 +106,7 @@ def _token_writer(settings: MaskingSettings) -> Write:
 
 
 def _replace(
-    text: str, families: Sequence[Family], write: Write, tokens: re.Pattern[str]
+    text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]
 ) -> tuple[str, Counter[str]]:
     """Replace what is found until nothing is found any more.
 
@@ -136,7 +116,7 @@ def _replace(
     counts: Counter[str] = Counter()
     written = tokens.findall(text)
     work = tokens.sub(PLACE_HOLDER, text)
-    while items := find_items(work, families):
+    while items := find_items(work, rules):
         counts.update(item.kind for item in items)
         work, written = _put_place_holders(work, written, items, write)
     pieces = work.split(PLACE_HOLDER)

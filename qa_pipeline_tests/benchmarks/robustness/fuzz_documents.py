@@ -17,7 +17,8 @@ import os
 import resource
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -28,9 +29,9 @@ import polars as pl
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
-from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sandbox.pool import ParsingPool, Worker
+from qa_pipeline.documents.sandbox import pool as pool_module
+from qa_pipeline.documents.sandbox.pool import Job, ParsingPool, ReplyT, Worker
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
@@ -69,31 +70,30 @@ class Findings:
         ]
 
 
-class WatchedPool(ParsingPool):
-    """A pool that notes how long each file took and how much memory its worker had at most."""
-
-    findings: Findings
-
-    def new_worker(self) -> Worker:
-        worker = WatchedWorker(self.command, self.environ)
-        worker.findings = self.findings
-        return worker
-
-
 class WatchedWorker(Worker):
-    findings: Findings
+    """A worker that notes how long each file took and how much memory the process had at most."""
 
-    def parse(self, request: ParseRequest, settings: DocumentSettings) -> tuple[ParseOutcome, int]:
-        start, path = monotonic(), request.source.path
-        outcome, size = super().parse(request, settings)
-        seconds = monotonic() - start
-        self.findings.workers_peak = max(self.findings.workers_peak, self.peak)
-        self.findings.took(
-            seconds, path, outcome.reason if isinstance(outcome, DocumentFailure) else "parsed"
-        )
-        if seconds > settings.parse_seconds + _GRACE_SECONDS:
-            self.findings.violations.append(f"{path} took {seconds:.1f} s")
-        return outcome, size
+    findings = Findings()
+
+    def give(self, job: Job, settings: DocumentSettings) -> None:
+        self.path, self.start, self.longest = str(job[0]["path"]), monotonic(), settings.parse_seconds
+        super().give(job, settings)
+
+    def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
+        with suppress(OSError):  # it has just ended
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+            peak = next(
+                (int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0
+            )
+            self.findings.workers_peak = max(self.findings.workers_peak, peak * 1024)
+        outcome = super().take(read)
+        if outcome is not None:
+            seconds = monotonic() - self.start
+            reason = outcome.reason if isinstance(outcome, DocumentFailure) else "parsed"
+            self.findings.took(seconds, self.path, reason)
+            if seconds > self.longest + _GRACE_SECONDS:
+                self.findings.violations.append(f"{self.path} took {seconds:.1f} s")
+        return outcome
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=20.0, help="limit on one file")
-    parser.add_argument("--memory", type=int, default=2_000_000_000, help="limit on one file, in bytes")
+    parser.add_argument("--memory", type=int, default=2_500_000_000, help="limit on a worker, in bytes")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-bombs", action="store_true")
     parser.add_argument("--only", help="files whose name ends so")
@@ -146,9 +146,9 @@ def fuzz(
     files: Iterator[File], settings: DocumentSettings, keep: Path | None, reasons: list[str]
 ) -> Findings:
     """Send files through workers, batch by batch, and look at all that comes back."""
-    findings = Findings()
-    pool = WatchedPool(os.environ)
-    pool.findings = findings
+    findings = WatchedWorker.findings = Findings()
+    vars(pool_module)["Worker"] = WatchedWorker
+    pool = ParsingPool(os.environ)
     for batch in _batches(files):
         with tempfile.TemporaryDirectory() as folder:
             for name, content in batch:
@@ -160,6 +160,8 @@ def fuzz(
                 findings.violations.append(f"a run ended: {error}")
                 continue
             _look(documents, dict(batch), findings)
+            if findings.workers_peak > settings.parse_memory:
+                findings.violations.append(f"a worker took {findings.workers_peak} bytes")
             if keep is not None:
                 _keep(documents, dict(batch), keep, reasons)
     pool.close()

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.documents.corpus.corpora import open_corpus, split_batch
+from qa_pipeline.documents.corpus.corpora import open_corpus, single_batch, split_batch
+from qa_pipeline.documents.corpus.files import read_bytes
 from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import write_files
@@ -50,6 +51,17 @@ def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_
 def test_a_missing_batch_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="gone"):
         open_folder(tmp_path / "gone").fingerprint()
+
+
+def test_a_file_in_place_of_a_corpus_is_a_batch_of_its_own(tmp_path: Path) -> None:
+    write_files(tmp_path, {"guide.md": "x", "other.md": "y"})
+    batch = single_batch(tmp_path / "guide.md")
+    assert batch == (str(tmp_path), "guide.md")
+    corpus = open_corpus(batch[0])
+    (file,) = corpus.batch("guide.md").list()
+    assert (file.path, read_bytes(file, 9)) == ("guide.md", b"x")
+    assert single_batch(tmp_path) == (str(tmp_path.parent), tmp_path.name)
+    assert single_batch(tmp_path / "none.md") is None
 
 
 def test_the_location_of_a_batch_is_split_into_its_corpus_and_its_name(tmp_path: Path) -> None:

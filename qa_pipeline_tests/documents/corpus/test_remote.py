@@ -92,9 +92,6 @@ def test_one_file_is_found_by_its_path(store: Store) -> None:
     assert found is not None
     assert read_bytes(found, 99) == GUIDE
     assert files.find("none.md") is files.find(".git/HEAD") is None
-    folder = files.find("sub")
-    assert folder is not None
-    assert refusal(lambda: read_bytes(folder, 9)) == "not_a_file"
 
 
 def test_both_fingerprints_change_with_the_content_and_with_nothing_else(

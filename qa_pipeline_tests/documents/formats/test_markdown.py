@@ -17,7 +17,7 @@ _MARKS = st.sampled_from(
         "1. ", "\n:::\n", "\n!!! note\n", "\n!!! ", "\n=== ", "\n/// tip | ", "\n/// ", "\n::: ", "\n| ",
         "|-|-|\n", "---\n", "===\n", "\n: ", "<p>", "</p>\n", "<table><tr><td>", "\\", "&amp;", "~~",
         "\n- ", "\n```{note} ", "{ #x }", "<br>", "<p hidden>", "> [!NOTE]\n> ", "<?", "<![CDATA[",
-        "---\na: ",
+        "---\na: ", "\n+--+--+\n", "| a | b |\n",
     ]
 )  # fmt: skip
 
@@ -94,6 +94,30 @@ def test_tables_repeat_their_header() -> None:
     ]
 
 
+def test_grid_tables_are_read_as_tables() -> None:
+    grid = """
++----------+---------------+
+| Name     | Power         |
++:=========+==============:+
+| AX-100   | 3 kW at night |
+|          | or 4 kW       |
++----------+---------------+
+| `BX-200` | 5 kW          |
++----------+---------------+
+"""
+    assert blocks(f"Before.\n{grid}\nAfter.") == [
+        ("paragraph", "Before."),
+        ("table_row", "Name: AX-100 | Power: 3 kW at night or 4 kW"),
+        ("table_row", "Name: BX-200 | Power: 5 kW"),
+        ("paragraph", "After."),
+    ]
+
+
+@pytest.mark.parametrize("text", ["+ one\n+ two\n+ three", "+---\n| a\n+---", "+-+-+\n| a |\n+-+"])
+def test_what_only_begins_like_a_grid_is_no_table(text: str) -> None:
+    assert "table_row" not in {kind for kind, _ in blocks(text)}
+
+
 def test_fenced_code_is_verbatim_and_dialect_marks_in_it_stay() -> None:
     text = "```python\nx = {1}\n/// note\n{* a.py *}\n\n!!! tip\n```"
     parsed = markdown.parse(source(text), SETTINGS)
@@ -127,7 +151,6 @@ def test_lists_keep_their_depth_and_later_paragraphs() -> None:
         ":::info\nKeep this.\n:::",
         "::: {.callout-note}\nKeep this.\n:::",
         "{* ../../docs/main.py hl[1] *}\n\nKeep this.",
-        "```{note}\nKeep this.\n```",
         "<div class='box'>\n\nKeep this.\n\n</div>",
         "<!-- hidden -->\n\nKeep this.",
     ],
@@ -144,7 +167,6 @@ def test_marks_of_documentation_generators_go_and_their_text_stays(text: str) ->
         '=== "Technical Details"\n\n    Keep this.',
         ":::tip Technical Details\nKeep this.\n:::",
         ":::tip[Technical Details]\nKeep this.\n:::",
-        "```{warning} Technical Details\nKeep this.\n```",
     ],
 )
 def test_a_title_the_writer_gave_a_box_goes_with_its_text(text: str) -> None:
@@ -164,7 +186,6 @@ def test_lines_that_only_look_like_the_mark_of_a_tab_are_text(line: str) -> None
         ("/// note | Title", "note"),
         (":::danger Title\nText\n:::", "danger"),
         ("::: {.callout-note}\nText\n:::", ""),
-        ("```{note} Title\nText\n```", "note"),
         ("> [!CAUTION]\n> Text", "[!CAUTION]"),
     ],
 )
@@ -195,11 +216,7 @@ def test_the_mark_of_an_alert_goes_and_its_text_is_a_quote(mark: str) -> None:
         '--8<-- "a.md"',
         "{% include 'a.md' %}",
         "{{#include a.rs}}",
-        "!include a.md",
-        "[!INCLUDE [name](../a.md)]",
-        "<<< @/a.js",
         "::: package.module.Name",
-        "```{include} a.md\n```",
         "```python\n{!> ../a.py!}\n```",
     ],
 )

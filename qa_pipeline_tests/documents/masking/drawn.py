@@ -70,26 +70,25 @@ def _small(draw: Draw, count: int) -> str:
     return "".join(draw.choices(string.ascii_lowercase, k=count))
 
 
-def ip_address(draw: Draw) -> str:
-    if draw.random() < 0.3:
-        return "2a01:" + ":".join(f"{draw.randint(0x1000, 0xFFFF):x}" for _ in range(7))
-    return ".".join(map(str, (draw.choice([10, 83, 130]), *(draw.randint(100, 254) for _ in range(3)))))
+def steuer_id(draw: Draw) -> str:
+    """Eleven digits, one of the first ten twice, with the check digit of ISO 7064 MOD 11,10."""
+    others = draw.sample(string.digits, 9)
+    body = [*others, draw.choice(others)]
+    draw.shuffle(body)
+    body = body[::-1] if body[0] == "0" else body
+    rest = 10
+    for one in body:
+        rest = ((int(one) + rest) % 10 or 10) * 2 % 11
+    return "".join(body) + str((11 - rest) % 10)
 
 
-def mac_address(draw: Draw) -> str:
-    return "".join(f"{draw.randint(16, 255):02x}" for _ in range(5)) + f"{draw.randint(10, 99)}"
-
-
-def us_ssn(draw: Draw) -> str:
-    return f"{draw.randint(100, 665)}{draw.randint(10, 99)}{draw.randint(1000, 9999)}"
-
-
-def uk_nino(draw: Draw) -> str:
-    return f"{draw.choice('ABCEHJ')}{draw.choice('ABCEHJ')}{digits(draw, 6)}{draw.choice('ABCD')}"
-
-
-def id_number(draw: Draw) -> str:
-    return draw.choice("CFGHJKLMNPRTVWXYZ") + digits(draw, 3) + draw.choice("XYZ") + digits(draw, 4)
+def rvnr(draw: Draw) -> str:
+    """A German pension number, with the check digit of the ordinance (VKVV)."""
+    body = f"{draw.randint(10, 89)}{draw.randint(1, 28):02d}{draw.randint(1, 12):02d}{draw.randint(30, 99)}"
+    letter, serial = draw.choice(string.ascii_uppercase), f"{draw.randint(0, 99):02d}"
+    spelt = f"{body}{ord(letter) - 64:02d}{serial}"
+    products = [int(one) * int(weight) for one, weight in zip(spelt, "212571212121", strict=True)]
+    return f"{body}{letter}{serial}{sum(value // 10 + value % 10 for value in products) % 10}"
 
 
 def login(draw: Draw) -> str:

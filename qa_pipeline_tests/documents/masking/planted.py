@@ -128,42 +128,17 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
         },
         "",
     ),
-    "ip_address": (
-        drawn.ip_address,
-        {"plain": str, "with port": lambda n: f"{n}:8080" if "." in n else f"[{n}]:8080"},
-        {
-            "one host": lambda n: f"{n}/{32 if '.' in n else 128}",
-            "capitals": str.upper,
-            "in a range": lambda n: f"{n}-{n}",
-        },
+    "steuer_id": (
+        drawn.steuer_id,
+        {"joined": str, "groups": lambda n: grouped(n, 2, 3, 3)},
+        {"over a line": lambda n: f"{n[:5]}\n{n[5:]}", "full width": wide},
         "",
     ),
-    "mac_address": (
-        drawn.mac_address,
-        {"colons": lambda n: grouped(n, *[2] * 6, by=":")},
-        {"hyphens": lambda n: grouped(n.upper(), *[2] * 6, by="-"), "dots": lambda n: fours(n, ".")},
+    "rvnr": (
+        drawn.rvnr,
+        {"joined": str, "groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:]}"},
+        {"small": str.lower, "over a line": lambda n: f"{n[:8]}\n{n[8:]}"},
         "",
-    ),
-    "us_ssn": (
-        drawn.us_ssn,
-        {"hyphens": lambda n: grouped(n, 3, 2, 4, by="-")},
-        {"en dashes": lambda n: grouped(n, 3, 2, 4, by="–")},
-        "SSN ",
-    ),
-    "uk_nino": (
-        drawn.uk_nino,
-        {"joined": str, "groups": lambda n: f"{n[:2]} {grouped(n[2:8], 2, 2, 2)} {n[8]}"},
-        {
-            "hyphens": lambda n: f"{n[:2]}-{grouped(n[2:8], 2, 2, 2, by='-')}-{n[8]}",
-            "over a line": lambda n: f"{n[:4]}\n{n[4:]}",
-        },
-        "",
-    ),
-    "id_document": (
-        drawn.id_number,
-        {"named": str, "over a line": lambda n: f"\n{n}"},
-        {"quoted": lambda n: f'"{n}"', "small": str.lower},
-        "Personalausweisnummer: ",
     ),
     "url_login": (
         drawn.login,

@@ -2,20 +2,22 @@ import random
 
 import pytest
 
-from qa_pipeline.documents.masking.masking import families_of, find_items
+from qa_pipeline.documents.masking.masking import find_items
+from qa_pipeline.documents.masking.table import luhn, rules_of
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 
-FAMILIES = families_of(MaskingSettings(action="drop"))
+REGIONS = MaskingSettings().phone_regions
+RULES = rules_of(MASKED_KINDS, REGIONS)
 
 
 def found(text: str) -> list[tuple[str, str]]:
     """Kind and text of each item."""
-    return [(item.kind, text[item.start : item.end]) for item in find_items(text, FAMILIES)]
+    return [(item.kind, text[item.start : item.end]) for item in find_items(text, RULES)]
 
 
 def values(text: str) -> set[str]:
-    return {item.value for item in find_items(text, FAMILIES)}
+    return {item.value for item in find_items(text, RULES)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,9 +62,6 @@ def test_each_kind_that_is_looked_for_is_planted_by_the_tests() -> None:
         ("070-123 45 67", "+46 70 123 45 67", "+46(0)70-1234567", "0046701234567", "tel 070/1234567"),
         ("Anna.Berg@Example.com", "anna.berg (at) example (dot) com", "anna dot berg at example dot com"),
         ("DE89 3704 0044 0532 0130 00", "de89370400440532013000", "DE89-3704-0044-0532-0130-00"),
-        ("2a01:04f8:0000:0000:0000:0000:0000:0001", "2A01:4f8::1"),
-        ("00:1a:2b:3c:4d:5e", "00-1A-2B-3C-4D-5E", "001a.2b3c.4d5e"),
-        ("Pass nr: AA1234567", "passport no. aa1234567"),
     ],
 )
 def test_all_ways_to_write_an_item_have_one_normal_form(ways: tuple[str, ...]) -> None:
@@ -106,14 +105,9 @@ def test_what_only_looks_like_an_item_is_left_alone(text: str) -> None:
             "secret",
             "-----BEGIN PRIVATE KEY----- MIIEow and no end",
         ),
-        ("Authorization: Basic dXNlcjpoZW1saWd0MQ==", "secret", "dXNlcjpoZW1saWd0MQ=="),
-        ("lösenordet är Hund1234!", "secret", "Hund1234"),
-        ("deploy --db-password hYJfCpUejx1", "secret", "hYJfCpUejx1"),
         ("GET /?mail=anna%40example.com HTTP/1.1", "email", "anna%40example.com"),
         ("reach jörg@müller.de", "email", "jörg@müller.de"),
         ("from anna@[10.1.2.3]", "email", "anna@[10.1.2.3]"),
-        ("Listen 10.1.2.3:80", "ip_address", "10.1.2.3"),
-        ("ping 8.8.8.8", "ip_address", "8.8.8.8"),
         ("Tel: (555) 123-4567", "phone", "(555) 123-4567"),
         ("2024-01-15 070-123 45 67", "phone", "070-123 45 67"),
         ("12 070-123 45 67 2024 8112", "phone", "070-123 45 67"),
@@ -133,11 +127,10 @@ def test_the_longest_reading_of_two_plans_wins() -> None:
     assert found("Fax: (765) 494-4307") == [("phone", "(765) 494-4307")]
 
 
-@pytest.mark.parametrize("kinds", [("email",), ("ip_address", "phone")])
+@pytest.mark.parametrize("kinds", [("email",), ("card", "phone")])
 def test_only_kinds_that_are_asked_for_are_found(kinds: tuple[str, ...]) -> None:
-    families = families_of(MaskingSettings.model_validate({"action": "drop", "kinds": kinds}))
-    text = "anna@example.com 10.1.2.3 070-123 45 67 811218-9876"
-    assert {item.kind for item in find_items(text, families)} == set(kinds)
+    text = "anna@example.com 4111 1111 1111 1111 070-123 45 67 811218-9876"
+    assert {item.kind for item in find_items(text, rules_of(kinds, REGIONS))} == set(kinds)
 
 
 HOSTILE = [
@@ -151,7 +144,6 @@ HOSTILE = [
     "070-",
     "+4670 1 ",
     "tel 070 1",
-    "password=",
     "eyJ.",
     "<",
     "a@",
@@ -161,7 +153,6 @@ HOSTILE += [
     "https://",
     '"',
     "DE89 ",
-    "Pass nr ",
     "811218-",
     "8112189876",
     "a (at) ",
@@ -171,22 +162,7 @@ HOSTILE += [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     """Each takes about a second at most; a pattern that goes back and forth would take minutes."""
-    find_items(piece * (30_000 // len(piece)), FAMILIES)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "10.2.3.4 web01",
-        "ssh 12.3.4.5",
-        "the host 10.2.3.4",
-        "12.3.4.5:8080",
-        "10.20.30.40",
-        "10.0.0.1 Gateway",
-    ],
-)
-def test_an_address_that_could_be_a_section_is_found_where_a_machine_is_meant(text: str) -> None:
-    assert [kind for kind, _ in found(text)] == ["ip_address"]
+    find_items(piece * (30_000 // len(piece)), RULES)
 
 
 KEY = "Zm9vYmFy1234567890abcdefABCDEF+/" * 2
@@ -197,15 +173,9 @@ KEY = "Zm9vYmFy1234567890abcdefABCDEF+/" * 2
     [
         ("Kund 811218 9876 ringde", "personnummer", "811218 9876"),
         ("19811218 9876", "personnummer", "19811218 9876"),
-        ("anna.berg @ example.com", "email", "anna.berg @ example.com"),
-        ("anna.berg@mail.example.\ncom", "email", "anna.berg@mail.example.\ncom"),
-        ("anna.berg\n@example.se", "email", "anna.berg\n@example.se"),
-        ("anna.berg@example\n.de", "email", "anna.berg@example\n.de"),
         (f"AccountName=x;AccountKey={KEY};E=y", "secret", None),
         ("AccountKey=c2VjcmV0LWtleS0xMjM0NTY3OA==", "secret", None),
         ("hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f", "secret", "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f"),
-        ("curl -u anna:hYJfCpUejx1 https://example.com", "url_login", "anna:hYJfCpUejx1"),
-        ('curl -X POST --user "anna:sommar-09" https://x.se', "url_login", "anna:sommar-09"),
     ],
 )
 def test_items_in_spellings_that_people_use_are_found(text: str, kind: str, piece: str | None) -> None:
@@ -220,10 +190,33 @@ def test_items_in_spellings_that_people_use_are_found(text: str, kind: str, piec
         "ein Umsatz von 86.095.742.719 Euro",
         "240115 0834 kom larmet",
         "loss = x @ layer.weight + y @ z.de_",
-        "curl -u user:password https://example.com",
-        "curl -u $USER:$TOKEN https://example.com",
         "see the notes @ the end. com is short",
     ],
 )
 def test_what_is_spelt_alike_and_means_something_else_is_left_alone(text: str) -> None:
     assert found(text) == []
+
+
+# Specimens that issuers and standards publish; nobody's.
+@pytest.mark.parametrize(
+    ("specimen", "kind"),
+    [
+        ("4111111111111111", "card"),
+        ("378282246310005", "card"),
+        ("DE89370400440532013000", "iban"),
+        ("GB82WEST12345698765432", "iban"),
+        ("SE4550000000058398257466", "iban"),
+        ("811218-9876", "personnummer"),
+        ("86095742719", "steuer_id"),
+        ("65929970489", "steuer_id"),
+        ("15070649C103", "rvnr"),
+    ],
+)
+def test_published_specimens_are_found_and_no_other_check_digit_is(specimen: str, kind: str) -> None:
+    assert found(specimen) == [(kind, specimen)]
+    others = [specimen[:-1] + digit for digit in "0123456789" if digit != specimen[-1]]
+    assert not [other for other in others if (kind, other) in found(other)]
+
+
+def test_the_check_of_luhn_takes_one_digit_of_ten() -> None:
+    assert [digit for digit in "0123456789" if luhn(f"811218987{digit}")] == ["6"]

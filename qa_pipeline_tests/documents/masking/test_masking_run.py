@@ -41,7 +41,7 @@ BODY = {
 OF_KIND = {name: {item.kind: item for item in heads} for name, heads in HEADS.items()}
 TITLE, ORIGIN, LICENCE = (OF_KIND["md"][kind] for kind in ("personnummer", "email", "phone"))
 NAMED, FOLDER, COPY, FAILED, SKIPPED = (
-    OF_KIND["paths"][kind] for kind in ("email", "iban", "personnummer", "card", "us_ssn")
+    OF_KIND["paths"][kind] for kind in ("email", "iban", "personnummer", "card", "steuer_id")
 )
 SAID, FROM = OF_KIND["described"]["email"], OF_KIND["described"]["personnummer"]
 GUIDE = OF_KIND["guide"]
@@ -113,7 +113,6 @@ COUNTS = {
     "brief.pdf": plant.counted(BODY["pdf"]),
     "letter.docx": plant.counted(BODY["docx"]),
 }
-COUNTS["page.html"]["ip_address"] += 1  # the range is two addresses
 
 
 class Recorded(ExtractiveModel):

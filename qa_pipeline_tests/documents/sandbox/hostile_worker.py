@@ -4,20 +4,18 @@ It loads no models of languages, so that it starts fast: many are ended by the t
 """
 
 import ctypes
-import mmap
 import os
 import re
 import signal
-import socket
-import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from qa_pipeline.documents import parsing
 from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.pdf.page_images import PageMap, map_page
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.sandbox import worker
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -51,11 +49,7 @@ def poison(argument: str) -> None:
 
 
 def leave(argument: str) -> None:
-    os._exit(3)
-
-
-def leave_politely(argument: str) -> None:
-    sys.exit("text of the document")
+    os._exit(1)
 
 
 def hang_in_c(argument: str) -> None:
@@ -73,6 +67,11 @@ def wait_for(argument: str) -> str:
     return "waited"
 
 
+def stop_the_clock(argument: str) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    time.sleep(600)
+
+
 def take_memory(argument: str) -> None:
     taken: list[bytes] = []
     while True:
@@ -87,29 +86,9 @@ def blame_the_file(argument: str) -> None:
         raise DocumentFailure("damaged", "the file is damaged") from None
 
 
-def take_memory_and_abort(argument: str) -> None:
-    held = []
-    try:
-        while True:
-            held.append(bytearray(1_000_000))
-    except MemoryError:
-        time.sleep(1)
-        os.abort()
-
-
 def hold_memory(argument: str) -> str:
     _held.append(b"x" * int(argument))
     return f"{os.getpid()}"
-
-
-def reserve_memory(argument: str) -> str:
-    """What threads and libraries do: take addresses, and no memory yet."""
-    _held.append(mmap.mmap(-1, int(argument)))
-    return f"{os.getpid()}"
-
-
-def find_no_room(argument: str) -> None:
-    raise ImportError("library.so: failed to map segment from shared object")
 
 
 def recurse(argument: str) -> str | None:
@@ -121,9 +100,6 @@ def stumble(argument: str) -> None:
 
 
 def chatter(argument: str) -> None:
-    sys.stdout.write("text on the output" * 100_000)
-    sys.stderr.write("text on the errors" * 100_000)
-    warnings.warn("a warning", stacklevel=1)
     for number in (0, 1, 2):
         try:
             os.write(number, b"x" * 10_000_000)
@@ -131,88 +107,53 @@ def chatter(argument: str) -> None:
             continue
 
 
+def write(argument: str) -> str:
+    try:
+        Path(argument).write_text("x" * 100_000)
+    except OSError:
+        return "refused"
+    return "written"
+
+
 def forge(argument: str) -> None:
-    """Send a document of its own to the parent, as a parser could that was taken over."""
-    send(framed(b'{"reason": null, "detail": ""}') + framed(argument.encode()))
-
-
-def forge_head(argument: str) -> None:
-    send(framed(argument.encode()))
-
-
-def forge_two(argument: str) -> None:
-    send(framed(b'{"reason": "damaged", "detail": ""}') * 2)
-
-
-def babble(argument: str) -> None:
-    send(b"\xff" * 100)
-
-
-def send_half(argument: str) -> None:
-    """Begin a reply, and never end it, the clock stopped."""
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    send(framed(b"x" * 100)[:50])
-
-
-def send(data: bytes) -> None:
-    os.write(int(sys.argv[1]), data)
+    """Send a reply of its own to the parent, as a parser could that was taken over."""
+    frame = argument.encode()
+    os.write(int(sys.argv[1]), len(frame).to_bytes(4, "big") + frame)
     time.sleep(60)
 
 
-def framed(frame: bytes) -> bytes:
-    """As `multiprocessing.connection` does it."""
-    return len(frame).to_bytes(4, "big") + frame
+def forge_two(argument: str) -> None:
+    frame = b'-["damaged", ""]'
+    os.write(int(sys.argv[1]), (len(frame).to_bytes(4, "big") + frame) * 2)
+    time.sleep(60)
 
 
 def look_around(argument: str) -> str:
     return " ".join(sorted(os.environ))
 
 
-def try_to_get_out(argument: str) -> str:
-    tries = (
-        lambda: socket.create_connection(("127.0.0.1", 9)),
-        lambda: subprocess.run(["true"], check=False),
-        lambda: os.system("true"),
-        lambda: Path(argument).write_text("x"),
-        lambda: Path(argument).unlink(),
-        fork,
-    )
-    return " ".join(refusal(attempt) for attempt in tries)
-
-
-def fork() -> None:
-    if not os.fork():
-        os._exit(0)
-
-
-def refusal(attempt: object) -> str:
-    try:
-        attempt()  # type: ignore[operator]
-    except PermissionError:
-        return "refused"
-    return "done"
-
-
 ACTS: dict[str, Callable[[str], str | None]] = {
     function.__name__: function
     for function in (
-        say, segfault, poison, leave, leave_politely, hang_in_c, sleep, wait_for, take_memory, blame_the_file,
-        take_memory_and_abort, hold_memory, reserve_memory, find_no_room, recurse, stumble, chatter, forge,
-        forge_head, forge_two, babble, send_half, look_around, try_to_get_out,
+        say, segfault, poison, leave, hang_in_c, sleep, wait_for, stop_the_clock, take_memory, blame_the_file,
+        hold_memory, recurse, stumble, chatter, write, forge, forge_two, look_around,
     )
 }  # fmt: skip
 
 
-def nothing() -> None:
-    """Load no models."""
+def map_hostile_page(content: bytes, number: int, text: str, page: tuple[int, int]) -> PageMap:
+    for word, act in (("crash", segfault), ("endless", hang_in_c), ("greedy", take_memory)):
+        if word in text:
+            act("")
+    return map_page(content, number, text, (0, 0) if "false" in text else page)
 
 
-def english(text: str, *_: object) -> list[LanguageShare]:
+def english(*_: Any) -> list[LanguageShare]:
     return [LanguageShare("en", 1.0)]
 
 
 if __name__ == "__main__":
     PARSERS["hostile"] = parse
-    vars(worker)["load_models"] = nothing
+    vars(worker).update(load_models=list, map_page=map_hostile_page)
     vars(parsing)["languages_of"] = english
     worker.main()
