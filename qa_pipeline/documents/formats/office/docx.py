@@ -113,20 +113,22 @@ def _convert(document: "_Element") -> str:
     from lxml import etree
 
     etree.strip_tags(document, *{str(element.tag) for element in document.iter()} - _KEPT)
-    names = (style.get(VALUE, "") for style in document.iter(f"{WORD}pStyle"))
+    names = [style.get(VALUE, "") for style in document.iter(f"{WORD}pStyle")]
     headings = [name for name in names if name.startswith("heading")]
     down = headings[:1] == ["heading0"] and headings.count("heading0") == 1
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("word/document.xml", etree.tostring(document))
-    rules = ["br[type='line'] => br", "p.code => pre:separator('\\n')", "p.quote => blockquote > p:fresh"]
-    rules += [f"p.heading{level} => h{min(level + down, 6) or 1}:fresh" for level in range(10)]
-    rules += [f"p.item{level} => {'ul > li > ' * level}ul > li:fresh" for level in range(_DEEPEST_ITEM + 1)]
+    paths = {"code": "pre:separator('\\n')", "quote": "blockquote > p:fresh"}
+    paths |= {f"heading{level}": f"h{min(level + down, 6) or 1}:fresh" for level in range(10)}
+    paths |= {f"item{level}": f"{'ul > li > ' * level}ul > li:fresh" for level in range(_DEEPEST_ITEM + 1)}
+    # Each rule is tried on each run.
+    rules = [f"p.{name} => {paths[name]}" for name in sorted(paths.keys() & set(names))]
     try:
         with library_failures():
             html: str = mammoth.convert_to_html(
                 content,
-                style_map="\n".join(rules),
+                style_map="\n".join(["br[type='line'] => br", *rules]),
                 include_default_style_map=False,
                 include_embedded_style_map=False,
                 ignore_empty_paragraphs=False,
