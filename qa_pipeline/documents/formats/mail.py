@@ -9,7 +9,7 @@ import email
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from email.headerregistry import HeaderRegistry
+from email.headerregistry import HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage, MIMEPart
 from email.policy import EmailPolicy
 from typing import Any
@@ -62,6 +62,8 @@ def _parse_header(name: str, value: str) -> Any:
 
 
 _REGISTRY = HeaderRegistry()
+for _name in _SHOWN:  # as addresses and dates they would lose names in brackets or with dots, and time zones
+    _REGISTRY.map_to_type(_name, UnstructuredHeader)
 _POLICY = EmailPolicy(header_factory=_parse_header)
 
 

@@ -81,6 +81,17 @@ def test_subjects_are_read_as_a_person_sees_them(raw: bytes, shown: str) -> None
     assert parse(b"Subject: " + raw + b"\n\nbody").title == shown
 
 
+def test_names_in_brackets_and_time_zones_are_kept() -> None:
+    parsed = parse(
+        b"From: b@example.org (John X. Doe)\nTo: Bo A. Ek <c@example.org>\nDate: 4 May 2001 (EDT)\n\nx"
+    )
+    assert parsed.blocks[0].text.split("\n") == [
+        "From: b@example.org (John X. Doe)",
+        "To: Bo A. Ek <c@example.org>",
+        "Date: 4 May 2001 (EDT)",
+    ]
+
+
 def test_of_two_versions_the_plain_one_is_read_and_the_other_counted() -> None:
     message = mail("Plain words about it.")
     message.add_alternative("<p>Rich words about it.</p>", subtype="html")
