@@ -63,7 +63,7 @@ def _parse_header(name: str, value: str) -> Any:
 
 _REGISTRY = HeaderRegistry()
 for _name in _SHOWN:  # as addresses and dates they would lose names in brackets or with dots, and time zones
-    _REGISTRY.map_to_type(_name, UnstructuredHeader)
+    _REGISTRY.map_to_type(_name, UnstructuredHeader)  # type: ignore[arg-type] # the stubs want a base class
 _POLICY = EmailPolicy(header_factory=_parse_header)
 
 
