@@ -22,7 +22,7 @@ from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
-_SHOWN = ("From", "To", "Cc", "Date")
+_HEAD_LINES = ("From", "To", "Cc", "Date")
 _OF_A_MAIL = frozenset(
     ["from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path", "delivered-to"]
 )
@@ -62,7 +62,9 @@ def _parse_header(name: str, value: str) -> Any:
 
 
 _REGISTRY = HeaderRegistry()
-for _name in _SHOWN:  # as addresses and dates they would lose names in brackets or with dots, and time zones
+for (
+    _name
+) in _HEAD_LINES:  # as addresses and dates they would lose names in brackets or with dots, and time zones
     _REGISTRY.map_to_type(_name, UnstructuredHeader)  # type: ignore[arg-type] # the stubs want a base class
 _POLICY = EmailPolicy(header_factory=_parse_header)
 
@@ -87,6 +89,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error
     pieces = reader.omissions.pieces
+    if pieces["deep_message"] and len(blocks) <= 2:  # nothing but its head
+        raise DocumentFailure("nested_too_deep", f"all parts are nested more than {_DEEPEST} deep")
     return ParsedFile(
         blocks=blocks,
         title=_header(message, "subject") or None,
@@ -107,10 +111,10 @@ class _Reader:
         subject = _header(message, "subject")
         if subject:
             yield Block("heading", subject, min(level, 6))
-        if lines := [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]:
+        if lines := [f"{name}: {value}" for name in _HEAD_LINES if (value := _header(message, name))]:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():
-            if name.title() not in (*_SHOWN, "Subject"):
+            if name.title() not in (*_HEAD_LINES, "Subject"):
                 self.omissions.add("header", f"{name}{value}")
         blocks = self._part(message, level, depth)
         yield from blocks if _FORWARD.match(subject) else _mark_earlier(blocks)
@@ -118,7 +122,7 @@ class _Reader:
     def _part(self, part: MIMEPart, level: int, depth: int) -> Iterator[Block]:
         kind = part.get_content_type()
         inner = (
-            [one for one in part.get_payload() if isinstance(one, EmailMessage)]
+            [child for child in part.get_payload() if isinstance(child, EmailMessage)]
             if part.is_multipart()
             else []
         )
@@ -133,8 +137,8 @@ class _Reader:
             for text in (part.preamble, part.epilogue):  # which mail programs do not show
                 if text and text.strip():
                     self.omissions.add("beside_parts", text)
-            for one in inner:
-                yield from self._part(one, level, depth + 1)
+            for child in inner:
+                yield from self._part(child, level, depth + 1)
         elif not part.is_attachment() and kind.startswith(
             ("text/plain", "text/html", "text/markdown", "multipart")
         ):

@@ -128,13 +128,13 @@ class Markup:
             return ""
         look, ground = self.look, self.ground
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        own = self._look_of(next(filter(None, names), ""))
+        look_of_style = self._look_of(next(filter(None, names), ""))
         if element.tag != f"{TEXT}span":
             self.look = look if element.tag.startswith(TEXT) and element.tag not in _PARAGRAPHS else {}
             shape = "" if element.tag.startswith(_DRAW) else ground  # its fill may be anything
-            self.ground = own.get("ground", shape)
+            self.ground = look_of_style.get("ground", shape)
         if element.tag in (f"{TEXT}span", *_PARAGRAPHS):
-            self.look = {**self.look, **own}
+            self.look = {**self.look, **look_of_style}
         try:
             return self._written(element)
         finally:
@@ -239,26 +239,32 @@ class Markup:
         return f"<ul>{''.join(items)}</ul>"
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
-        """Return the number of the next item or chapter of a level as it is shown; "" for a bullet."""
+        """Return the number of the next item or chapter of a level as it is parts; "" for a bullet."""
         counts = self.counts[style]
-        own = element.get(f"{TEXT}start-value")
+        start_value = element.get(f"{TEXT}start-value")
         start = read_number(self._level(style, level).get(f"{TEXT}start-value"), 1)
-        counts[level] = read_number(own, start) if own else counts[level] + 1 if level in counts else start
+        counts[level] = (
+            read_number(start_value, start)
+            if start_value
+            else counts[level] + 1
+            if level in counts
+            else start
+        )
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
         definition = self._level(style, level)
         if not definition.get(f"{STYLE}num-format"):
             return ""
         depth = min(read_number(definition.get(f"{TEXT}display-levels"), 1), level)
-        shown = []
+        parts = []
         for outer in range(level - depth + 1, level + 1):
             form = self._level(style, outer).get(f"{STYLE}num-format", "")
             number = counts.get(outer, read_number(self._level(style, outer).get(f"{TEXT}start-value"), 1))
-            shown += (
+            parts += (
                 [numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper())] if form else []
             )
         affixes = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
-        return f"{'.'.join(shown).join(affixes).strip()} "
+        return f"{'.'.join(parts).join(affixes).strip()} "
 
     def _level(self, style: str, level: int) -> "Mapping[str, str]":
         definition = self.levels.get((style, str(level)))

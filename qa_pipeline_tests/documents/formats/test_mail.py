@@ -112,7 +112,10 @@ def test_what_is_around_the_parts_of_a_message_is_counted() -> None:
 def test_the_text_of_parts_that_are_nested_too_deep_is_counted() -> None:
     levels = range(30)
     head = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in levels)
-    parsed = parse(b"From: a\n" + head + b"\nDeep text.\n")
+    deep = head + b"\nDeep text.\n"
+    assert refusal(lambda: parse(b"From: a\n" + deep)) == "nested_too_deep"
+    flat = b"From: a\nSubject: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nText.\n--x\n"
+    parsed = parse(flat + deep)
     assert LeftOut("deep_message", 1, 9) in parsed.left_out
 
 

@@ -64,11 +64,11 @@ _ALWAYS = {
     f"{DIAGRAM}relIds": "diagram",
 }
 _PROPERTIES = frozenset(f"{WORD}{name}Pr" for name in ("r", "p", "tr", "tc", "tbl"))
-_KEPT = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
-_KEPT |= {
+_PLAIN = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
+_PLAIN |= {
     f"{WORD}{name}" for name in ("document", "body", "br", "pStyle", "b", "vertAlign", "gridSpan", "vMerge")
 }
-_KEPT |= {f"{WORD}tblHeader"}
+_PLAIN |= {f"{WORD}tblHeader"}
 _SIGNS = {f"{WORD}tab": "\t", f"{WORD}ptab": "\t", f"{WORD}noBreakHyphen": "-"}
 _WINGDINGS = {0x6F: "☐", 0xA8: "☐", 0xD8: "➢", 0xE0: "→", 0xE8: "→", 0xFB: "✗", 0xFD: "☒", 0xFE: "☑"}
 """Signs that the table of mammoth gives by rare ones of the same look."""
@@ -112,7 +112,7 @@ def _convert(document: "_Element") -> str:
     import mammoth
     from lxml import etree
 
-    etree.strip_tags(document, *{str(element.tag) for element in document.iter()} - _KEPT)
+    etree.strip_tags(document, *{str(element.tag) for element in document.iter()} - _PLAIN)
     names = [style.get(VALUE, "") for style in document.iter(f"{WORD}pStyle")]
     headings = [name for name in names if name.startswith("heading")]
     down = headings[:1] == ["heading0"] and headings.count("heading0") == 1
@@ -157,7 +157,7 @@ class _Reduction:
         within = {
             str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
         }
-        wrappers = {str(element.tag) for element in root.iter()} - _KEPT - within - {_BOX, *_NOTES}
+        wrappers = {str(element.tag) for element in root.iter()} - _PLAIN - within - {_BOX, *_NOTES}
         etree.strip_tags(root, *wrappers - {f"{WORD}footnote", f"{WORD}endnote", str(root.tag)})
         for box in reversed(list(root.iter(_BOX))):  # its text follows the paragraph it is anchored in
             for child in reversed(list(box)):
@@ -189,10 +189,10 @@ class _Reduction:
         for runs in shifts.values():
             for run, shift in runs.items() if len(set(runs.values())) > 1 else ():  # else all of it is moved
                 set_property(run, _MARK, "vertAlign", shift)
-        gone: set[_Element] = set()
+        removed: set[_Element] = set()
         for element, what in lost:
-            if gone.isdisjoint(element.iterancestors()):
-                gone.add(element)
+            if removed.isdisjoint(element.iterancestors()):
+                removed.add(element)
                 self._take_out(element, what)
 
     def _lost_as(self, element: "_Element") -> str:
@@ -315,8 +315,8 @@ class _Reduction:
                 name, level = "item", max(place[1], level)
         name = "heading" if name == "title" else name
         if name != "p":
-            shown = f"{name}{min(level, _DEEPEST_ITEM)}" if name in ("heading", "item") else name
-            set_property(paragraph, f"{WORD}pPr", "pStyle", shown)
+            style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if name in ("heading", "item") else name
+            set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
         if number and any((text.text or "").strip() for text in paragraph.iter(TEXT)):
             paragraph.insert(int(name != "p"), new_run(paragraph, f"{number} "))
 
@@ -340,8 +340,8 @@ def _symbol(element: "_Element") -> str:
 
     font, code = element.get(f"{WORD}font", "").strip().title(), element.get(f"{WORD}char", "")
     place = int(code[-2:], 16) if re.fullmatch("(?:[Ff]0|00)?[0-9A-Fa-f]{2}", code) else -1
-    own = _WINGDINGS.get(place) if font == "Wingdings" else None
-    return own or (chr(dingbats[font, place]) if (font, place) in dingbats else "")
+    sign = _WINGDINGS.get(place) if font == "Wingdings" else None
+    return sign or (chr(dingbats[font, place]) if (font, place) in dingbats else "")
 
 
 def _form_state(field: "_Element") -> str:

@@ -30,7 +30,7 @@ _ROLES = {
 
 
 class Role(NamedTuple):
-    """What a paragraph is; `level` counts from 0 for titles and list items, from 1 for headings."""
+    """Name the kind of a paragraph; `level` counts from 0 for titles and list items, from 1 for headings."""
 
     name: str = "p"
     level: int = 0
@@ -86,8 +86,8 @@ class Styles:
             for style in key:
                 for element in reversed(list(self.chain(style))):
                     self._looks[key] |= {str(child.tag): child for child in element.iterfind(f"{WORD}rPr/*")}
-        own = {} if run is None else {str(child.tag): child for child in run}
-        return self._looks[key] | own if own else self._looks[key]
+        properties = {} if run is None else {str(child.tag): child for child in run}
+        return self._looks[key] | properties if properties else self._looks[key]
 
     def role(self, paragraph: str) -> Role:
         """Return what a style makes of its paragraphs: by its name, its outline level or its ancestors."""
@@ -138,13 +138,15 @@ class Numbering:
 
     def place(self, properties: "_Element | None", style: str) -> tuple[str, int] | None:
         """Return the list and level of a paragraph; None outside lists, and on a level without any mark."""
-        own = None if properties is None else properties.find(f"{WORD}numPr")
+        numbering = None if properties is None else properties.find(f"{WORD}numPr")
         listed = (element.find(f"{WORD}pPr/{WORD}numPr") for element in self._styles.chain(style))
         of_style = next((part for part in listed if value_of(part, "numId")), None)
-        number = value_of(own, "numId") or value_of(of_style, "numId")
+        number = value_of(numbering, "numId") or value_of(of_style, "numId")
         if number in ("", "0"):
             return None
-        written = value_of(own, "ilvl") or self._level_of_style(number, style) or value_of(of_style, "ilvl")
+        written = (
+            value_of(numbering, "ilvl") or self._level_of_style(number, style) or value_of(of_style, "ilvl")
+        )
         level = read_number(written, 0)
         definition = self._level(number, level)
         bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
@@ -168,12 +170,12 @@ class Numbering:
                 del counts[deeper]
         plain = is_on(definition.find(f"{WORD}isLgl"))
 
-        def shown(match: re.Match[str]) -> str:
+        def format_place(match: re.Match[str]) -> str:
             depth = int(match[1]) - 1
             form = "decimal" if plain else value_of(self._level(number, depth), "numFmt", "decimal")
             return format_number(counts.get(depth, self._start(number, depth)), form)
 
-        return " ".join(_PLACE.sub(shown, value_of(definition, "lvlText")).split())
+        return " ".join(_PLACE.sub(format_place, value_of(definition, "lvlText")).split())
 
     def _level_of_style(self, number: str, style: str) -> str:
         """Return the level whose definition names a paragraph style."""

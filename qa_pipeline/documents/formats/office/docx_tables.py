@@ -31,8 +31,8 @@ def shape_table(table: "_Element", styles: Styles) -> None:
                 table.addprevious(content)
         table[:] = []
         return
-    for named in table.iter(f"{WORD}pStyle"):
-        named.set(VALUE, re.sub("heading.", "p", named.get(VALUE, "")))
+    for style_name in table.iter(f"{WORD}pStyle"):
+        style_name.set(VALUE, re.sub("heading.", "p", style_name.get(VALUE, "")))
     _mark_names(table, rows, cells, filled, styles)
 
 
