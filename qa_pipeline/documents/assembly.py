@@ -249,10 +249,16 @@ class OrderedList:
 
 def written_number(value: int, style: Style = "digits", *, upper: bool = False) -> str:
     """Return a number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; else in digits."""
+    written = numeral(value, style, upper=upper)
+    return f"{written}." if written[-1].isdigit() else f"{written})"
+
+
+def numeral(value: int, style: Style, *, upper: bool = False) -> str:
+    """Return a number in letters or Roman numerals; in digits where these have none for it."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
-        return f"{value}."
+        return str(value)
     written = _write_letters(value) if style == "letters" else _write_roman(value)
-    return f"{written.upper() if upper else written})"
+    return written.upper() if upper else written
 
 
 def _write_letters(value: int) -> str:

@@ -1,15 +1,12 @@
 """EPUB books: their chapters in the order of reading, each by the reader of HTML.
 
 EPUB 3.3, parts 4 and 5: the container, the package document and the list of encrypted files. What a book
-declares as navigation for programs is left out and counted, as is a page that is in no order of reading.
-Nothing outside the container is ever opened.
+declares as navigation for programs is left out and counted. Nothing outside the container is opened.
 """
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from qa_pipeline.documents.assembly import Omissions, check_length
@@ -30,7 +27,6 @@ _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PACKAGE = "application/oebps-package+xml"
 _FONT_OBFUSCATION = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 """Methods that only scramble the start of a font."""
-_PAGES = frozenset({".xhtml", ".html", ".htm"})
 _READ = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
 _ROLES = {
     **dict.fromkeys(("pagebreak", "doc-pagebreak"), "page_number"),
@@ -49,15 +45,6 @@ _MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")
 """The usual prefixes of MathML, which HTML knows without one."""
 
 
-class _Chapter(NamedTuple):
-    """A file of a book in the order of reading; `contents` if the guide sees the table of contents in it."""
-
-    path: str
-    media_type: str
-    navigation: bool
-    contents: bool
-
-
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one EPUB.
 
@@ -69,32 +56,42 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     archive = open_archive(source.content)
     package = _package_path(archive)
     root = parse_xml(archive.read(package), declared_type=True)
-    chapters = dict.fromkeys(_list_chapters(root, posixpath.dirname(package)))  # one named twice is read once
-    if not chapters:
-        raise DocumentFailure("damaged", "the book names no file to read")
+    folder = posixpath.dirname(package)
+    guide = (part for part in root.iter("{*}reference") if part.get("type", "").lower() == "toc")
+    contents = {_member_path(part.get("href", ""), folder) for part in guide}
     encrypted = _find_encrypted(archive)
     omissions = Omissions()
     blocks: list[Block] = []
+    chapters = _chapters(root, folder)
     missing = length = 0
-    for chapter in chapters:
-        if archive.find(chapter.path) is None:
+    for path, item in chapters.items():
+        if (member := archive.find(path)) is None:
             missing += 1
-            continue
-        if chapter.path in encrypted:
+        elif path in encrypted:
             raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
-        read_blocks = _read(archive, chapter, omissions, settings)
-        length += sum(len(block.text) for block in read_blocks)
-        check_length(length, settings)
-        blocks += read_blocks
+        elif member.size > settings.max_bytes:
+            limit = f"documents.max_bytes = {settings.max_bytes}"
+            raise DocumentFailure("too_large", f"a chapter is larger than {limit}")
+        else:
+            read, kind = Omissions(), item.get("media-type", "")
+            written = _read_chapter(archive.read(path), read, path in contents) if kind in _READ else []
+            omissions.update(read.record())
+            if kind not in _READ:
+                omissions.add("image" if kind.startswith("image/") else "media")
+            elif "nav" in item.get("properties", "").split():
+                omissions.add("navigation", " ".join(block.text for block in written))
+                written = []
+            blocks += written
+            length += sum(len(block.text) for block in written)
+            check_length(length, settings)
     if missing == len(chapters):
         raise DocumentFailure("damaged", "all files that the book names are missing in it")
-    _count_unlisted(archive, {chapter.path for chapter in chapters}, omissions, settings)
     return ParsedFile(
         blocks=tuple(blocks),
-        title=_read_metadata(root, "title"),
-        language=declared_language(_read_metadata(root, "language")),
-        source_uri=_read_metadata(root, "source"),
-        licence=_read_metadata(root, "rights"),
+        title=_metadata(root, "title"),
+        language=declared_language(_metadata(root, "language")),
+        source_uri=_metadata(root, "source"),
+        licence=_metadata(root, "rights"),
         left_out=omissions.record(),
         notes=(f"files of the book that are missing in it: {missing}",) if missing else (),
     )
@@ -103,25 +100,20 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _package_path(archive: Archive) -> str:
     if archive.find(_CONTAINER) is None:
         raise DocumentFailure("damaged", f"the ZIP container holds no {_CONTAINER}, so it is not an EPUB")
-    for element in _find_elements(parse_xml(archive.read(_CONTAINER)), "rootfile"):
+    for element in parse_xml(archive.read(_CONTAINER)).iter("{*}rootfile"):
         path = element.get("full-path", "")
         if element.get("media-type", _PACKAGE) == _PACKAGE and archive.find(path) is not None:
             return path
     raise DocumentFailure("damaged", "the package document of the book is missing in it")
 
 
-def _list_chapters(root: "_Element", folder: str) -> Iterator[_Chapter]:
-    items = {item.get("id", ""): item for item in _find_elements(root, "item")}
-    references = _find_elements(root, "reference")
-    tables = (reference for reference in references if reference.get("type", "").lower() == "toc")
-    contents = {_member_path(table.get("href", ""), folder) for table in tables}
-    for place in _find_elements(root, "itemref"):
-        item = items.get(place.get("idref", ""))
-        if item is None:
-            raise DocumentFailure("damaged", "the order of reading names a file that the book does not list")
-        path = _member_path(item.get("href", ""), folder)
-        navigation = "nav" in item.get("properties", "").split()
-        yield _Chapter(path, item.get("media-type", ""), navigation, path in contents)
+def _chapters(root: "_Element", folder: str) -> "dict[str, _Element]":
+    """Return the listed files by their paths in the order of reading."""
+    items = {item.get("id", ""): item for item in root.iter("{*}item")}
+    places = [items.get(place.get("idref", "")) for place in root.iter("{*}itemref")]
+    if None in places or not places:
+        raise DocumentFailure("damaged", "the order of reading is empty, or names a file that is not listed")
+    return {_member_path(item.get("href", ""), folder): item for item in places if item is not None}
 
 
 def _find_encrypted(archive: Archive) -> frozenset[str]:
@@ -129,11 +121,10 @@ def _find_encrypted(archive: Archive) -> frozenset[str]:
     if archive.find(_ENCRYPTION) is None:
         return frozenset()
     encrypted: set[str] = set()
-    for data in _find_elements(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
-        methods = {method.get("Algorithm", "") for method in _find_elements(data, "EncryptionMethod")}
-        if not methods <= _FONT_OBFUSCATION or not methods:
-            ciphers = _find_elements(data, "CipherReference")
-            encrypted |= {_member_path(cipher.get("URI", ""), "") for cipher in ciphers}
+    for data in parse_xml(archive.read(_ENCRYPTION)).iter("{*}EncryptedData"):
+        methods = {method.get("Algorithm", "") for method in data.iter("{*}EncryptionMethod")}
+        if not methods or not methods <= _FONT_OBFUSCATION:
+            encrypted |= {_member_path(part.get("URI", ""), "") for part in data.iter("{*}CipherReference")}
     return frozenset(encrypted)
 
 
@@ -141,68 +132,25 @@ def _member_path(reference: str, folder: str) -> str:
     return member_path(urlsplit(reference).path, folder)
 
 
-def _read_metadata(root: "_Element", name: str) -> str | None:
-    groups = _find_elements(root, "metadata")
-    values = (element for group in groups for element in _find_elements(group, name))
+def _metadata(root: "_Element", name: str) -> str | None:
+    values = (element for group in root.iter("{*}metadata") for element in group.iter(f"{{*}}{name}"))
     texts = (" ".join("".join(map(str, value.itertext())).split()) for value in values)
     return next(filter(None, texts), None)
 
 
-def _find_elements(root: "_Element", name: str) -> "list[_Element]":
-    """Return the elements of a name in any namespace: old books use several."""
-    return list(root.iter(f"{{*}}{name}"))
-
-
-def _read(
-    archive: Archive, chapter: _Chapter, omissions: Omissions, settings: DocumentSettings
-) -> list[Block]:
-    if chapter.media_type not in _READ:
-        omissions.add("image" if chapter.media_type.startswith("image/") else "media")
-        return []
-    member = archive.find(chapter.path)
-    if member is not None and member.size > settings.max_bytes:
-        limit = settings.max_bytes
-        raise DocumentFailure("too_large", f"a chapter is larger than documents.max_bytes = {limit}")
-    content = archive.read(chapter.path)
-    if chapter.navigation:
-        _count_page(content, "navigation", omissions)
-        return []
-    return _read_chapter(content, omissions, contents=chapter.contents)
-
-
-def _read_chapter(content: bytes, omissions: Omissions, *, contents: bool = False) -> list[Block]:
+def _read_chapter(content: bytes, omissions: Omissions, contents: bool) -> list[Block]:
     """Return the blocks of XHTML, read as HTML once elements that end themselves have an end tag."""
     markup = _MATHS_PREFIX.sub(r"\1", _DOCTYPE.sub("", decode(content, declared=True), count=1))
     markup = _EMPTY.sub(r"<\1\2></\1>", markup)
     tree = parse_tree(markup)
     count_comments(tree, markup, omissions)
-    if tree.head is not None and (title := tree.head.css_first("title")) is not None and title.text().strip():
+    title = None if tree.head is None else tree.head.css_first("title")
+    if title is not None and title.text().strip():
         omissions.add("metadata", title.text())
     dropped: dict[int, str] = {}
-    for node in tree.css("*"):
+    for node in tree.css("[role], [epub\\:type]"):
         attributes = node.attributes
         roles = f"{attributes.get('epub:type') or ''} {attributes.get('role') or ''}".split()
         if what := next((_ROLES[role] for role in roles if role in _ROLES), None):
             dropped[node.mem_id] = what
     return read_tree(tree, omissions, contents=contents, dropped=dropped)
-
-
-def _count_page(content: bytes, what: str, omissions: Omissions) -> None:
-    within = Omissions()
-    omissions.add(what, " ".join(block.text for block in _read_chapter(content, within)))
-    omissions.update(within.record())
-
-
-def _count_unlisted(
-    archive: Archive, listed: Iterable[str], omissions: Omissions, settings: DocumentSettings
-) -> None:
-    """Count the pages beside the order of reading, such as the table of contents for programs."""
-    members = {member.path for path in listed if (member := archive.find(path))}
-    for member in archive.members:
-        if member.path in members or PurePosixPath(member.path).suffix.lower() not in _PAGES:
-            continue
-        try:
-            content = archive.read(member.name) if member.size <= settings.max_bytes else b""
-            _count_page(content, "unlisted_page", omissions)
-        except DocumentFailure:  # whatever is wrong with it, the book does without it
-            omissions.add("unlisted_page")

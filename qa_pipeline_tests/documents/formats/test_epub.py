@@ -220,14 +220,6 @@ def test_a_missing_chapter_is_noted_and_a_book_without_any_is_damaged() -> None:
     assert refusal(lambda: read(book({}))) == "damaged"
 
 
-def test_pages_in_no_order_of_reading_are_counted_whatever_they_hold() -> None:
-    one = {"a.xhtml": chapter("<p>Text.</p>", "")}
-    beside = {"OEBPS/nav.xhtml": chapter("<nav>One</nav><p>Two</p>", ""), "OEBPS/b.html": "", "x.css": "p {}"}
-    parsed = read(book(one, extra=beside))
-    assert outline(parsed) == [("paragraph", "Text.")]
-    assert left_out(parsed) == {"navigation": (1, 3), "unlisted_page": (2, 3)}
-
-
 def test_pictures_in_the_order_of_reading_are_counted() -> None:
     parsed = read(book({"cover.svg": "<svg/>"}, attributes='media-type="image/svg+xml"'))
     assert left_out(parsed) == {"image": (1, 0)}

@@ -15,12 +15,18 @@ NAMESPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
     for name, long in {
         "office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing",
-        "meta": "meta", "manifest": "manifest",
+        "meta": "meta", "manifest": "manifest", "form": "form", "fo": "xsl-fo-compatible",
     }.items()
 )  # fmt: skip
 STYLES = """<style:style style:name="P1" style:parent-style-name="Preformatted_20_Text"/>
 <text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1"
-text:start-value="3"/><text:list-level-style-number text:level="2" style:num-format="a"/></text:list-style>"""
+text:start-value="3" style:num-suffix="."/><text:list-level-style-number text:level="2" style:num-format="a"
+style:num-suffix=")"/><text:list-level-style-number text:level="3" style:num-format="1" style:num-prefix="("
+text:display-levels="3" style:num-suffix=")"/></text:list-style>"""
+
+OUTLINE = """<text:outline-style><text:outline-level-style
+text:level="1" style:num-format="I" style:num-prefix="§ "/><text:outline-level-style text:level="2"
+style:num-format="1" text:display-levels="2"/></text:outline-style>"""
 
 
 def content(body: str) -> str:
@@ -72,6 +78,76 @@ def test_items_of_ordered_lists_keep_their_numbers() -> None:
         f"<text:list>{item('bullet')}</text:list>"
     )
     assert text_of(body) == "- 3. three\n  - a) x\n  - b) y\n- 4. four\n\nText.\n\n- 5. five\n- bullet"
+
+
+def test_clauses_and_chapters_have_the_numbers_that_the_writer_sees() -> None:
+    deepest = f"<text:list>{item('z')}</text:list>"
+    deep = f"<text:list>{item('x')}{item('y', deepest)}</text:list>"
+    nested = f"<text:list-item><text:list>{item('w')}</text:list></text:list-item>"
+    body = (
+        '<text:h text:outline-level="1">Fee</text:h><text:h text:outline-level="2">Sum</text:h>'
+        f'<text:list text:style-name="L1">{item("three", deep)}</text:list>'
+        '<text:h text:outline-level="1" text:is-list-header="true">Aside</text:h>'
+        '<text:h text:outline-level="1">End</text:h><text:h text:outline-level="2">Term</text:h>'
+        f'<text:list text:style-name="L1" text:continue-numbering="true">{nested}{item("four")}</text:list>'
+    )
+    numbered = content(body).replace("</office:automatic-styles>", f"{OUTLINE}</office:automatic-styles>")
+    text = assemble(odt.parse(source(numbered), SETTINGS).blocks).text
+    assert [line for line in text.split("\n") if line] == [
+        "# § I Fee", "## I.1 Sum", "- 3. three", "  - a) x", "  - b) y", "    - (3.b.1) z", "# Aside",
+        "# § II End", "## II.1 Term", "  - a) w", "- 4. four",
+    ]  # fmt: skip
+
+
+HIDDEN = {
+    "display": '<style:text-properties text:display="none"/>',
+    "white": '<style:text-properties fo:color="#ffffff"/>',
+    "on its own ground": '<style:text-properties fo:color="#000000" fo:background-color="#000000"/>',
+    "tiny": '<style:text-properties fo:font-size="0.5pt"/>',
+}
+
+
+@pytest.mark.parametrize("way", HIDDEN)
+def test_hidden_text_is_left_out_and_counted(way: str) -> None:
+    styles = f'<style:style style:name="Way">{HIDDEN[way]}</style:style></office:automatic-styles>'
+    inside = '<text:p>Seen. <text:span text:style-name="Way">Secret.</text:span></text:p>'
+    inside += '<text:p text:style-name="Way">Secret.</text:p>'
+    styled = content(inside).replace("</office:automatic-styles>", styles)
+    parsed = odt.parse(source(styled), SETTINGS)
+    assert assemble(parsed.blocks).text == "Seen."
+    assert [(part.what, part.pieces, part.characters) for part in parsed.left_out] == [("hidden", 2, 14)]
+
+
+def test_hidden_sections_and_conditions_are_left_out_and_white_text_on_dark_stays() -> None:
+    styles = (
+        '<style:style style:name="White"><style:text-properties fo:color="#ffffff"/></style:style>'
+        '<style:style style:name="Dark"><style:table-cell-properties fo:background-color="#000000"/>'
+        "</style:style></office:automatic-styles>"
+    )
+    body = (
+        '<text:section text:display="none"><text:p>one</text:p></text:section>'
+        '<text:p>a<text:hidden-text text:is-hidden="true">two</text:hidden-text></text:p>'
+        '<text:p><text:hidden-paragraph text:is-hidden="true"/>three</text:p>'
+        "<text:tracked-changes><text:p>old</text:p></text:tracked-changes>"
+        '<table:table><table:table-row><table:table-cell table:style-name="Dark">'
+        '<text:p text:style-name="White">b</text:p></table:table-cell></table:table-row></table:table>'
+    )
+    parsed = odt.parse(source(content(body).replace("</office:automatic-styles>", styles)), SETTINGS)
+    assert assemble(parsed.blocks).text == "a\n\nb"
+    assert [(part.what, part.characters) for part in parsed.left_out] == [("deleted_text", 3), ("hidden", 11)]
+
+
+def test_fields_of_forms_show_their_state() -> None:
+    forms = (
+        '<office:forms><form:form><form:checkbox form:id="c1" form:label="Parking" '
+        'form:current-state="checked"/>'
+        '<form:checkbox form:id="c2" form:label="Breakfast"/><form:listbox form:id="c3"><form:option'
+        ' form:label="Monthly"/><form:option form:label="Yearly" form:current-selected="true"/>'
+        "</form:listbox>"
+        '<form:text form:id="c4" form:current-value="Ada"/></form:form></office:forms>'
+    )
+    shown = " ".join(f'<draw:control draw:control="c{number}"/>' for number in range(1, 6))
+    assert text_of(f"{forms}<text:p>{shown}</text:p>") == "☒ Parking ☐ Breakfast Yearly Ada"
 
 
 def test_notes_stand_at_the_end_of_their_section_and_comments_and_indexes_are_counted() -> None:

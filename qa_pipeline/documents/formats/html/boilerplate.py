@@ -329,6 +329,11 @@ def _read_colour(value: str) -> Colour:
     return None
 
 
+def looks_alike(colour: str, ground: str) -> bool:
+    """Return True if two colours of CSS look the same; False if either is not known."""
+    return _is_alike(_read_colour(colour), _read_colour(ground))
+
+
 def _is_alike(colour: Colour, ground: Colour) -> bool:
     return (
         colour is not None

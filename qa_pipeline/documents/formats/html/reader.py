@@ -55,10 +55,17 @@ class Grid:
             self.cell = None
 
     def lines(self) -> list[str]:
-        """Return the rows as lines; of rows of `th` below the head those are data that name nothing new."""
+        """Return the rows as lines; of rows of `th` below the head those are data that name nothing new.
+
+        One cell across the whole table is a caption of the rows below it.
+        """
         rows: list[list[Cell]] = []
+        width = max((sum(cell.columns for cell in row) for row in self.rows), default=0)
         below = self.heads > 0  # whether a row of data may come next
         for place, row in enumerate(self.rows):
+            if len(row) == 1 < width == row[0].columns:
+                rows.append([replace(row[0], header=True)])
+                continue
             is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
             is_data = is_head and place >= self.heads and below and not _names_more(rows, row)
             rows.append([replace(cell, header=False) for cell in row] if is_data else row)

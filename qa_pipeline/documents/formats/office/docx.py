@@ -1,344 +1,86 @@
-"""Word files (DOCX, DOCM): the text of a document with its headings, lists, tables and notes.
+"""Word files (DOCX, DOCM): the main part, reduced to what a person sees of it, as the HTML of mammoth.
 
-Macros, templates and linked files are never opened. The file is read with lxml alone. mammoth, measured on
-the same files, writes hidden text and prompts into the text, drops deletions and charts without a word,
-knows no numbers of list items, and takes ten times as long; python-docx shows no insertions, content
-controls, text boxes and notes.
+mammoth alone reads hidden text and prompts, knows no numbers of clauses, and drops formulas and drawn text.
+So it gets plain paragraphs, runs and tables, and nothing else of the file: no macro, template or link.
 """
 
-import posixpath
+import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import zipfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
-from qa_pipeline.documents.formats.formulas import settle
-from qa_pipeline.documents.formats.office.docx_text import (
+from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.html.boilerplate import looks_alike
+from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.documents.formats.office.docx_styles import VALUE, Numbering, Styles, is_on, value_of
+from qa_pipeline.documents.formats.office.docx_tables import (
+    CELL,
+    PARAGRAPH,
+    ROW,
+    RUN,
+    TABLE,
     TEXT,
-    VALUE,
-    InlineReader,
-    Numbering,
-    ParagraphStyle,
-    Role,
-    Styles,
-    is_on,
-    properties_of,
-    prune,
-    value_of,
+    new_run,
+    set_property,
+    shape_table,
 )
-from qa_pipeline.documents.formats.office.drawings import DrawnParts
+from qa_pipeline.documents.formats.office.drawings import unwrap_alternatives
 from qa_pipeline.documents.formats.office.package import (
-    ALTERNATIVES,
+    CHART,
+    DIAGRAM,
+    MATH,
+    PICTURE,
     WORD,
     Package,
+    library_failures,
     open_package,
     read_file,
     read_number,
     text_of,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines, inside_cell
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
-from qa_pipeline.records import Block, BlockKind, ParsedFile, SourceFile
+from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+_VML = "{urn:schemas-microsoft-com:vml}"
+_CONTROL, _BOX, _MARK = f"{WORD}sdt", f"{WORD}txbxContent", f"{WORD}rPr"
+_NOTES = (f"{WORD}footnoteReference", f"{WORD}endnoteReference")
+_ALWAYS = {
+    f"{WORD}del": "deleted_text",
+    f"{WORD}moveFrom": "moved_text",
+    f"{WORD}altChunk": "embedded_document",
+    f"{WORD}object": "embedded_object",
+    f"{PICTURE}pic": "image",
+    f"{_VML}imagedata": "image",
+    f"{_VML}textpath": "word_art",
+    f"{CHART}chart": "chart",
+    f"{DIAGRAM}relIds": "diagram",
+}
+_PROPERTIES = frozenset(f"{WORD}{name}Pr" for name in ("r", "p", "tr", "tc", "tbl"))
+_PLAIN = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
+_PLAIN |= {
+    f"{WORD}{name}" for name in ("document", "body", "br", "pStyle", "b", "vertAlign", "gridSpan", "vMerge")
+}
+_PLAIN |= {f"{WORD}tblHeader"}
+_SIGNS = {f"{WORD}tab": "\t", f"{WORD}ptab": "\t", f"{WORD}noBreakHyphen": "-"}
+_WINGDINGS = {0x6F: "☐", 0xA8: "☐", 0xD8: "➢", 0xE0: "→", 0xE8: "→", 0xFB: "✗", 0xFD: "☒", 0xFE: "☑"}
+"""Signs that the table of mammoth gives by rare ones of the same look."""
 _BESIDE_THE_TEXT = {
     "header": "running_head",
     "footer": "running_foot",
     "comments": "comment",
-    "glossaryDocument": "building_block",
 }
-
-
-_BITS = re.compile("[0-9A-Fa-f]{1,8}")
-_LOOKS: tuple[tuple[int, str, Literal["firstRow", "firstCol"]], ...] = (
-    (0x20, "firstRow", "firstRow"),
-    (0x80, "firstColumn", "firstCol"),
-)
-_BETWEEN: dict[BlockKind, str] = {"list_item": ", "}
-
-
-class _RawCell(NamedTuple):
-    """A cell as the file has it; `goes_on` if it belongs to the cell above it, `bold` if all its text is."""
-
-    blocks: list[Block]
-    columns: int = 1
-    goes_on: bool = False
-    bold: bool = False
-
-
-def _table_blocks(
-    table: "_Element", rows: list[list[_RawCell]], header_rows: int, styles: Styles, omissions: Omissions
-) -> list[Block]:
-    """Return a line for each row; where a table only lays out a page, the content of its cells in turn.
-
-    A box around text, or text in columns, is one row or column with more than a line in a cell. The first
-    `header_rows` rows are repeated on each page.
-    """
-    one_way = len(rows) == 1 or all(len(row) <= 1 for row in rows)
-    if sum(map(len, rows)) == 1 or (one_way and any(len(cell.blocks) > 1 for row in rows for cell in row)):
-        return [block for row in rows for cell in row for block in cell.blocks]
-    texts = list(_fill_down(rows))
-    pairs = [row for row, written in zip(rows, texts, strict=True) if any(written)]
-    paired = all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
-    first_row, first_column = _look_of(table, styles)
-    names = header_rows if header_rows < len(rows) else 0
-    if not header_rows:
-        names = _count_named_rows(rows, texts, set_off=first_row, paired=paired)
-    keys = first_column or (not names and paired)
-    width = max((sum(cell.columns for cell in row) for row in rows), default=0)
-    cells = []
-    for place, (row, written) in enumerate(zip(rows, texts, strict=True)):
-        header = place < names or (len(row) == 1 < width == row[0].columns)
-        key = keys and any(written[1:])
-        placed = enumerate(zip(row, written, strict=True))
-        cells.append(
-            [Cell(text, header or (key and not column), cell.columns) for column, (cell, text) in placed]
-        )
-    return [Block("table_row", line) for line in counted_lines(cells, omissions)]
-
-
-def _count_named_rows(
-    rows: list[list[_RawCell]], texts: Sequence[Sequence[str]], *, set_off: bool, paired: bool
-) -> int:
-    """Return 1 if the first row names the columns, by its looks or its text; else 0."""
-    if len(rows) < 2 or len(rows[0]) < 2:
-        return 0
-    first, second = rows[:2]
-    bold = all(cell.bold or not cell.blocks for cell in first) and not all(cell.bold for cell in second)
-    if set_off or bold:
-        return 1
-    simple = all(cell.columns == 1 for cell in first) and not paired
-    return int(simple and names_columns(texts[0], texts[1:SAMPLE_ROWS]))
-
-
-def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
-    """Return whether a table sets off first row and column; Word's default counts if its style does too."""
-    style = value_of(table, f"tblPr/{WORD}tblStyle")
-    look = table.find(f"{WORD}tblPr/{WORD}tblLook")
-    flags: dict[str, str] = {} if look is None else {str(name): str(flag) for name, flag in look.items()}
-    bits = int(flags.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(flags.get(VALUE, "")) else 0
-    row, column = (
-        (bool(bits & bit) or flags.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
-        for bit, name, part in _LOOKS
-    )
-    return row, column
-
-
-def _read_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
-    properties = properties_of(cell, f"{WORD}tcPr")
-    span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
-    columns = 1 if span is None else max(read_number(span.get(VALUE), 1), 1)
-    goes_on = merged is not None and merged.get(VALUE, "continue") == "continue"
-    runs = [run for run in cell.iter(f"{WORD}r") if (run.findtext(f"{WORD}t") or "").strip()] if weigh else []
-    bold = bool(runs) and all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
-    return _RawCell(blocks, columns, goes_on, bold)
-
-
-def _fill_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
-    """Yield the texts of the cells; one over several rows is in each of them, unless it is long."""
-    above: dict[int, str] = {}
-    for row in rows:
-        texts = []
-        column = 0
-        for cell in row:
-            text = _write_line(cell.blocks)
-            if cell.goes_on and not text and len(above.get(column, "")) <= LONGEST_REPEATED:
-                text = above.get(column, "")
-            elif not cell.goes_on:
-                above[column] = text
-            texts.append(text)
-            column += cell.columns
-        yield texts
-
-
-def _write_line(blocks: Sequence[Block]) -> str:
-    parts: list[str] = []
-    for kind, group in groupby(blocks, key=lambda block: block.kind):
-        texts = [" ".join(block.text.split()) for block in group]
-        parts.append(inside_cell(texts) if kind == "table_row" else _BETWEEN.get(kind, " ").join(texts))
-    return " ".join(parts)
-
-
-_TITLE_LEVEL = 0
-"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
-_PARAGRAPH = f"{WORD}p"
-_TABLE = f"{WORD}tbl"
-_WRAPPERS = frozenset(
-    {
-        *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo")),
-        *(f"{ALTERNATIVES}{name}" for name in ("AlternateContent", "Choice", "Fallback")),
-    }
-)
-"""Elements around paragraphs, tables, rows and cells that only say something about them."""
-_PROPERTIES = f"{WORD}pPr"
-_BODY_TEXT = 9  # the outline level, counted from 0, of what is no heading (ISO 29500-1, 17.3.1.20)
-_KINDS: dict[Role, BlockKind] = {
-    "title": "heading",
-    "heading": "heading",
-    "code": "code",
-    "quote": "quote",
-    "item": "list_item",
-}
-
-
-@dataclass
-class _BlockReader:
-    """A reader that turns the body of a document and its notes, by their kind and id, into blocks."""
-
-    styles: Styles
-    numbering: Numbering
-    notes: "Mapping[tuple[str, str], _Element]"
-    read_drawing: "Callable[[_Element], list[Block]]"
-    omissions: Omissions
-    settings: DocumentSettings
-    limits: ReaderLimits
-    blocks: list[Block] = field(default_factory=list)
-    pending: list[tuple[str, str]] = field(default_factory=list)
-    met: set[tuple[str, str]] = field(default_factory=set)
-    carried: str = ""
-    length: int = 0
-
-    def __post_init__(self) -> None:
-        self.inline = InlineReader(self.omissions)
-
-    def read(self, body: "_Element") -> list[Block]:
-        """Return the blocks of the body, with notes at the end of the sections that refer to them."""
-        for element in _children_of(body, _PARAGRAPH, _TABLE):
-            waiting, self.pending = self.pending, []
-            blocks = self._read([element])
-            met, self.pending = self.pending, waiting  # notes on a heading belong to the section it opens
-            for block in blocks:
-                if block.kind == "heading":
-                    self._write_notes()
-                self.blocks.append(block)
-            self.pending += met
-        self.blocks += self._carried_over()
-        self._write_notes()
-        for key in self.notes.keys() - self.met:
-            self.omissions.add("unreferenced_note", text_of(self.notes[key], TEXT))
-        elements = [body, *(self.notes[key] for key in self.met)]
-        unread = sum(visible(text_of(element, TEXT)) for element in elements) - self.inline.seen
-        self.omissions.count("unread", int(unread > 0), max(unread, 0))
-        return self.blocks
-
-    def _write_notes(self) -> None:
-        """Write notes at the end of the section that refers to them; one may refer to another."""
-        while self.pending:
-            keys, self.pending = self.pending, []
-            for key in keys:
-                note = self.notes.get(key)
-                if note is not None and key not in self.met:
-                    self.met.add(key)
-                    self.blocks += [
-                        Block("paragraph", block.text) if block.kind == "heading" else block
-                        for block in self._closed(note)
-                    ]
-
-    def _read(self, elements: "Iterable[_Element]") -> list[Block]:
-        blocks: list[Block] = []
-        for element in elements:
-            if element.tag == _PARAGRAPH:
-                blocks += self._paragraph(element)
-            else:
-                blocks += self._carried_over()
-                blocks += self._table(element)
-        return blocks
-
-    def _closed(self, element: "_Element") -> list[Block]:
-        """Return the blocks of an element that no text goes on after."""
-        return self._read(_children_of(element, _PARAGRAPH, _TABLE)) + self._carried_over()
-
-    def _paragraph(self, paragraph: "_Element") -> list[Block]:
-        properties = properties_of(paragraph, _PROPERTIES)
-        style = self._style(properties)
-        inline = self.inline.read(paragraph)
-        own_text = settle("".join(inline.parts), self.omissions)
-        self._measure(len(own_text))
-        text, self.carried = self.carried + own_text, ""
-        notes = inline.notes
-        self.pending += [(note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in notes]
-        beside_text = [block for box in inline.boxes for block in self._closed(box)]
-        for drawing in inline.drawn:
-            drawn_blocks = self.read_drawing(drawing)
-            self._measure(sum(len(block.text) for block in drawn_blocks))
-            beside_text += drawn_blocks
-        mark = properties.get(f"{WORD}rPr")
-        if mark is not None and mark.find(f"{WORD}del") is not None:
-            self.carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
-        kind = _KINDS.get(style.role, "paragraph")
-        marker = None
-        if style.numbering is not None and text.strip():
-            marker = self.numbering.marker(style.numbering, style.list_level)
-        own_blocks = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
-        return own_blocks + beside_text
-
-    def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
-        """Return the style of a paragraph: by its named style, and by its own properties."""
-        style_id = properties.get(f"{WORD}pStyle")
-        style = self.styles.paragraph(None if style_id is None else style_id.get(VALUE))
-        role, level = style.role, style.level
-        outline = properties.get(f"{WORD}outlineLvl")
-        if outline is not None and role in ("body", "item", "heading"):
-            outline_level = read_number(outline.get(VALUE), _BODY_TEXT)
-            role, level = ("heading", outline_level + 1) if outline_level < _BODY_TEXT else ("body", 0)
-        if role in ("body", "item"):
-            return self._listed(properties, style, role)
-        return ParagraphStyle(role, _TITLE_LEVEL if role == "title" else level)
-
-    def _listed(
-        self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
-    ) -> ParagraphStyle:
-        """Return the style of a paragraph that is no heading, code or quote: a list item, or body."""
-        numbering, level = style.numbering, style.list_level
-        listed = properties.get(f"{WORD}numPr")
-        numbering = value_of(listed, "numId") or numbering
-        level = read_number(value_of(listed, "ilvl"), level)
-        depth_of_style = style.level if role == "item" else 0
-        if numbering is None:
-            return ParagraphStyle(role, depth_of_style)
-        if self.numbering.is_item(numbering, level):
-            return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
-        return ParagraphStyle()
-
-    def _table(self, element: "_Element") -> list[Block]:
-        rows: list[list[_RawCell]] = []
-        header_rows = 0
-        for row in _children_of(element, f"{WORD}tr"):
-            row_cells = list(_children_of(row, f"{WORD}tc"))
-            weigh = len(rows) < 2 or len(row_cells) == 2
-            header_rows += header_rows == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
-            indent = read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0)
-            cells = [_read_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
-            rows.append([*([_RawCell([], indent)] if indent else []), *cells])
-            if len(rows) > self.limits.rows:
-                raise too_many_rows(self.limits, "a table")
-        return _table_blocks(element, rows, header_rows, self.styles, self.omissions)
-
-    def _carried_over(self) -> list[Block]:
-        """Return the text of a paragraph whose end was deleted and that nothing follows."""
-        text, self.carried = self.carried, ""
-        return [Block("paragraph", text)] if text.strip() else []
-
-    def _measure(self, characters: int) -> None:
-        self.length += characters
-        check_length(self.length, self.settings)
-
-
-def _children_of(element: "_Element", *names: str) -> "Iterator[_Element]":
-    """Yield the elements of some names right below another, in content controls and the like too."""
-    for child in element:
-        if child.tag in names:
-            yield child
-        elif child.tag in _WRAPPERS:
-            yield from _children_of(child, *names)
+_SMALLEST = 2  # half points
+_LEAST_RAISED = 3  # half points: less adjusts a line
+_DEEPEST_ITEM = 8
+_NO_COLOUR = frozenset({"", "auto", "none"})
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -349,58 +91,310 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
             `too_large`, `too_long` or `too_many_rows`.
     """
     package, main = open_package(source.content, "Word")
-    document = package.tree(main)
     omissions = Omissions()
-    styles = Styles(next(iter(package.trees(main, "styles")), None))
-    numbering = Numbering(next(iter(package.trees(main, "numbering")), None))
-    roots = [*package.trees(main, "footnotes"), *package.trees(main, "endnotes")]
-    for root in (document, *roots):
-        prune(root, styles, omissions)
-    notes = {
-        (note.tag, note.get(f"{WORD}id", "")): note
-        for root in roots
-        for note in root.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
-        if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
-    }
-    body = document.find(f"{WORD}body")
-    drawings = partial(DrawnParts(package, omissions).read, main)
-    reader = _BlockReader(styles, numbering, notes, drawings, omissions, settings, limits)
-    blocks = _set_levels(list(_join_code(reader.read(document if body is None else body))))
+    styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
+    notes = [root for name in ("footnotes", "endnotes") for root in package.trees(main, name)]
+    document = package.tree(main)
+    if sum(1 for _ in document.iter(ROW)) > limits.rows:
+        raise too_many_rows(limits, "a document")
+    reduction = _Reduction(Styles(styles), numbering, omissions)
+    for root in (document, *notes):
+        reduction.reduce(root)
+    _place_notes(document, notes, omissions)
+    check_length(sum(len(text.text or "") for text in document.iter(TEXT)), settings)
+    blocks = read_fragment(_convert(document), omissions, page=False)
     _count_other_parts(package, main, omissions)
     return read_file(package.trees("", "core-properties"), blocks, omissions)
 
 
-def _join_code(blocks: list[Block]) -> Iterator[Block]:
-    for is_code, group in groupby(blocks, key=lambda block: block.kind == "code"):
-        if is_code:
-            yield Block("code", "\n".join(block.text for block in group))
-        else:
-            yield from group
+def _convert(document: "_Element") -> str:
+    """Return the reduced document as HTML; headings below its only title go down by one level."""
+    import mammoth
+    from lxml import etree
+
+    etree.strip_tags(document, *{str(element.tag) for element in document.iter()} - _PLAIN)
+    names = [style.get(VALUE, "") for style in document.iter(f"{WORD}pStyle")]
+    headings = [name for name in names if name.startswith("heading")]
+    down = headings[:1] == ["heading0"] and headings.count("heading0") == 1
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("word/document.xml", etree.tostring(document))
+    paths = {"code": "pre:separator('\\n')", "quote": "blockquote > p:fresh"}
+    paths |= {f"heading{level}": f"h{min(level + down, 6) or 1}:fresh" for level in range(10)}
+    paths |= {f"item{level}": f"{'ul > li > ' * level}ul > li:fresh" for level in range(_DEEPEST_ITEM + 1)}
+    # Each rule is tried on each run.
+    rules = [f"p.{name} => {paths[name]}" for name in sorted(paths.keys() & set(names))]
+    try:
+        with library_failures():
+            html: str = mammoth.convert_to_html(
+                content,
+                style_map="\n".join(["br[type='line'] => br", *rules]),
+                include_default_style_map=False,
+                include_embedded_style_map=False,
+                ignore_empty_paragraphs=False,
+            ).value
+            return html
+    except RecursionError as error:
+        raise DocumentFailure("nested_too_deep", "tables are nested too deep") from error
 
 
-def _set_levels(blocks: list[Block]) -> list[Block]:
-    """Return the headings with their final levels: those below a document's only title are one lower."""
-    headings = [block.level for block in blocks if block.kind == "heading"]
-    down = headings[:1] == [_TITLE_LEVEL] and headings.count(_TITLE_LEVEL) == 1
-    return [
-        replace(block, level=min(block.level + down, 6) or 1) if block.kind == "heading" else block
-        for block in blocks
-    ]
+class _Reduction:
+    """Leaves of a tree what mammoth is to see, and counts what it takes out."""
+
+    def __init__(self, styles: Styles, numbering: "_Element | None", omissions: Omissions) -> None:
+        self.styles = styles
+        self.numbering = Numbering(numbering, styles)
+        self.omissions = omissions
+
+    def reduce(self, root: "_Element") -> None:
+        """Reduce the main part, or a part of notes."""
+        from lxml import etree
+
+        unwrap_alternatives(root)
+        self._remove(root)
+        self._write_signs(root)
+        self._settle_fields(root)
+        within = {
+            str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
+        }
+        wrappers = {str(element.tag) for element in root.iter()} - _PLAIN - within - {_BOX, *_NOTES}
+        etree.strip_tags(root, *wrappers - {f"{WORD}footnote", f"{WORD}endnote", str(root.tag)})
+        for box in reversed(list(root.iter(_BOX))):  # its text follows the paragraph it is anchored in
+            for child in reversed(list(box)):
+                next(box.iterancestors(PARAGRAPH), box).addnext(child)
+        for paragraph in list(root.iter(PARAGRAPH)):
+            self._name(paragraph)
+        for table in reversed(list(root.iter(TABLE))):
+            shape_table(table, self.styles)
+
+    def _style(self, paragraph: "_Element | None") -> str:
+        return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
+
+    def _remove(self, root: "_Element") -> None:
+        """Take out what is no text that a reader sees, and mark what is raised or lowered."""
+        background = root.find(f"{WORD}background")
+        paper = "FFFFFF" if background is None else background.get(f"{WORD}color", "FFFFFF")
+        shifts: dict[_Element, dict[_Element, str]] = {}
+        lost: list[tuple[_Element, str]] = []
+        for element in root.iter(*_ALWAYS, RUN, PARAGRAPH, _CONTROL, ROW, CELL):
+            if element.tag != RUN:
+                what = self._lost_as(element)
+            else:
+                around = next(element.iterancestors(PARAGRAPH), None)
+                look = self.styles.look(self._style(around), element.find(_MARK))
+                what = self._run_lost_as(element, around, look, paper)
+                if around is not None and not what and element.find(TEXT) is not None:
+                    shifts.setdefault(around, {})[element] = _shift_of(look)
+            lost += [(element, what)] if what else []
+        for runs in shifts.values():
+            for run, shift in runs.items() if len(set(runs.values())) > 1 else ():  # else all of it is moved
+                set_property(run, _MARK, "vertAlign", shift)
+        removed: set[_Element] = set()
+        for element, what in lost:
+            if removed.isdisjoint(element.iterancestors()):
+                removed.add(element)
+                self._take_out(element, what)
+
+    def _lost_as(self, element: "_Element") -> str:
+        """Return as what an element is left out; "" for one that is read."""
+        if element.tag == PARAGRAPH:
+            return "navigation" if self.styles.role(self._style(element)).name == "navigation" else ""
+        if element.tag == _CONTROL:
+            gallery = value_of(element, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
+            is_prompt = is_on(element.find(f"{WORD}sdtPr/{WORD}showingPlcHdr"))
+            return "placeholder" if is_prompt else "navigation" if gallery == "Table of Contents" else ""
+        if element.tag in (ROW, CELL):
+            mark = f"trPr/{WORD}del" if element.tag == ROW else f"tcPr/{WORD}cellDel"
+            return "deleted_text" if element.find(WORD + mark) is not None else ""
+        parent = element.getparent()  # in properties it is a mark on what holds these
+        return "" if parent is None or parent.tag in _PROPERTIES else _ALWAYS[str(element.tag)]
+
+    def _run_lost_as(
+        self, run: "_Element", around: "_Element | None", look: "Mapping[str, _Element]", paper: str
+    ) -> str:
+        """Return as what the text of a run is left out; "" if it is seen."""
+        if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
+            return "deleted_text"
+        if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
+            return "hidden"
+        colour, marker = _value(look, "color"), _value(look, "highlight")
+        if marker not in _NO_COLOUR:
+            return "hidden" if looks_alike("black" if colour in _NO_COLOUR else f"#{colour}", marker) else ""
+        if colour in _NO_COLOUR:
+            return ""
+        properties = None if around is None else around.find(f"{WORD}pPr")
+        shades = [look.get(f"{WORD}shd"), self.styles.shade(properties, self._style(around))]
+        shades += [cell.find(f"{WORD}tcPr/{WORD}shd") for cell in run.iterancestors(CELL)]
+        fills = (
+            shade.get(f"{WORD}color" if shade.get(VALUE) == "solid" else f"{WORD}fill", "auto")
+            for shade in shades
+            if shade is not None
+        )
+        # Otherwise a shape or the style of a table may colour the ground.
+        plain = next(run.iterancestors(_BOX, TABLE), None) is None
+        ground = next((fill for fill in fills if fill not in _NO_COLOUR), paper if plain else "")
+        return "hidden" if looks_alike(f"#{colour}", f"#{ground}") else ""
+
+    def _take_out(self, element: "_Element", what: str) -> None:
+        drawn = next(element.iterancestors("{*}inline", "{*}anchor"), None) if what == "image" else None
+        about = None if drawn is None else drawn.find("{*}docPr")
+        texts = [text_of(element, TEXT, f"{WORD}delText"), element.get("string", "")]
+        self.omissions.add(what, "".join([*texts, "" if about is None else about.get("descr", "")]))
+        if element.tag == CELL:  # its place keeps the columns of the row
+            element[:] = []
+        elif (parent := element.getparent()) is not None:
+            parent.remove(element)
+
+    def _write_signs(self, root: "_Element") -> None:
+        """Write as text what is none in the file: formulas, signs and the states of boxes."""
+        for formula in list(root.iter(f"{MATH}oMath")):
+            formula.addprevious(new_run(formula, write_formula(formula, self.omissions)))
+            formula[:] = []
+        for element in root.iter(*_SIGNS, f"{WORD}sym", f"{WORD}cr", f"{WORD}br"):
+            parent = element.getparent()
+            if element.tag in (f"{WORD}cr", f"{WORD}br"):
+                element.tag = f"{WORD}br"
+                element.attrib.clear()
+            elif parent is not None and parent.tag != f"{WORD}tabs":  # places on the ruler
+                sign = _SIGNS.get(str(element.tag)) or _symbol(element)
+                self.omissions.count("symbol", int(not sign), 0)
+                element.tag, element.text = TEXT, sign
+        for reference in root.iter(*_NOTES):
+            if (run := reference.getparent()) is not None and (mark := text_of(run, TEXT)):
+                self.omissions.add("footnote_mark", mark)  # one that the writer chose
+                run[:] = [reference]
+
+    def _settle_fields(self, root: "_Element") -> None:
+        """Keep of each field its result, or the state of a form field that has none.
+
+        A field ends with its paragraph: of a broken one not the rest of the document is lost.
+        """
+        fields: list[tuple[bool, str]] = []  # whether it is still code, and the state to show
+        codes = 0
+        for element in root.iter(PARAGRAPH, TEXT, f"{WORD}fldChar"):
+            if element.tag == PARAGRAPH:
+                fields, codes = [], 0
+            elif element.tag == TEXT:
+                if codes:
+                    self.omissions.add("field_code", element.text or "")
+                    element.text = ""
+                elif fields and element.text:
+                    fields[-1] = (fields[-1][0], "")
+            elif (kind := element.get(f"{WORD}fldCharType")) == "begin":
+                fields.append((True, _form_state(element)))
+                codes += 1
+            elif fields and kind in ("separate", "end"):
+                is_code, state = fields.pop()
+                codes -= is_code
+                if kind == "separate":
+                    fields.append((False, state))
+                elif state:
+                    element.tag, element.text = TEXT, state
+
+    def _name(self, paragraph: "_Element") -> None:
+        """Name what a paragraph is, and write its number; one whose end was deleted goes on in the next."""
+        properties = paragraph.find(f"{WORD}pPr")
+        style = self._style(paragraph)
+        mark = None if properties is None else properties.find(_MARK)
+        if properties is not None:
+            paragraph.remove(properties)
+        following = paragraph.getnext()
+        is_deleted = mark is not None and mark.find(f"{WORD}del") is not None
+        if is_deleted and following is not None and following.tag == PARAGRAPH:
+            at = int(following.find(f"{WORD}pPr") is not None)
+            following[at:at] = list(paragraph)
+            return
+        name, level = self.styles.role(style)
+        if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
+            name = "p"
+        place = self.numbering.place(properties, style)
+        number = ""
+        if place is not None and not (mark is not None and is_on(mark.find(f"{WORD}vanish"))):
+            number = self.numbering.count(*place)
+            if name in ("p", "item"):
+                name, level = "item", max(place[1], level)
+        name = "heading" if name == "title" else name
+        if name != "p":
+            style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if name in ("heading", "item") else name
+            set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
+        if number and any((text.text or "").strip() for text in paragraph.iter(TEXT)):
+            paragraph.insert(int(name != "p"), new_run(paragraph, f"{number} "))
+
+
+def _value(look: "Mapping[str, _Element]", name: str) -> str:
+    element = look.get(WORD + name)
+    return "" if element is None else element.get(VALUE, "")
+
+
+def _shift_of(look: "Mapping[str, _Element]") -> str:
+    """Return how a run stands to the line: baseline, superscript or subscript."""
+    shift, moved = _value(look, "vertAlign"), _value(look, "position")
+    if shift not in ("superscript", "subscript"):
+        is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
+        shift = "baseline" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
+    return shift
+
+
+def _symbol(element: "_Element") -> str:
+    from mammoth.docx.dingbats import dingbats
+
+    font, code = element.get(f"{WORD}font", "").strip().title(), element.get(f"{WORD}char", "")
+    place = int(code[-2:], 16) if re.fullmatch("(?:[Ff]0|00)?[0-9A-Fa-f]{2}", code) else -1
+    sign = _WINGDINGS.get(place) if font == "Wingdings" else None
+    return sign or (chr(dingbats[font, place]) if (font, place) in dingbats else "")
+
+
+def _form_state(field: "_Element") -> str:
+    """Return what a check box or a drop-down shows."""
+    box, choice = (field.find(f"{WORD}ffData/{WORD}{name}") for name in ("checkBox", "ddList"))
+    if box is not None:
+        checked = box.find(f"{WORD}checked")
+        return "☒" if is_on(box.find(f"{WORD}default") if checked is None else checked) else "☐"
+    if choice is None:
+        return ""
+    entries = [entry.get(VALUE, "") for entry in choice.iterchildren(f"{WORD}listEntry")]
+    chosen = read_number(value_of(choice, "result") or value_of(choice, "default"), 0)
+    return entries[chosen] if chosen < len(entries) else ""
+
+
+def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omissions) -> None:
+    """Put each note at the end of the section that refers to it; notes refer to others, too."""
+    notes = {
+        (f"{note.tag}Reference", note.get(f"{WORD}id", "")): note
+        for part in parts
+        for note in part.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
+        if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
+    }
+    waiting: list[_Element] = []
+
+    def collect(element: "_Element") -> None:
+        keys = [(str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES)]
+        waiting.extend(notes.pop(key) for key in keys if key in notes)
+
+    body = document.find(f"{WORD}body")
+    end = document.makeelement(PARAGRAPH)
+    (document if body is None else body).append(end)
+    for element in list(document if body is None else body):
+        style = element.find(f"{WORD}pPr/{WORD}pStyle")
+        if waiting and (element is end or (style is not None and style.get(VALUE, "").startswith("heading"))):
+            for note in waiting:  # grows while it is read
+                collect(note)
+                for style in note.iter(f"{WORD}pStyle"):
+                    style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
+                for child in list(note):
+                    element.addprevious(child)
+            waiting.clear()
+        collect(element)
+    for note in notes.values():
+        omissions.add("unreferenced_note", text_of(note, TEXT))
 
 
 def _count_other_parts(package: Package, main: str, omissions: Omissions) -> None:
-    """Count what is beside the text: heads and feet of pages, comments, macros, stray parts."""
+    """Count what is beside the text: heads and feet of pages, comments, macros."""
     for purpose, what in _BESIDE_THE_TEXT.items():
         for root in package.trees(main, purpose):
-            pieces = list(root.iterchildren(f"{WORD}comment")) if purpose == "comments" else [root]
-            for piece in pieces:
+            for piece in root if purpose == "comments" else [root]:
                 if text := text_of(piece, TEXT):
                     omissions.add(what, text)
     for _ in package.linked(main, "vbaProject"):
         omissions.add("macro")
-    linked = {main, *(link.target for link in package.links(main).values())}
-    folder = posixpath.dirname(main)
-    for member in package.archive.members:
-        inside = posixpath.dirname(member.path) == folder and member.path.endswith(".xml")
-        if inside and member.path not in linked and (text := text_of(package.tree(member.path), TEXT)):
-            omissions.add("unlinked_part", text)

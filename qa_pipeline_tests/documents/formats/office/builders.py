@@ -86,11 +86,6 @@ def element(markup: str) -> BaseOxmlElement:
     return cast("BaseOxmlElement", wrapped[0])
 
 
-def wordprocessing(text: str) -> str:
-    """A part that holds a paragraph."""
-    return f"<w:part {NAMESPACES}>{paragraph(run(text))}</w:part>"
-
-
 def read_docx(*elements: str, prepare: Callable[[Document], None] = lambda _: None) -> ParsedFile:
     """What is read from a Word file with these elements as its body."""
     return docx.parse(source(docx_of(*elements, prepare=prepare)), SETTINGS)

@@ -1,24 +1,24 @@
+import re
+from collections import Counter
+from functools import partial
+
 import docx as python_docx
 import pytest
 from docx.document import Document
 from docx.enum.style import WD_STYLE_TYPE
+from hypothesis import given
+from hypothesis import strategies as st
 
-from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats.office import docx
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
+from qa_pipeline_tests.documents.builders import SETTINGS, doubted, outline, source
 from qa_pipeline_tests.documents.formats.office.builders import (
     add_notes,
     add_part,
-    docx_of,
-    element,
     left_out,
-    members_of,
     paragraph,
     read_docx,
     run,
     saved,
-    wordprocessing,
-    zip_bytes,
 )
 
 
@@ -41,7 +41,7 @@ def test_headings_lists_tables_and_paragraphs_of_an_ordinary_document() -> None:
         ("paragraph", "All in tonnes.", 0),
         ("list_item", "first", 0),
         ("list_item", "deeper", 1),
-        ("list_item", "second", 0),
+        ("list_item", "1. second", 0),
         ("table_row", "Year: 2023 | Sales: 12", 0),
         ("table_row", "Year: 2024 | Sales: 15", 0),
         ("heading", "Outlook", 3),
@@ -95,48 +95,6 @@ def test_a_style_based_on_a_heading_is_one_and_a_ring_of_styles_ends() -> None:
 
     parsed = read_docx(paragraph(run("A"), "Chapter"), paragraph(run("B"), "Ring"), prepare=prepare)
     assert [(block.kind, block.level) for block in parsed.blocks] == [("heading", 2), ("paragraph", 0)]
-
-
-def test_an_outline_level_makes_a_heading_and_takes_one_back() -> None:
-    parsed = read_docx(
-        paragraph(run("A"), None, '<w:outlineLvl w:val="3"/>'),
-        paragraph(run("B"), "Heading1", '<w:outlineLvl w:val="9"/>'),
-        paragraph(run("C"), "Heading7Missing"),
-    )
-    assert [(block.kind, block.level) for block in parsed.blocks] == [
-        ("heading", 4),
-        ("paragraph", 0),
-        ("paragraph", 0),
-    ]
-
-
-def test_lists_take_level_and_membership_from_their_numbering() -> None:
-    def listed(number: int, level: int) -> str:
-        return f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
-
-    parsed = read_docx(
-        paragraph(run("a"), None, listed(1, 0)),
-        paragraph(run("b"), None, listed(1, 2)),
-        paragraph(run("c"), "ListBullet", listed(0, 0)),
-        paragraph(run("d"), "Heading1", listed(1, 0)),
-    )
-    assert [(block.kind, block.level) for block in parsed.blocks] == [
-        ("list_item", 0),
-        ("list_item", 2),
-        ("paragraph", 0),
-        ("heading", 1),
-    ]
-
-
-def test_a_level_without_bullet_or_number_is_no_list() -> None:
-    def prepare(document: Document) -> None:
-        numbering = document.part.numbering_part.element
-        bare = '<w:lvl w:ilvl="0"><w:numFmt w:val="none"/><w:lvlText w:val=""/></w:lvl>'
-        numbering.append(element(f'<w:abstractNum w:abstractNumId="77">{bare}</w:abstractNum>'))
-        numbering.append(element('<w:num w:numId="78"><w:abstractNumId w:val="77"/></w:num>'))
-
-    properties = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="78"/></w:numPr>'
-    assert outline(read_docx(paragraph(run("a"), None, properties), prepare=prepare)) == [("paragraph", "a")]
 
 
 def test_lines_in_a_style_for_code_are_one_block_kept_verbatim() -> None:
@@ -218,12 +176,10 @@ def test_what_is_beside_the_text_is_counted() -> None:
         document.sections[0].footer.paragraphs[0].text = "Foot"
         document.add_comment(document.add_paragraph("Commented.").runs, "Not so sure.", author="A")
         add_part(document, "vbaProject.bin", "vbaProject", b"\x00macro")
-        add_part(document, "glossary.xml", "glossaryDocument", wordprocessing("Building block"))
 
     parsed = read_docx(prepare=prepare)
     assert outline(parsed) == [("paragraph", "Commented.")]
     assert left_out(parsed) == {
-        "building_block": (1, 13),
         "comment": (1, 10),
         "macro": (1, 0),
         "running_foot": (1, 4),
@@ -231,35 +187,184 @@ def test_what_is_beside_the_text_is_counted() -> None:
     }
 
 
-def test_a_part_that_nothing_links_to_is_counted() -> None:
-    content = docx_of(paragraph(run("Text")))
-    stray = zip_bytes({**members_of(content), "word/stray.xml": wordprocessing("astray")})
-    assert left_out(docx.parse(source(stray), SETTINGS)) == {"unlinked_part": (1, 6)}
+# What becomes of a word in each of these places: it is kept, or left out under this name.
+PLACES: dict[str, tuple[str, str | None]] = {
+    "plain": (run("{word}"), None),
+    "inserted": ('<w:ins w:id="1">' + run("{word}") + "</w:ins>", None),
+    "linked": ('<w:hyperlink w:anchor="x">' + run("{word}") + "</w:hyperlink>", None),
+    "controlled": ("<w:sdt><w:sdtContent>" + run("{word}") + "</w:sdtContent></w:sdt>", None),
+    "unknown": ("<w:later>" + run("{word}") + "</w:later>", None),
+    "result": (
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r>'
+        '<w:r><w:fldChar w:fldCharType="separate"/></w:r>' + run("{word}") +
+        '<w:r><w:fldChar w:fldCharType="end"/></w:r>',
+        None,
+    ),
+    "box": (
+        "<w:r><mc:AlternateContent><mc:Choice Requires='wps'><w:drawing><wps:txbx><w:txbxContent>"
+        + paragraph(run("{word}"))
+        + "</w:txbxContent></wps:txbx></w:drawing></mc:Choice><mc:Fallback/></mc:AlternateContent></w:r>",
+        None,
+    ),
+    "deleted": ('<w:del w:id="2"><w:r><w:delText>{word}</w:delText></w:r></w:del>', "deleted_text"),
+    "moved": ('<w:moveFrom w:id="3">' + run("{word}") + "</w:moveFrom>", "moved_text"),
+    "hidden": (run("{word}", "<w:vanish/>"), "hidden"),
+    "struck": (run("{word}", "<w:strike/>"), "deleted_text"),
+    "not struck": (run("{word}", '<w:strike w:val="0"/>'), None),
+    "prompt": (
+        "<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>"
+        + run("{word}")
+        + "</w:sdtContent></w:sdt>",
+        "placeholder",
+    ),
+}  # fmt: skip
+AROUND = ("paragraph", "heading", "item", "cell", "note")
 
 
-def test_items_of_ordered_lists_keep_their_numbers() -> None:
-    def level(number: int, form: str, shown: str, start: int = 1) -> str:
-        return (
-            f'<w:lvl w:ilvl="{number}"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/>'
-            f'<w:lvlText w:val="{shown}"/></w:lvl>'
-        )
+@given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.sampled_from(AROUND)), min_size=1, max_size=8))
+def test_every_word_is_in_the_text_once_or_counted_as_left_out(words: list[tuple[str, str]]) -> None:
+    elements, notes, expected = [], {}, Counter[str]()
+    for number, (place, around) in enumerate(words):
+        inside = PLACES[place][0].format(word=f"word{number}x")
+        expected[PLACES[place][1] or "kept"] += len(f"word{number}x")
+        if around == "cell":
+            cell = f"<w:tc>{paragraph(inside)}</w:tc><w:tc>{paragraph(run('.'))}</w:tc>"
+            elements.append(f"<w:tbl><w:tr>{cell}</w:tr></w:tbl>")
+        elif around == "note":
+            notes[str(number)] = paragraph(inside)
+            elements.append(paragraph(f'<w:r><w:footnoteReference w:id="{number}"/></w:r>'))
+        else:
+            elements.append(paragraph(inside, {"heading": "Heading2", "item": "ListBullet"}.get(around)))
+    parsed = read_docx(*elements, prepare=partial(add_notes, kind="footnote", notes=notes))
+    kept = re.findall(r"word\d+x", " ".join(block.text for block in parsed.blocks))
+    counted = {what: characters for what, (_, characters) in left_out(parsed).items()}
+    assert len(kept) == len(set(kept))
+    assert {"kept": sum(map(len, kept)), **counted} == {"kept": 0, **expected}
 
-    def define(document: Document) -> None:
-        numbering = document.part.numbering_part.element
-        levels = level(0, "decimal", "%1.", 3) + level(1, "lowerLetter", "%2)") + level(2, "decimal", "%1.%3")
-        numbering.append(element(f'<w:abstractNum w:abstractNumId="77">{levels}</w:abstractNum>'))
-        numbering.append(element('<w:num w:numId="78"><w:abstractNumId w:val="77"/></w:num>'))
-        again = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'
-        numbering.append(element(f'<w:num w:numId="79"><w:abstractNumId w:val="77"/>{again}</w:num>'))
 
-    def item(text: str, depth: int, number: int = 78) -> str:
-        listed = f'<w:numPr><w:ilvl w:val="{depth}"/><w:numId w:val="{number}"/></w:numPr>'
-        return paragraph(run(text), None, listed)
-
+def test_text_outside_of_paragraphs_is_not_lost() -> None:
     parsed = read_docx(
-        item("three", 0), item("x", 1), item("y", 1), paragraph(run("Text.")), item("four", 0), item("z", 1),
-        item("deep", 2), item("anew", 0, 79), item("two", 0, 79), prepare=define,
-    )  # fmt: skip
-    assert assemble(parsed.blocks).text == (
-        "- 3. three\n  - a) x\n  - b) y\n\nText.\n\n- 4. four\n  - a) z\n    - 4.1. deep\n- 1. anew\n- 2. two"
+        paragraph(run("kept")), "<w:r><w:t>stray</w:t></w:r>", "<w:tbl><w:t>lost</w:t></w:tbl>"
     )
+    assert [text for _, text in outline(parsed)] == ["kept", "straylost"]
+
+
+def test_breaks_tabs_hyphens_and_symbols() -> None:
+    inside = (
+        "<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:t>d</w:t>"
+        "<w:softHyphen/><w:t>e</w:t>"
+        '<w:sym w:font="Symbol" w:char="F0A3"/><w:t>5</w:t><w:sym w:font="Wingdings" w:char="F0FE"/>'
+        '<w:sym w:font="Odd" w:char="F041"/></w:r>'
+    )
+    parsed = read_docx(paragraph(inside, None, '<w:tabs><w:tab w:val="left" w:pos="9"/></w:tabs>'))
+    assert parsed.blocks[0].text == "a\tb\nc-de≤5☑"
+    assert left_out(parsed) == {"symbol": (1, 0)}
+
+
+RAISED = ['<w:vertAlign w:val="superscript"/>', '<w:position w:val="8"/>', '<w:rStyle w:val="Raised"/>']
+LOWERED = ['<w:vertAlign w:val="subscript"/>', '<w:position w:val="-6"/>']
+
+
+@pytest.mark.parametrize("raised", RAISED)
+@pytest.mark.parametrize("lowered", LOWERED)
+def test_raised_and_lowered_text_keeps_its_meaning(raised: str, lowered: str) -> None:
+    def prepare(document: Document) -> None:
+        document.styles.add_style("Raised", WD_STYLE_TYPE.CHARACTER).font.superscript = True
+
+    inside = (
+        run("10")
+        + run("6", raised)
+        + run(" of H")
+        + run("2", lowered)
+        + run("O on the 1")
+        + run("st", raised)
+    )
+    inside += run(" in 2030") + run("3", raised)
+    parsed = read_docx(paragraph(inside), prepare=prepare)
+    assert outline(parsed) == [("paragraph", "10^6 of H2O on the 1st in 2030")]
+    assert left_out(parsed) == {"footnote_mark": (1, 1)}
+
+
+def test_a_line_that_is_moved_as_a_whole_is_plain_text() -> None:
+    assert outline(read_docx(paragraph(run("Total 25", '<w:position w:val="8"/>')))) == [
+        ("paragraph", "Total 25")
+    ]
+
+
+def test_a_mark_that_the_writer_chose_for_a_note_is_left_out() -> None:
+    note = '<w:footnoteReference w:customMarkFollows="1" w:id="1"/><w:t>7</w:t>'
+    mark = f'<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr>{note}</w:r>'
+    parsed = read_docx(paragraph(run("Paid 25") + mark + run(" euros.")))
+    assert outline(parsed) == [("paragraph", "Paid 25 euros.")]
+    assert left_out(parsed)["footnote_mark"] == (1, 1)
+
+
+def test_equations_are_read_as_a_line() -> None:
+    def signs(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    equation = (
+        f"<m:oMath>{signs('E=')}<m:f><m:num>{signs('a+b')}</m:num><m:den>{signs('c')}</m:den></m:f>"
+        f"<m:sSup><m:e>{signs('x')}</m:e><m:sup>{signs('2')}</m:sup></m:sSup>"
+        f"<m:rad><m:deg/><m:e>{signs('y')}</m:e></m:rad></m:oMath>"
+    )
+    assert outline(read_docx(paragraph(run("So ") + equation))) == [
+        ("paragraph", "So E=((a+b)/c)x^2 sqrt(y)")
+    ]
+    odd = f"<m:oMath><m:f>{signs('lost')}<m:num>{signs('a')}</m:num></m:f></m:oMath>"
+    parsed = read_docx(paragraph(run("So ") + odd))
+    assert outline(parsed) == [("paragraph", "So")]
+    assert doubted(parsed) == [("formula", "So")]
+    assert left_out(parsed) == {"formula": (1, 5)}
+
+
+def form_field(data: str, code: str, result: str | None = None) -> str:
+    shown = "" if result is None else f'<w:r><w:fldChar w:fldCharType="separate"/></w:r>{run(result)}'
+    return (
+        f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{data}</w:ffData></w:fldChar></w:r>'
+        f'<w:r><w:instrText>{code}</w:instrText></w:r>{shown}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+
+
+def test_form_fields_show_their_state() -> None:
+    entries = '<w:listEntry w:val="Monthly"/><w:listEntry w:val="Yearly"/>'
+    parsed = read_docx(
+        paragraph(
+            form_field("<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>", "FORMCHECKBOX")
+            + run(" Parking ")
+            + form_field("<w:checkBox><w:default w:val='0'/></w:checkBox>", "FORMCHECKBOX")
+            + run(" Breakfast ")
+            + form_field("<w:checkBox><w:default/><w:checked w:val='0'/></w:checkBox>", "FORMCHECKBOX", "")
+            + run(" Dinner")
+        ),
+        paragraph(
+            form_field(f'<w:ddList><w:result w:val="1"/>{entries}</w:ddList>', "FORMDROPDOWN")
+            + run(", ")
+            + form_field(f"<w:ddList>{entries}</w:ddList>", "FORMDROPDOWN")
+            + run(", ")
+            + form_field("<w:textInput/>", "FORMTEXT", "Ada")
+        ),
+    )
+    assert [text for _, text in outline(parsed)] == ["☒ Parking ☐ Breakfast ☐ Dinner", "Yearly, Monthly, Ada"]
+
+
+def test_codes_of_fields_are_left_out_and_a_broken_field_costs_its_paragraph_only() -> None:
+    begin = '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+    parsed = read_docx(
+        paragraph(run("See ") + '<w:fldSimple w:instr=" REF x ">' + run("page 3") + "</w:fldSimple>"),
+        paragraph(run("kept") + begin + run("lost")),
+        paragraph(run("after")),
+    )
+    assert outline(parsed) == [("paragraph", "See page 3"), ("paragraph", "kept"), ("paragraph", "after")]
+    assert left_out(parsed) == {"field_code": (1, 4)}
+
+
+def test_pictures_and_drawings_are_counted_with_what_describes_them() -> None:
+    picture = (
+        '<w:r><w:drawing><wp:inline><wp:docPr id="1" name="P" descr="A red house"/><a:graphic><a:graphicData>'
+        '<pic:pic xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"/>'
+        '<c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"/>'
+        "</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
+    )
+    parsed = read_docx(paragraph(run("Text") + picture + "<w:r><w:object/></w:r>"))
+    assert left_out(parsed) == {"image": (1, len("Aredhouse")), "embedded_object": (1, 0), "chart": (1, 0)}

@@ -1,0 +1,238 @@
+"""Styles and lists of a Word document: how a run looks, what a paragraph is, and the number Word gives it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from qa_pipeline.documents.assembly import Style, numeral
+from qa_pipeline.documents.formats.office.package import WORD, read_number
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+VALUE = f"{WORD}val"
+_FALSE = frozenset({"0", "false", "off", "none"})
+_BODY_TEXT = 9  # the outline level, counted from 0, of what is no heading (ISO 29500-1, 17.3.1.20)
+_LONGEST_CHAIN = 50  # styles: a ring of them must end
+_ROLES = {
+    "heading": r"(?:heading|rubrik|überschrift|overskrift|titre|título|kop) ?([1-9])",
+    "item": r"(?:list bullet|list number|aufzählungszeichen|listennummer|punktlista) ?([2-9]?)",
+    "title": r"(?:document ?)?title|titel|rubrik|dokumenttitel",
+    "code": r"(?:.{0,80}(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod).{0,80}|kod|listing"
+    r"|code(?: text| snippet| example)?|preformatted(?: text)?|html preformatted|macro ?text)",
+    "quote": r"(?:intense |starkt |intensives )?(?:quote|quotations?|citat|zitat)|block text",
+    "navigation": r"(?:toc|innehåll|verzeichnis|contents|index) ?(?:[1-9]|heading)"
+    r"|table of (?:figures|authorities)",
+}
+"""Names of styles; those that Word has built in are English in the file, other programs translate them."""
+
+
+class Role(NamedTuple):
+    """Name the kind of a paragraph; `level` counts from 0 for titles and list items, from 1 for headings."""
+
+    name: str = "p"
+    level: int = 0
+
+
+def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
+    """Return the value of a child; `otherwise` where there is none."""
+    child = None if element is None else element.find(WORD + name)
+    return otherwise if child is None else child.get(VALUE, "")
+
+
+def is_on(element: "_Element | None") -> bool:
+    """Return True if a switch is present and not off."""
+    return element is not None and element.get(VALUE, "1") not in _FALSE
+
+
+class Styles:
+    """The styles of one document, each resolved once."""
+
+    def __init__(self, root: "_Element | None") -> None:
+        styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
+        self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
+        defaults = None if root is None else root.find(f"{WORD}docDefaults/{WORD}rPrDefault/{WORD}rPr")
+        self._defaults = {} if defaults is None else {str(child.tag): child for child in defaults}
+        self._looks: dict[tuple[str, str], dict[str, _Element]] = {}
+        self._roles: dict[str, Role] = {}
+
+    @cached_property
+    def default(self) -> str:
+        """Return the id of the style of paragraphs that name none."""
+        return next(
+            (
+                key
+                for key, style in self._styles.items()
+                if style.get(f"{WORD}type") == "paragraph" and style.get(f"{WORD}default", "0") not in _FALSE
+            ),
+            "",
+        )
+
+    def chain(self, style: str) -> Iterator["_Element"]:
+        """Yield a style and those it is based on."""
+        for _ in range(_LONGEST_CHAIN):
+            if (element := self._styles.get(style)) is None:
+                return
+            yield element
+            style = value_of(element, "basedOn")
+
+    def look(self, paragraph: str, run: "_Element | None") -> "Mapping[str, _Element]":
+        """Return the properties of a run with these `rPr` in a paragraph of that style, by their tags."""
+        key = paragraph, value_of(run, "rStyle")
+        if key not in self._looks:
+            self._looks[key] = dict(self._defaults)
+            for style in key:
+                for element in reversed(list(self.chain(style))):
+                    self._looks[key] |= {str(child.tag): child for child in element.iterfind(f"{WORD}rPr/*")}
+        properties = {} if run is None else {str(child.tag): child for child in run}
+        return self._looks[key] | properties if properties else self._looks[key]
+
+    def role(self, paragraph: str) -> Role:
+        """Return what a style makes of its paragraphs: by its name, its outline level or its ancestors."""
+        if paragraph not in self._roles:
+            chain = list(self.chain(paragraph))
+            names = [value_of(style, "name").strip() for style in chain] or [paragraph]
+            named = (
+                Role(role, int((match.groups() or ("0",))[0] or 1) - (role == "item"))
+                for name in names
+                for role, pattern in _ROLES.items()
+                if (match := re.fullmatch(pattern, name, re.IGNORECASE))
+            )
+            outlines = (value_of(style, f"pPr/{WORD}outlineLvl") for style in chain)
+            outline = read_number(next(filter(None, outlines), None), _BODY_TEXT)
+            outlined = Role("heading", outline + 1) if outline < _BODY_TEXT else Role()
+            self._roles[paragraph] = next(named, outlined)
+        return self._roles[paragraph]
+
+    def shade(self, properties: "_Element | None", style: str) -> "_Element | None":
+        """Return the shading of a paragraph: its own, or that of its style."""
+        holders = [properties, *(element.find(f"{WORD}pPr") for element in self.chain(style))]
+        shades = (holder.find(f"{WORD}shd") for holder in holders if holder is not None)
+        return next((shade for shade in shades if shade is not None), None)
+
+    def sets_off(self, style: str, part: str) -> bool:
+        """Return True if a table style formats `firstRow` or `firstCol` unlike the rest."""
+        parts = (part for element in self.chain(style) for part in element.iterchildren(f"{WORD}tblStylePr"))
+        return any(element.get(f"{WORD}type") == part for element in parts)
+
+
+_PLACE = re.compile("%([1-9])")
+_FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
+
+
+class Numbering:
+    """The lists of one document, and the numbers they have reached (ISO 29500-1, 17.9)."""
+
+    def __init__(self, root: "_Element | None", styles: Styles) -> None:
+        self._styles = styles
+        elements = [] if root is None else list(root)
+        self._abstract, self._lists = (
+            {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
+            for name in (f"{WORD}abstractNum", f"{WORD}num")
+        )
+        self._levels: dict[tuple[str, int], _Element | None] = {}
+        self._counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self._begun: set[tuple[str, int]] = set()
+
+    def place(self, properties: "_Element | None", style: str) -> tuple[str, int] | None:
+        """Return the list and level of a paragraph; None outside lists, and on a level without any mark."""
+        numbering = None if properties is None else properties.find(f"{WORD}numPr")
+        listed = (element.find(f"{WORD}pPr/{WORD}numPr") for element in self._styles.chain(style))
+        of_style = next((part for part in listed if value_of(part, "numId")), None)
+        number = value_of(numbering, "numId") or value_of(of_style, "numId")
+        if number in ("", "0"):
+            return None
+        written = (
+            value_of(numbering, "ilvl") or self._level_of_style(number, style) or value_of(of_style, "ilvl")
+        )
+        level = read_number(written, 0)
+        definition = self._level(number, level)
+        bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
+        return None if definition is not None and bare else (number, level)
+
+    def count(self, number: str, level: int) -> str:
+        """Return the number of the next paragraph of a list and level as Word shows it; "" for a bullet."""
+        definition = self._level(number, level)
+        if definition is None or value_of(definition, "numFmt") == "bullet":
+            return ""
+        counts = self._counts[self._abstract_id(number)]  # lists of one abstract list count together
+        restart = self._override(number, level)
+        if restart is not None and (number, level) not in self._begun:
+            counts[level] = restart
+        else:
+            counts[level] = counts[level] + 1 if level in counts else self._start(number, level)
+        self._begun.add((number, level))
+        for deeper in [other for other in counts if other > level]:
+            again = read_number(value_of(self._level(number, deeper), "lvlRestart"), deeper)
+            if level < again:  # by default every level above restarts it; 0 never does
+                del counts[deeper]
+        plain = is_on(definition.find(f"{WORD}isLgl"))
+
+        def format_place(match: re.Match[str]) -> str:
+            depth = int(match[1]) - 1
+            form = "decimal" if plain else value_of(self._level(number, depth), "numFmt", "decimal")
+            return format_number(counts.get(depth, self._start(number, depth)), form)
+
+        return " ".join(_PLACE.sub(format_place, value_of(definition, "lvlText")).split())
+
+    def _level_of_style(self, number: str, style: str) -> str:
+        """Return the level whose definition names a paragraph style."""
+        abstract = self._abstract.get(self._abstract_id(number))
+        levels = [] if abstract is None else list(abstract.iterchildren(f"{WORD}lvl"))
+        named = (lvl.get(f"{WORD}ilvl", "") for lvl in levels if value_of(lvl, "pStyle") == style != "")
+        return next(named, "")
+
+    def _start(self, number: str, level: int) -> int:
+        override = self._override(number, level)
+        if override is not None:
+            return override
+        return read_number(value_of(self._level(number, level), "start"), 1)
+
+    def _override(self, number: str, level: int) -> int | None:
+        starts = (value_of(change, "startOverride") for change in self._changes(number, level))
+        written = next(filter(None, starts), None)
+        return None if written is None else read_number(written, 1)
+
+    def _abstract_id(self, number: str) -> str:
+        """Return the abstract list of a list; one may lead to a style, which names another list."""
+        for _ in range(_LONGEST_CHAIN):
+            abstract_id = value_of(self._lists.get(number), "abstractNumId")
+            link = value_of(self._abstract.get(abstract_id), "numStyleLink")
+            linked = (value_of(style, f"pPr/{WORD}numPr/{WORD}numId") for style in self._styles.chain(link))
+            following = next(filter(None, linked), "") if link else ""
+            if following in ("", number):
+                break
+            number = following
+        return abstract_id
+
+    def _level(self, number: str, level: int) -> "_Element | None":
+        """Return the definition of a level: the list's own, else that of its abstract list."""
+        key = number, level
+        if key not in self._levels:
+            abstract = self._abstract.get(self._abstract_id(number))
+            holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
+            levels = (child for holder in holders for child in holder.iterchildren(f"{WORD}lvl"))
+            self._levels[key] = next(
+                (child for child in levels if child.get(f"{WORD}ilvl", "0") == str(level)), None
+            )
+        return self._levels[key]
+
+    def _changes(self, number: str, level: int) -> "list[_Element]":
+        listed = self._lists.get(number)
+        changes = [] if listed is None else list(listed.iterchildren(f"{WORD}lvlOverride"))
+        return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]
+
+
+def format_number(value: int, form: str) -> str:
+    """Return a number in a format of Word; one that is unknown is written in digits."""
+    if form == "decimalZero":
+        return f"{value:02}"
+    if form in ("none", "bullet"):
+        return ""
+    style = _FORMS.get(form.removeprefix("upper").removeprefix("lower"), "digits")
+    if style == "letters" and value > 0:  # Word goes on with aa, bb, cc
+        letter = chr(ord("a") + (value - 1) % 26) * min((value - 1) // 26 + 1, _LONGEST_CHAIN)
+        return letter.upper() if form.startswith("upper") else letter
+    return numeral(value, style, upper=form.startswith("upper"))
