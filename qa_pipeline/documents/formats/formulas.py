@@ -31,7 +31,6 @@ _MARKS = re.compile(
 )
 _EXPONENT = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
-_TITLES = frozenset({"me", "mes", "lle", "r", "o", "os"})  # as in the French for Mrs, doctor and number
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")
 _WORD = re.compile(r"[^\W\d_]{1,40}$")
 _OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")
@@ -77,7 +76,7 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
 
 def is_mark(text: str) -> bool:
-    """Return whether a text can be the mark of a note: a number, letter or sign, or anything in brackets."""
+    """Return True if a text can be the mark of a note: a number, letter or sign, or anything in brackets."""
     return _MARKS.fullmatch(text.strip()) is not None
 
 
@@ -110,16 +109,14 @@ def _gap(after: str) -> str:
 
 
 def _is_ending(base: str, inside: str) -> bool:
-    """Return whether raised letters end a number or title, as in 1st; a lone letter may be a note's mark."""
+    """Return True if raised letters end a number, as in 1st; a lone letter may be the mark of a note."""
     if base[-1].isdigit():
         return _ORDINAL.fullmatch(inside) is not None and (len(inside) > 1 or len(base) < 3)
-    if len(base) == 1 and inside in ("th", "st", "nd", "rd"):
-        return True
-    return base[-1].isupper() and len(base) < 3 and inside in _TITLES
+    return len(base) == 1 and inside in ("th", "st", "nd", "rd")
 
 
 def _is_power(inside: str, base: str, before: str, after: str) -> bool:
-    """Return whether a raised number or letter is an exponent rather than the mark of a note.
+    """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
     It is behind 10 or 2, a small number, a variable, a unit of length or time, a function or a bracket with a
     term, or beside an operator. What is raised to 1 stays the same without it.
@@ -138,7 +135,7 @@ def _is_power(inside: str, base: str, before: str, after: str) -> bool:
 
 
 def _is_term(base: str, before: str, inside: str = "") -> bool:
-    """Return whether a power may stand behind this: a number, variable, product or bracket around a term."""
+    """Return True if a power may stand behind this: a number, variable, product or bracket around a term."""
     if inside.isdigit():
         return True
     if base[-1] in ")]}":
@@ -151,15 +148,10 @@ def _is_term(base: str, before: str, inside: str = "") -> bool:
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
-_NAMED_ACCENTS = {
-    **dict.fromkeys("¯‾ˉ\u0305\u0304_", "bar"), **dict.fromkeys("^ˆ\u0302", "hat"),
-    **dict.fromkeys("~˜\u0303", "tilde"), **dict.fromkeys("→⃗\u20d7", "vec"),
-    **dict.fromkeys("˙.\u0307", "dot"),
-}  # fmt: skip
 _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\s+|.", re.DOTALL)
 _SKIPPED = frozenset({"annotation", "annotation-xml", "mphantom", "phant", "mprescripts", "none"})
-_UNWRITABLE = frozenset({"mmultiscripts", "mlongdiv", "mstack", "sPre"})
+_UNWRITABLE = frozenset({"mmultiscripts", "mlongdiv", "mstack", "mover", "sPre", "acc", "bar"})
 _PROPERTIES = re.compile(r"(?:\w*Pr|argSz)\Z")
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
 
@@ -215,17 +207,11 @@ def _rows(sign: str) -> _Rule:
 def _placed(below: str = "", above: str = "", base: str = "e") -> _Rule:
     """Return the rule of a base with parts below and above it, by their places or names."""
 
-    def write(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
+    def write(_: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
         places = {str(place): part for place, part in enumerate(parts)} | by_name
-        accent = _name_of(element) == "mover"
-        return _scripts(places[base], places.get(below), places.get(above), accent=accent)
+        return _scripts(places[base], places.get(below), places.get(above))
 
     return write
-
-
-def _accent(element: "_Element", _: list[_Part], by_name: dict[str, _Part]) -> _Part:
-    sign = _property(element, "chr", "\u0302" if _name_of(element) == "acc" else "¯")
-    return _scripts(by_name["e"], None, _Part(sign, "sign"), accent=True)
 
 
 def _large_operator(element: "_Element", _: list[_Part], by_name: dict[str, _Part]) -> _Part:
@@ -249,7 +235,7 @@ def _ratio(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -
     if not above.text or not below.text:
         raise _UnwritableError
     if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
-        return _Part(f"binom({above.text}, {below.text})")
+        raise _UnwritableError  # one above the other, which is no fraction
     return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
 
 
@@ -271,9 +257,8 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("mfrac", "f"), _ratio),
     **dict.fromkeys(("mfenced", "d"), _fenced),
     **dict.fromkeys(("msqrt", "mroot", "rad"), _root),
-    **dict.fromkeys(("acc", "bar"), _accent),
     **dict.fromkeys(("msub", "munder"), _placed("1", base="0")),
-    **dict.fromkeys(("msup", "mover"), _placed("", "1", base="0")),
+    "msup": _placed("", "1", base="0"),
     **dict.fromkeys(("msubsup", "munderover"), _placed("1", "2", base="0")),
     **dict.fromkeys(("sSub", "sSup", "sSubSup"), _placed("sub", "sup")),
     "limLow": _placed("lim"),
@@ -327,9 +312,7 @@ def _join(parts: Sequence[_Part]) -> _Part:
     return _Part("".join(written))
 
 
-def _scripts(base: _Part, below: _Part | None, above: _Part | None, *, accent: bool = False) -> _Part:
-    if accent and above is not None and (accent_name := _NAMED_ACCENTS.get(above.text)):
-        return _Part(f"{accent_name}({base.text})")
+def _scripts(base: _Part, below: _Part | None, above: _Part | None) -> _Part:
     simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
     keeps = simple or base.kind == "sign" or _is_enclosed(base.text)
     written = base.text if keeps else f"({base.text})"
@@ -347,7 +330,7 @@ def _bracketed(text: str, *, alone: bool = False) -> str:
 
 
 def _is_enclosed(text: str) -> bool:
-    """Return whether the bracket that begins a text ends with it."""
+    """Return True if the bracket that begins a text ends with it."""
     if text[:1] not in ("(", "[", "{"):
         return False
     depth = 0

@@ -145,6 +145,7 @@ class _Reduction:
         self.styles = styles
         self.numbering = Numbering(numbering, styles)
         self.omissions = omissions
+        self.carried: list[_Element] = []
 
     def reduce(self, root: "_Element") -> None:
         """Reduce the main part, or a part of notes."""
@@ -176,13 +177,18 @@ class _Reduction:
         paper = "FFFFFF" if background is None else background.get(f"{WORD}color", "FFFFFF")
         shifts: dict[_Element, dict[_Element, str]] = {}
         lost: list[tuple[_Element, str]] = []
+        last: _Element | None = None
+        style, shade = self.styles.default, None
         for element in root.iter(*_ALWAYS, RUN, PARAGRAPH, _CONTROL, ROW, CELL):
             if element.tag != RUN:
                 what = self._lost_as(element)
             else:
                 around = next(element.iterancestors(PARAGRAPH), None)
-                look = self.styles.look(self._style(around), element.find(_MARK))
-                what = self._run_lost_as(element, around, look, paper)
+                if around is not last:  # looking for it takes as long as the paragraph has runs
+                    last, style = around, self._style(around)
+                    shade = self.styles.shade(None if around is None else around.find(f"{WORD}pPr"), style)
+                look = self.styles.look(style, element.find(_MARK))
+                what = self._run_lost_as(element, look, shade, paper)
                 if around is not None and not what and element.find(TEXT) is not None:
                     shifts.setdefault(around, {})[element] = _shift_of(look)
             lost += [(element, what)] if what else []
@@ -210,7 +216,7 @@ class _Reduction:
         return "" if parent is None or parent.tag in _PROPERTIES else _ALWAYS[str(element.tag)]
 
     def _run_lost_as(
-        self, run: "_Element", around: "_Element | None", look: "Mapping[str, _Element]", paper: str
+        self, run: "_Element", look: "Mapping[str, _Element]", shade: "_Element | None", paper: str
     ) -> str:
         """Return as what the text of a run is left out; "" if it is seen."""
         if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
@@ -222,8 +228,7 @@ class _Reduction:
             return "hidden" if looks_alike("black" if colour in _NO_COLOUR else f"#{colour}", marker) else ""
         if colour in _NO_COLOUR:
             return ""
-        properties = None if around is None else around.find(f"{WORD}pPr")
-        shades = [look.get(f"{WORD}shd"), self.styles.shade(properties, self._style(around))]
+        shades = [look.get(f"{WORD}shd"), shade]
         shades += [cell.find(f"{WORD}tcPr/{WORD}shd") for cell in run.iterancestors(CELL)]
         fills = (
             shade.get(f"{WORD}color" if shade.get(VALUE) == "solid" else f"{WORD}fill", "auto")
@@ -301,9 +306,10 @@ class _Reduction:
         following = paragraph.getnext()
         is_deleted = mark is not None and mark.find(f"{WORD}del") is not None
         if is_deleted and following is not None and following.tag == PARAGRAPH:
-            at = int(following.find(f"{WORD}pPr") is not None)
-            following[at:at] = list(paragraph)
+            self.carried += list(paragraph)
             return
+        paragraph[0:0] = self.carried
+        self.carried = []
         name, level = self.styles.role(style)
         if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
             name = "p"
