@@ -67,28 +67,21 @@ _BOXES = {
 _KINDS = {
     name: kind
     for kind, names in {
-        "code": "code code-block sourcecode prompt ipython",
-        "verbatim": "parsed-literal math productionlist testcode testoutput testsetup testcleanup doctest "
-        "graphviz digraph graph mermaid plantuml uml literal",
+        "code": "code code-block sourcecode",
+        "verbatim": "parsed-literal math productionlist doctest testcode graphviz",
         "titled_box": "admonition topic sidebar",
-        "include": "include literalinclude automodule autoclass autofunction autoexception automethod "
-        "autoattribute autodata autosummary argparse program-output doxygenfile",
-        "signature": "function method attribute data module exception classmethod staticmethod decorator "
-        "describe object option cmdoption envvar confval program opcode",
-        "content": "only ifconfig class rst-class cssclass container compound grid tabs tab-set list hlist "
-        "figure-md div",
+        "include": "include literalinclude automodule autoclass autofunction",
+        "content": "only class rst-class container tabs tab-set hlist",
         "navigation": "contents toctree index",
-        "metadata": "sectnum section-numbering target-notes default-role highlight currentmodule date "
-        "tabularcolumns meta title",
+        "metadata": "sectnum default-role highlight currentmodule meta title role",
         "running_head": "header footer",
-        "image": "image thumbnail figure",
+        "image": "image figure",
         "raw": "raw",
-        "role": "role",
         "box": " ".join(_BOXES),
     }.items()
     for name in names.split()
 }
-"""The kinds of the directives of docutils, of Sphinx and its extensions; in others all is text."""
+"""The kinds of common directives; in others all is text."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -218,7 +211,7 @@ class _Any(Directive):
         has_argument = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
         self.first, self.below = (lines[0], lines[1:]) if has_argument and lines else ("", lines)
         short = self.name.lower()
-        kind = "signature" if ":" in short else _KINDS.get(short, "body")
+        kind = _KINDS.get(short, "body")
         caption = self._paragraph(self.options.pop("caption", ""))
         handle = getattr(self, f"_{kind}", None)
         inner = caption + (handle() if handle else self._left_out_whole(kind))
@@ -272,11 +265,6 @@ class _Any(Directive):
     def _labelled(self, label: str) -> list[nodes.Node]:
         return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
 
-    def _signature(self) -> list[nodes.Node]:
-        """Return the signature that a directive of Python, C or another domain describes, and the rest."""
-        lines = [line for line in (self.first, *self.below) if line.strip()]
-        return [*(nodes.paragraph(line, line) for line in lines), *self._blocks()]
-
     def _include(self) -> list[nodes.Node]:
         return [_left_out("include", " ".join(self.below)), *self._blocks()]
 
@@ -286,12 +274,6 @@ class _Any(Directive):
     def _raw(self) -> list[nodes.Node]:
         files = [self.options.pop(name) for name in ("file", "url") if name in self.options]
         return [_left_out("include" if files else "raw", "\n".join([*self.below, *self.content]))]
-
-    def _role(self) -> list[nodes.Node]:
-        name, _, base = self.first.partition("(")
-        if base.rstrip(") ").endswith("raw"):
-            self.state.document.attributes.setdefault("raw_roles", set()).add(name.strip().lower())
-        return []
 
     def _left_out_whole(self, what: str) -> list[nodes.Node]:
         text = "\n".join([self.first, *self.below, *self.content, *self.options.values()])
@@ -338,7 +320,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     name = name.lower().rpartition(":")[2]
     titled = None if name in _PLAIN_ROLES or not name else _TITLED.match(text)
     node: nodes.Node
-    if name == "raw" or name in inliner.document.get("raw_roles", ()):
+    if name == "raw":
         node = nodes.raw("", text, format="")
     elif name in ("sup", "superscript"):
         node = nodes.superscript("", text)

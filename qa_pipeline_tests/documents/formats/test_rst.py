@@ -336,11 +336,6 @@ def test_a_configuration_file_changes_nothing(tmp_path: Path) -> None:
         os.chdir(before)
 
 
-def test_a_role_of_one_document_means_nothing_in_the_next() -> None:
-    assert blocks(".. role:: ref(raw)\n   :format: html\n\n:ref:`gone` stays\n") == [("paragraph", "stays")]
-    assert blocks(":ref:`here` stays\n") == [("paragraph", "here stays")]
-
-
 def test_lines_of_a_verse_stay_lines_and_quotes_are_quotes() -> None:
     parsed = parse("| Storgatan 1\n|   Lund\n\nSaid:\n\n  Never again.\n\n  -- A. Sage\n")
     assert parsed.blocks[0].text == "Storgatan 1\nLund"
