@@ -149,12 +149,8 @@ class ParsingPool:
     ) -> Iterator[ReplyT | DocumentFailure]:
         """Read files in up to `parse_workers` processes; outcomes come in the order of the jobs.
 
-        A job is taken when a worker is free for it, so that few contents are in memory.
-
-        Args:
-            jobs: the files.
-            settings: the limits.
-            read: reads a reply, and raises ValueError where it cannot be one.
+        A job is taken when a worker is free for it, so that few contents are in memory. `read` reads a reply,
+        and raises ValueError where it cannot be one.
 
         Raises:
             SandboxError: a worker cannot be started.

@@ -24,6 +24,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from time import monotonic
+from unittest.mock import patch
 
 import polars as pl
 
@@ -147,23 +148,23 @@ def fuzz(
 ) -> Findings:
     """Send files through workers, batch by batch, and look at all that comes back."""
     findings = WatchedWorker.findings = Findings()
-    vars(pool_module)["Worker"] = WatchedWorker
     pool = ParsingPool(os.environ)
-    for batch in _batches(files):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in batch:
-                (Path(folder) / name).write_bytes(content)
-            findings.files += len(batch)
-            try:
-                documents = read_documents("fuzz", Path(folder), settings, pool.parse)
-            except QAPipelineError as error:
-                findings.violations.append(f"a run ended: {error}")
-                continue
-            _look(documents, dict(batch), findings)
-            if findings.workers_peak > settings.parse_memory:
-                findings.violations.append(f"a worker took {findings.workers_peak} bytes")
-            if keep is not None:
-                _keep(documents, dict(batch), keep, reasons)
+    with patch.object(pool_module, "Worker", WatchedWorker):
+        for batch in _batches(files):
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in batch:
+                    (Path(folder) / name).write_bytes(content)
+                findings.files += len(batch)
+                try:
+                    documents = read_documents("fuzz", Path(folder), settings, pool.parse)
+                except QAPipelineError as error:
+                    findings.violations.append(f"a run ended: {error}")
+                    continue
+                _look(documents, dict(batch), findings)
+                if findings.workers_peak > settings.parse_memory:
+                    findings.violations.append(f"a worker took {findings.workers_peak} bytes")
+                if keep is not None:
+                    _keep(documents, dict(batch), keep, reasons)
     pool.close()
     return findings
 
