@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.drawn_tables import read_ruled
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
 from qa_pipeline.documents.front_matter import split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -58,7 +59,14 @@ _CONSOLES = frozenset({"console", "terminal", "shell-session"})
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?(?:sup|sub|del|s|strike)\b[^<>]*)>", re.IGNORECASE)
+_COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"']")
+"""The start of a component of MDX whose label heads what it holds, such as `<TabItem label="Linux">`."""
+_JSX_COMMENT = re.compile(r"\{/\*(.*?)\*/\}", re.DOTALL)
+_MODULE = re.compile(r"(?:(?:import|export)\s[^\n]*\n?)+")
+"""A paragraph of MDX that only imports and exports."""
 _STRIKE = re.compile(r"<(/?)(?:s|strike)\b", re.IGNORECASE)
+_ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗", ":heavy_multiplication_x:": "✗"}
+"""Yes and no as code hosts draw them in tables."""
 _UNDEFINED_NOTE = re.compile(r"(?<=[\w.,;:!?%)])\[\^\d{1,3}\](?![\[(*+?{])")
 
 
@@ -131,6 +139,21 @@ def _grid_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool
     return True
 
 
+def _ruled_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+    """Parse a table with a rule of dashes below its names, as pandoc writes it: a rule for blocks."""
+    stop = start
+    while stop < end and not state.isEmpty(stop):
+        stop += 1
+    rows = read_ruled([state.src[state.bMarks[line] : state.eMarks[line]] for line in range(start, stop)])
+    if rows is None or silent:
+        return rows is not None
+    cells = ("".join(f"<{'th' if cell.header else 'td'}>{escape(cell.text)}" for cell in row) for row in rows)
+    markup = "".join(f"<tr>{row}</tr>" for row in cells)
+    state.push("html_box", "table", 0).content = f"<table>{markup}</table>"
+    state.line = stop
+    return True
+
+
 def _row_html(row: list[Any], tag: str, env: Any) -> str:
     """Return a row of docutils; a cell that another spans is None there."""
     cells = [
@@ -157,6 +180,12 @@ def _clean(text: str, around: list[str], omissions: Omissions) -> str:
     elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):
         omissions.add("box_kind", mark[0])
         text = text[mark.end() :]
+    if around[1] == "paragraph_open" and _MODULE.fullmatch(text) and re.search(r"['\";]\s*$|=", text):
+        omissions.add("script", text)
+        return ""
+    for comment in _JSX_COMMENT.findall(text):
+        omissions.add("comment", comment)
+    text = _JSX_COMMENT.sub("", text)
     if "{" in text or ":::" in text or "///" in text or "<-" in text:
         text, includes = _INCLUDE.subn("", text)
         if includes:
@@ -227,6 +256,7 @@ def _parser() -> "MarkdownIt":
     interrupted = ["paragraph", "reference", "blockquote", "list"]
     parser.block.ruler.before("fence", "indented_box", _indented_box, {"alt": interrupted})
     parser.block.ruler.before("fence", "grid_table", _grid_table, {"alt": interrupted})
+    parser.block.ruler.before("fence", "ruled_table", _ruled_table, {"alt": interrupted})
     for marker, pattern in _CONTAINERS.items():
         opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
@@ -256,12 +286,8 @@ def _code(text: str) -> str:
 
 
 def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Return nothing for pictures and addresses of links, which have no place in the text."""
-    token = tokens[place]
-    if token.type == "image":
-        env["omissions"].add("image", token.content)
-    else:
-        env["omissions"].add("link_target", str(token.attrGet("href") or ""))
+    """Return nothing for addresses of links, which have no place in the text."""
+    env["omissions"].add("link_target", str(tokens[place].attrGet("href") or ""))
     return ""
 
 
@@ -279,13 +305,18 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     markup = tokens[place].content
     if markup.startswith("<!--"):
         env["omissions"].add("comment", markup[4:].removesuffix("-->"))
+    if component := _COMPONENT.match(markup):
+        return f"{escape(component[1])}: "
     return _STRIKE.sub(r"<\1del", markup) if _KEPT_INLINE.fullmatch(markup) else ""
 
 
 def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return the text of HTML blocks; what only opens or closes elements around Markdown has none."""
     markup = tokens[place].content
-    return close_elements(markup) if _TAG.sub("", markup).strip() else ""
+    if _TAG.sub("", markup).strip():
+        return close_elements(markup)
+    labels = (f'<p class="admonition-title">{escape(label)}</p>' for label in _COMPONENT.findall(markup))
+    return "".join(labels)
 
 
 def _text(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
@@ -294,13 +325,13 @@ def _text(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     for mark in _UNDEFINED_NOTE.findall(text) if "[^" in text else ():
         env["omissions"].add("footnote_mark", mark)
         text = text.replace(mark, "", 1)
-    return escape(text)
+    return escape(_ICONS.get(text.strip(), text))
 
 
 _RULES: dict[str, Any] = {
     "text": _text,
     "fence": _fence,
-    "image": _left_out,
+    "image": lambda _, tokens, place, *__: f'<img alt="{escape(tokens[place].content)}">',
     "link_open": _left_out,
     "link_close": lambda *_: "",
     "footnote_ref": _footnote_mark,

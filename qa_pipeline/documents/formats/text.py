@@ -8,6 +8,8 @@ import re
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.drawn_tables import read_aligned, read_bars, read_ruled
+from qa_pipeline.documents.formats.rows import counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
@@ -33,7 +35,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     omissions = Omissions()
     blocks: list[Block] = []
     for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
-        blocks += _read_group([line.rstrip() for line in group.split("\n")], omissions)
+        lines = [line.rstrip() for line in group.split("\n")]
+        table = read_bars(lines) or read_ruled(lines) or read_aligned(lines)
+        if table is None:
+            blocks += _read_group(lines, omissions)
+        else:
+            blocks += [Block("table_row", line) for line in counted_lines(table, omissions)]
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 

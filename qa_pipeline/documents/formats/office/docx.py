@@ -209,6 +209,8 @@ class _Reduction:
             gallery = value_of(element, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
             is_prompt = is_on(element.find(f"{WORD}sdtPr/{WORD}showingPlcHdr"))
             return "placeholder" if is_prompt else "navigation" if gallery == "Table of Contents" else ""
+        if element.tag == ROW and is_on(element.find(f"{WORD}trPr/{WORD}hidden")):
+            return "hidden"
         if element.tag in (ROW, CELL):
             mark = f"trPr/{WORD}del" if element.tag == ROW else f"tcPr/{WORD}cellDel"
             return "deleted_text" if element.find(WORD + mark) is not None else ""
