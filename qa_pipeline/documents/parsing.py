@@ -17,7 +17,8 @@ from typing_extensions import TypedDict
 
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.registry import PARSERS
+from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES
+from qa_pipeline.documents.formats.signatures import suffix_of
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
@@ -76,6 +77,8 @@ CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
 """Settings that decide how fast a document is read or whether it fails, never its text."""
 
+_MISNAMED = ("damaged", "binary_content")
+"""Reasons of failures that a wrong suffix may have."""
 _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
 _LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
@@ -118,7 +121,14 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     """
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file holds nothing")
-    parsed = PARSERS[request.format](request.source, settings)
+    try:
+        parsed = PARSERS[request.format](request.source, settings)
+    except DocumentFailure as failure:
+        suffix = suffix_of(request.source.content)
+        if failure.reason in _MISNAMED and suffix is not None and SUFFIXES[suffix] != request.format:
+            detail = f"the content is that of a {suffix} file; give it that suffix"
+            raise DocumentFailure(failure.reason, detail) from failure
+        raise
     check_length(sum(len(block.text) for block in parsed.blocks), settings)
     text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.rows import Cell
 
 _BORDER = re.compile(r"\+(?:[-=:]+\+)+")

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, first_row, names_columns
+from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.delimited import first_row
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets

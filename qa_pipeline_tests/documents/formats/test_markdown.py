@@ -363,3 +363,31 @@ def test_struck_out_raised_and_noted_text_keeps_its_meaning(text: str, written: 
 
 def test_an_open_deletion_ends_with_its_paragraph() -> None:
     assert blocks("Kept <s>gone.\n\nNext.") == [("paragraph", "Kept"), ("paragraph", "Next.")]
+
+
+def test_components_of_mdx_have_their_label_and_its_comments_are_counted() -> None:
+    content = """import Tabs from '@theme/Tabs';
+
+<Tabs>
+<TabItem value="basic" label="Basic">
+
+The fee is 40 euros.
+
+</TabItem>
+</Tabs>
+
+{/* It was 20 euros. */}
+
+<Card title="Refunds" icon="undo">They take 5 days.</Card>
+"""
+    parsed = markdown.parse(source(content), SETTINGS)
+    assert outline(parsed) == [
+        ("paragraph", "Basic: The fee is 40 euros."),
+        ("paragraph", "Refunds: They take 5 days."),
+    ]
+    assert {part.what for part in parsed.left_out} == {"comment", "script"}
+
+
+def test_a_picture_that_is_all_of_a_cell_stands_by_its_name() -> None:
+    table = "| Town | 2030 |\n|---|---|\n| Lund | ![Yes](y.png) |\n| Kiel | :x: |"
+    assert [text for _, text in blocks(table)] == ["Town: Lund | 2030: Yes", "Town: Kiel | 2030: ✗"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.office.docx_styles import VALUE, Styles, is_on, value_of
 from qa_pipeline.documents.formats.office.package import WORD, read_number, text_of
 

@@ -78,3 +78,11 @@ def test_styles_strike_out_what_they_hold() -> None:
     parsed = read_docx(paragraph(inside), paragraph(run("Gone."), "OldBlock"), prepare=strike)
     assert outline(parsed) == [("paragraph", "45")]
     assert left_out(parsed) == {"deleted_text": (2, 7)}
+
+
+def test_a_hidden_row_of_a_table_is_left_out_and_counted() -> None:
+    cells = "".join(f"<w:tc>{paragraph(run(word))}</w:tc>" for word in ("Fee", "40 euros"))
+    shown, hidden = f"<w:tr>{cells}</w:tr>", f"<w:tr><w:trPr><w:hidden/></w:trPr>{cells}</w:tr>"
+    parsed = read_docx(f"<w:tbl><w:tblPr/><w:tblGrid/>{shown}{hidden}{shown}</w:tbl>")
+    assert len(parsed.blocks) == 2
+    assert left_out(parsed)["hidden"] == (1, 10)
