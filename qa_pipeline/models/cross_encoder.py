@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
@@ -213,6 +212,8 @@ class EntailmentModel(PairModel):
         Returns:
             pairs x 3; NaN where the model has no such class, and throughout a row without a finite number.
         """
+        from scipy.special import softmax
+
         if not pairs:
             return np.zeros((0, 3))
         logits = self.logits(pairs).astype(np.float64)

@@ -9,10 +9,11 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Annotated, TypeVar
 
@@ -66,6 +67,7 @@ class Worker:
                 )
         except OSError as error:
             raise _not_started(f"the system refuses it ({error.strerror})") from error
+        self.end = weakref.finalize(self, _end, self.process, self.connection)
 
     def give(self, job: Job, settings: DocumentSettings) -> None:
         """Send a file, and the secrets of the settings, which are nowhere but on the connection."""
@@ -102,14 +104,6 @@ class Worker:
         if _is_fatal(failure):
             self.end()
         return failure
-
-    def end(self) -> None:
-        """Kill the worker and what it started; it holds nothing that could be lost."""
-        if self.process.returncode is None:  # not waited for, so its number is still its own
-            with suppress(OSError):  # macOS refuses to signal one that has just ended
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        self.connection.close()
 
     def _why_it_died(self) -> DocumentFailure:
         status = self.process.returncode
@@ -201,6 +195,15 @@ class ParsingPool:
         worker = worker or Worker(self.environ, self.command)
         worker.give(job, settings)
         return worker
+
+
+def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, bytes]") -> None:
+    """Kill a worker and what it started; it holds nothing that could be lost."""
+    if process.returncode is None:  # not waited for, so its number is still its own
+        with suppress(OSError):  # macOS refuses to signal one that has just ended
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    connection.close()
 
 
 def _is_fatal(outcome: object) -> bool:
