@@ -15,7 +15,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.rows import DoubtStruct
-from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.text.characters import clean
 from qa_pipeline.text.doubt import KINDS, SIGN, Doubt
 
 _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
@@ -53,6 +53,23 @@ class Assembled:
     pages: list[Page] = field(default_factory=list)
     masked: Counter[str] = field(default_factory=Counter)
     doubts: list[DoubtStruct] = field(default_factory=list)
+
+
+_ONE_LINE: frozenset[BlockKind] = frozenset({"heading", "list_item", "table_row"})
+
+
+def lay_out(kind: BlockKind, text: str) -> str:
+    """Lay out white space as the kind of block wants it; empty when nothing is left.
+
+    Code keeps its lines as they are, paragraphs keep hard line breaks, all else is one line.
+    """
+    if kind == "code":
+        lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+        return "\n".join(lines).strip("\n")
+    if kind in _ONE_LINE or "\n" not in text:
+        return " ".join(text.split())
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    return "\n".join(line for line in lines if line)
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from qa_pipeline.documents.assembly import Assembled, assemble, check_length
+from qa_pipeline.documents.assembly import Assembled, assemble, check_length, lay_out
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES
 from qa_pipeline.documents.formats.signatures import suffix_of
@@ -27,7 +27,7 @@ from qa_pipeline.storage.rows import (
     PageStruct,
     SectionStruct,
 )
-from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import languages_of
 
 _MOST = 2**31

@@ -1,10 +1,8 @@
-"""Characters of canonical text, the layout of white space, and the folding by which texts are compared."""
+"""Characters of canonical text, and the folding by which texts are compared."""
 
 import re
 import unicodedata
 from functools import cache
-
-from qa_pipeline.records import BlockKind
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Control, invisible and direction-changing characters: they hide text from a reader or let a file show
@@ -19,7 +17,6 @@ _ODD_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _INVISIBLE = re.compile(f"[{_INVISIBLE_CHARACTERS}]")
 _ODD_SPACE = re.compile(f"[{_ODD_SPACES}]")
 _ANY_OF_THESE = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029{_ODD_SPACES}{_INVISIBLE_CHARACTERS}]")
-_ONE_LINE: frozenset[BlockKind] = frozenset({"heading", "list_item", "table_row"})
 
 
 def clean(text: str) -> str:
@@ -30,20 +27,6 @@ def clean(text: str) -> str:
     if _ANY_OF_THESE.search(text):
         text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
-
-
-def lay_out(kind: BlockKind, text: str) -> str:
-    """Lay out white space as the kind of block wants it; empty when nothing is left.
-
-    Code keeps its lines as they are, paragraphs keep hard line breaks, all else is one line.
-    """
-    if kind == "code":
-        lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
-        return "\n".join(lines).strip("\n")
-    if kind in _ONE_LINE or "\n" not in text:
-        return " ".join(text.split())
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    return "\n".join(line for line in lines if line)
 
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"

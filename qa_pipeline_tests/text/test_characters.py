@@ -3,7 +3,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.documents.assembly import lay_out
+from qa_pipeline.text.characters import clean
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 

@@ -12,13 +12,14 @@ from urllib.parse import quote
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from qa_pipeline.documents.assembly import lay_out
 from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.settings.plain_yaml import read_yaml
-from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.text.characters import clean
 
 _LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
 

@@ -19,11 +19,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, TypeAdapter
 
+from qa_pipeline.documents.assembly import lay_out
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, read_columns
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.text.characters import clean
 
 # -P keeps the working folder, which may be the corpus, off the import path
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
