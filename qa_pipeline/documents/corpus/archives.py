@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, stored_path
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
@@ -64,40 +64,18 @@ class Archive:
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
         """
-        with self.open(name) as stream:
-            return b"".join(iter(lambda: stream.read(_STEP), b""))
-
-    @contextmanager
-    def open(self, name: str) -> "Iterator[MemberStream]":
-        """Yield a stream of a member's bytes.
-
-        Raises:
-            DocumentFailure: it is not there, or cannot be read as it should be.
-        """
         member = self.find(name)
         if member is None:
             raise DocumentFailure("damaged", "a part that the file needs is missing in it")
         if member.failure is not None:
             raise member.failure
-        with _report_damage():
-            stream = self._opened.open(member.entry)
-        yield MemberStream(stream)
+        with _report_damage(), self._opened.open(member.entry) as stream:
+            return b"".join(iter(lambda: stream.read(_STEP), b""))
 
-
-class MemberStream:
-    """A member while it is read; damage that shows on the way is a failure of the document."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        """Return at most `size` bytes; none at the end.
-
-        Raises:
-            DocumentFailure: the container is damaged here.
-        """
-        with _report_damage():
-            return self._stream.read(size)
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """Yield the content of a member as a file."""
+        yield io.BytesIO(self.read(name))
 
 
 def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:

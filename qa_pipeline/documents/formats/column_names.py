@@ -25,49 +25,43 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     And something must speak for it: a column of figures under a word, words that tables use as names, names
     written like a program's over values that are not, or long values under a short name.
     """
-    places = range(len(first))
-    columns = [[row[place] for row in below if place < len(row) and row[place]] for place in places]
-    columns_by_name = [(name, column) for name, column in zip(first, columns, strict=True) if name]
-    if not any(columns) or 2 * len(columns_by_name) <= len(first) or not _could_be_names(columns_by_name):
+    named = [
+        (name, [row[place] for row in below if place < len(row) and row[place]])
+        for place, name in enumerate(first)
+        if name
+    ]
+    names = [name for name, _ in named]
+    if 2 * len(named) <= len(first) or not any(map(any, below)) or not _could_be_names(named):
         return False
-    words = [name.casefold() for name, _ in columns_by_name]
+    words = [name.casefold() for name in names]
     common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
-    figures = [name for name, column in columns_by_name if _is_mostly(column, _is_figure)]
-    if 2 * len(common) >= len(words) or any(_is_year(name) or not _is_figure(name) for name in figures):
+    over_figures = [name for name, column in named if _share_of(column, _is_figure) >= _MOSTLY]
+    if 2 * len(common) >= len(words) or any(_is_year(name) or not _is_figure(name) for name in over_figures):
         return True
-    values = list(filter(None, columns))
-    like_identifiers = (
-        _IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in columns_by_name
-    )
-    if any(_share_of(column, _is_lower_word) < 1 - _MOSTLY for column in values) and all(like_identifiers):
+    are_identifiers = all(_IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name in names)
+    columns = [column for _, column in named if column]
+    if are_identifiers and any(_share_of(column, _is_lower_word) < 1 - _MOSTLY for column in columns):
         return True
-    has_long_values = (
+    return all(len(name) <= _LONG_VALUE for name in names) and any(
         column and median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
-        for name, column in columns_by_name
+        for name, column in named
     )
-    return all(len(name) <= _LONG_VALUE for name, _ in columns_by_name) and any(has_long_values)
 
 
-def _could_be_names(columns_by_name: Sequence[tuple[str, Sequence[str]]]) -> bool:
+def _could_be_names(named: Sequence[tuple[str, Sequence[str]]]) -> bool:
     """Return True if words over columns are short, unlike each other and the values, not all figures."""
-    names = [name for name, _ in columns_by_name]
+    names = [name for name, _ in named]
     if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name in names):
         return False
-    if len({name.casefold() for name in names}) < len(names) or any(
-        name in cells for name, cells in columns_by_name
-    ):
+    if len({name.casefold() for name in names}) < len(names) or any(name in column for name, column in named):
         return False
-    figures = [(name, column) for name, column in columns_by_name if _is_figure(name)]
-    are_years = (_is_year(name) and not _is_mostly(column, _is_year) for name, column in figures)
-    return len(figures) < len(columns_by_name) and all(are_years)
+    figures = [(name, column) for name, column in named if _is_figure(name)]
+    are_years = (_is_year(name) and _share_of(column, _is_year) < _MOSTLY for name, column in figures)
+    return len(figures) < len(named) and all(are_years)
 
 
 def _share_of(column: Sequence[str], holds: Callable[[str], bool]) -> float:
     return sum(map(holds, column)) / len(column) if column else 0.0
-
-
-def _is_mostly(column: Sequence[str], holds: Callable[[str], bool]) -> bool:
-    return _share_of(column, holds) >= _MOSTLY
 
 
 def _is_figure(text: str) -> bool:

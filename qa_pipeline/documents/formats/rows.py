@@ -98,8 +98,8 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     budget = _MOST_REPEATED
     for row in rows:
         line: list[Cell] = []
-        pending = iter(row)
-        while True:
+        pending = list(reversed(row))
+        while pending or len(line) in hanging:
             if len(line) in hanging:
                 cell, remaining = hanging.pop(len(line))
                 budget -= 1
@@ -107,15 +107,13 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
                     hanging[len(line)] = (cell, remaining - 1)
                 line.append(cell if len(cell.text) <= LONGEST_REPEATED else replace(cell, text=""))
                 continue
-            following = next(pending, None)
-            if following is None:
-                break
-            if any(len(line) + place in hanging for place in range(min(following.columns, _WIDEST))):
-                following = replace(following, text=following.text + SIGNS["table"])
-            for _ in range(max(1, min(following.columns, _WIDEST - len(line)))):
-                if following.rows > 1 and budget > 0:
-                    hanging[len(line)] = (following, min(following.rows, _TALLEST) - 1)
-                line.append(following)
+            cell = pending.pop()
+            if any(len(line) + place in hanging for place in range(min(cell.columns, _WIDEST))):
+                cell = replace(cell, text=cell.text + SIGNS["table"])
+            for _ in range(max(1, min(cell.columns, _WIDEST - len(line)))):
+                if cell.rows > 1 and budget > 0:
+                    hanging[len(line)] = (cell, min(cell.rows, _TALLEST) - 1)
+                line.append(cell)
         grid.append(line)
     return grid
 

@@ -46,13 +46,16 @@ _PLAIN_ROLES = frozenset({
 })  # fmt: skip
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _STRUCK = frozenset({"strike", "strikethrough", "del", "deleted", "line-through", "s"})
+_LEVELS = {
+    "sup": nodes.superscript, "superscript": nodes.superscript, "sub": nodes.subscript,
+    "subscript": nodes.subscript,
+}  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters; definitions that use one another may double with each step
 _MOST_SEARCHED = 400_000_000
 """Characters looked at for the ends of inline markup in one paragraph: a few seconds."""
 _DEEPEST = 100
 """More levels cost the parser a copy of all lines each, and end in a RecursionError anyway."""
-
 
 _BOXES = {
     name: name.capitalize()
@@ -64,24 +67,21 @@ _BOXES = {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
 }  # fmt: skip
-_KINDS = {
-    name: kind
-    for kind, names in {
-        "code": "code code-block sourcecode",
-        "verbatim": "parsed-literal math productionlist doctest testcode graphviz",
-        "titled_box": "admonition topic sidebar",
-        "include": "include literalinclude automodule autoclass autofunction",
-        "content": "only class rst-class container tabs tab-set hlist",
-        "navigation": "contents toctree index",
-        "metadata": "sectnum default-role highlight currentmodule meta title role",
-        "running_head": "header footer",
-        "image": "image figure",
-        "raw": "raw",
-        "box": " ".join(_BOXES),
-    }.items()
-    for name in names.split()
+_CODE = frozenset({
+    "code", "code-block", "sourcecode", "parsed-literal", "math", "productionlist", "doctest", "testcode",
+    "graphviz",
+})  # fmt: skip
+_INCLUDES = frozenset({"include", "literalinclude", "automodule", "autoclass", "autofunction"})
+_FRAMES = frozenset({"only", "class", "rst-class", "container", "tabs", "tab-set", "hlist"})
+"""Directives whose own line only says where or how their content is shown."""
+_COUNTED = {
+    **dict.fromkeys(("contents", "toctree", "index"), "navigation"),
+    **dict.fromkeys(("header", "footer"), "running_head"),
+    **dict.fromkeys(
+        ("sectnum", "default-role", "highlight", "currentmodule", "meta", "title", "role"), "metadata"
+    ),
+    "raw": "raw",
 }
-"""The kinds of common directives; in others all is text."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -93,8 +93,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     lines = text.split("\n")
-    if _too_deep(lines):
-        raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
+    widths: list[int] = []
+    for line in filter(str.strip, lines):
+        width = len(line) - len(line.lstrip())
+        widths = [*(above for above in widths if above < width), width]
+        if len(widths) > _DEEPEST:
+            raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     omissions = Omissions()
     as_written: list[str] = []
     document = utils.new_document("document", copy(_load_settings()))
@@ -108,26 +112,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
-    translator.count_unused_substitutions()
+    for node in document.findall(nodes.substitution_definition):
+        if id(node) not in translator.used:
+            omissions.add("substitution", node.astext())
     blocks = read_fragment("".join(translator.body), omissions, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
     pieces = f"{unread} piece{'s' if unread > 1 else ''} of markup could not be read; kept as written"
     notes = (*omissions.notes(), *([pieces] if unread else []))
     return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=notes)
-
-
-def _too_deep(lines: list[str]) -> bool:
-    """Return whether more levels of indentation are open at once than any writer means."""
-    widths: list[int] = []
-    for line in lines:
-        if bare := line.lstrip():
-            width = len(line) - len(bare)
-            while widths and widths[-1] >= width:
-                widths.pop()
-            widths.append(width)
-            if len(widths) > _DEEPEST:
-                return True
-    return False
 
 
 @cache
@@ -207,20 +199,43 @@ class _Any(Directive):
         if isinstance(self.state, states.SubstitutionDef):
             # A picture, a date or something nobody knows; none of them has text of its own.
             return [nodes.image(alt=self.options.get("alt", ""))]
-        lines = self.arguments[0].split("\n") if self.arguments else []
-        has_argument = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
-        self.first, self.below = (lines[0], lines[1:]) if has_argument and lines else ("", lines)
-        short = self.name.lower()
-        kind = _KINDS.get(short, "body")
-        caption = self._paragraph(self.options.pop("caption", ""))
-        handle = getattr(self, f"_{kind}", None)
-        inner = caption + (handle() if handle else self._left_out_whole(kind))
+        name = self.name.lower()
+        below = self.arguments[0].split("\n") if self.arguments else []
+        first = below.pop(0) if self.block_text.split("\n", 1)[0].partition("::")[2].strip() and below else ""
+        if name == "raw" and {"file", "url"} & self.options.keys():
+            return [_left_out("include")]
+        if name in _COUNTED:
+            return [
+                _left_out(_COUNTED[name], "\n".join([first, *below, *self.content, *self.options.values()]))
+            ]
+        caption = self.options.pop("caption", "")
+        inline, _ = self.state.inline_text(caption, self.lineno)
+        found: list[nodes.Node] = [nodes.paragraph(caption, "", *inline)] if caption.strip() else []
+        if name in _CODE:
+            above = below if name.startswith(("code", "source")) else [first, *below]
+            above = [line for line in above if line or name.startswith(("code", "source"))]
+            found += _literal([*above, *([""] if above and self.content else []), *self.content])
+        elif name in ("image", "figure"):
+            found += [nodes.image(alt=" ".join([self.options.pop("alt", ""), *below])), *self._blocks()]
+        elif name in _INCLUDES:
+            found += [_left_out("include", " ".join(below)), *self._blocks()]
+        elif name in _FRAMES:
+            found += self._blocks(*below)
+        else:
+            found += self._box(name, first, below)
         rest = " ".join(self.options.values()).strip()
-        return [*inner, _left_out("option", rest)] if rest else inner
+        return [*found, _left_out("option", rest)] if rest else found
 
-    def _paragraph(self, text: str) -> list[nodes.Node]:
-        inline, messages = self.state.inline_text(text, self.lineno)
-        return [nodes.paragraph(text, "", *inline), *messages] if text.strip() else []
+    def _box(self, name: str, first: str, below: list[str]) -> list[nodes.Node]:
+        """Return what a directive holds, under the label of its kind or its own."""
+        label = _BOXES.get(name, "")
+        if label.endswith("version"):
+            version, _, first = first.partition(" ")
+            label = f"{label} {version}".strip()
+        elif name in ("admonition", "topic", "sidebar"):
+            label, first, below = " ".join([first, *below]).strip().rstrip(":"), "", []
+        inside = self._blocks(first, *below)
+        return [nodes.admonition("", nodes.title("", label), *inside)] if label else inside
 
     def _blocks(self, *above: str) -> list[nodes.Node]:
         """Return the lines above the content, and the content, as blocks."""
@@ -229,56 +244,6 @@ class _Any(Directive):
         head = StringList([*lines, ""] if lines else [], "document")
         self.state.nested_parse(head + self.content, self.content_offset, inside)
         return list(inside.children)
-
-    def _body(self) -> list[nodes.Node]:
-        return self._blocks(self.first, *self.below)
-
-    def _content(self) -> list[nodes.Node]:
-        """Return the content; the line of the directive only says where or how it is shown."""
-        return self._blocks(*self.below)
-
-    def _code(self) -> list[nodes.Node]:
-        """Return the code; the line of the directive names its language."""
-        return _literal([*self.below, *([""] if self.below and self.content else []), *self.content])
-
-    def _verbatim(self) -> list[nodes.Node]:
-        self.below = [line for line in (self.first, *self.below) if line]
-        block = self._code()
-        if self.name.lower() == "parsed-literal" and block:
-            text = block[0].astext()
-            inline, messages = self.state.inline_text(text, self.lineno)
-            return [nodes.literal_block(text, "", *inline), *messages]
-        return block
-
-    def _box(self) -> list[nodes.Node]:
-        label = _BOXES[self.name.lower()]
-        if label.endswith("version"):
-            version, _, self.first = self.first.partition(" ")
-            label = f"{label} {version}".strip()
-        return self._labelled(label)
-
-    def _titled_box(self) -> list[nodes.Node]:
-        label = " ".join([self.first, *self.below]).strip()
-        self.first, self.below = "", []
-        return self._labelled(label) if label else self._body()
-
-    def _labelled(self, label: str) -> list[nodes.Node]:
-        return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
-
-    def _include(self) -> list[nodes.Node]:
-        return [_left_out("include", " ".join(self.below)), *self._blocks()]
-
-    def _image(self) -> list[nodes.Node]:
-        return [nodes.image(alt=" ".join([self.options.pop("alt", ""), *self.below])), *self._blocks()]
-
-    def _raw(self) -> list[nodes.Node]:
-        files = [self.options.pop(name) for name in ("file", "url") if name in self.options]
-        return [_left_out("include" if files else "raw", "\n".join([*self.below, *self.content]))]
-
-    def _left_out_whole(self, what: str) -> list[nodes.Node]:
-        text = "\n".join([self.first, *self.below, *self.content, *self.options.values()])
-        self.options.clear()
-        return [_left_out(what, text)]
 
 
 class _Table(Directive):
@@ -292,18 +257,12 @@ class _Table(Directive):
         return list(super().run())
 
 
-_TABLE_OPTIONS = {
-    "header-rows": directives.nonnegative_int, "stub-columns": directives.nonnegative_int,
-    "header": directives.unchanged, "keepspace": directives.flag,
-    "delim": tables.CSVTable.option_spec["delim"], "quote": tables.CSVTable.option_spec["quote"],
-    "escape": tables.CSVTable.option_spec["escape"],
-}  # fmt: skip
-_DIRECTIVES: dict[str, type[Directive]] = {
-    name: type(kind.__name__, (_Table, kind), {"option_spec": _Options(_TABLE_OPTIONS)})
-    for name, kind in (
-        ("csv-table", tables.CSVTable), ("list-table", tables.ListTable), ("table", tables.RSTTable)
-    )
-} | {"replace": misc.Replace, "unicode": misc.Unicode}  # fmt: skip
+_TABLE_OPTIONS = ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
+_DIRECTIVES: dict[str, type[Directive]] = {"replace": misc.Replace, "unicode": misc.Unicode}
+for _kind in (tables.CSVTable, tables.ListTable, tables.RSTTable):
+    _known = {name: _kind.option_spec[name] for name in _TABLE_OPTIONS if name in _kind.option_spec}
+    _name = {tables.CSVTable: "csv-table", tables.ListTable: "list-table"}.get(_kind, "table")
+    _DIRECTIVES[_name] = type(_kind.__name__, (_Table, _kind), {"option_spec": _Options(_known)})
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
@@ -318,24 +277,22 @@ def _literal(lines: list[str]) -> list[nodes.Node]:
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
     text = utils.unescape(text)
     name = name.lower().rpartition(":")[2]
-    titled = None if name in _PLAIN_ROLES or not name else _TITLED.match(text)
+    is_plain = name in _PLAIN_ROLES or not name
+    titled = None if is_plain else _TITLED.match(text)
     node: nodes.Node
     if name == "raw":
         node = nodes.raw("", text, format="")
-    elif name in ("sup", "superscript"):
-        node = nodes.superscript("", text)
-    elif name in ("sub", "subscript"):
-        node = nodes.subscript("", text)
+    elif name in _LEVELS:
+        node = _LEVELS[name]("", text)
     elif name in _STRUCK:
         node = _left_out("deleted_text", text)
     elif titled:
         node = nodes.reference("", titled["title"], refuri=titled["target"])
     elif name in _NUMBERED:
         node = nodes.inline("", f"{_NUMBERED[name]} {text.partition('#')[0].strip()}")
-    elif name == "ref":
-        node = nodes.inline("", text, label=" ".join(text.lower().split()))
     else:
-        node = nodes.inline("", text if name in _PLAIN_ROLES or not name else text.lstrip("~!"))
+        label = " ".join(text.lower().split()) if name == "ref" else ""
+        node = nodes.inline("", text if is_plain else text.lstrip("~!"), label=label)
     return [node], []
 
 
@@ -406,18 +363,11 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def __init__(self, document: nodes.document, omissions: Omissions, title: nodes.Element | None) -> None:
         super().__init__(document)
         self.omissions = omissions
-        self.labels = dict(_find_labels(document))
         self.resolved: dict[str, str] = {}
         self.used: set[int] = set()
         if title is not None:
             self.body.append(f"<h1>{self._inner(title)}</h1>")
             self.initial_header_level = 2
-
-    def count_unused_substitutions(self) -> None:
-        """Count definitions of substitutions that nothing in the text refers to."""
-        for node in self.document.findall(nodes.substitution_definition):
-            if id(node) not in self.used:
-                self.omissions.add("substitution", node.astext())
 
     def _inner(self, node: nodes.Element) -> str:
         body, self.body = self.body, []
@@ -454,9 +404,14 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.omissions.add("link_target", target)
 
     def visit_inline(self, node: Any) -> None:
-        title = self.labels.get(node.get("label", ""))
-        if title is not None:
-            self.body.append(self.encode(title))
+        """Visit a role; a reference to a label stands as the title of the section below that."""
+        target = self.document.ids.get(self.document.nameids.get(node.get("label", "")) or "")
+        below = (
+            target.findall(include_self=False, descend=False, siblings=True, ascend=True) if target else ()
+        )
+        found = next((element for element in below if not isinstance(element, nodes.target)), None)
+        if isinstance(found, nodes.section):
+            self.body.append(self.encode(found[0].astext()))
             self._skip("link_target", node.astext())
 
     def visit_substitution_reference(self, node: Any) -> None:
@@ -539,15 +494,3 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     depart_target = depart_reference = depart_inline = _nothing
     visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing
-
-
-def _find_labels(document: nodes.document) -> Iterator[tuple[str, str]]:
-    """Yield the labels right above a section, with its title."""
-    waiting: list[str] = []
-    for node in document.findall(nodes.Element):
-        if isinstance(node, nodes.target):
-            waiting += node["names"]
-        else:
-            if isinstance(node, nodes.section):
-                yield from ((name, node.children[0].astext()) for name in waiting)
-            waiting = []

@@ -12,7 +12,6 @@ from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.support.work import lines_run
 
 CELLS = st.text("abc åß09,;|\t\"'\n-:", max_size=12)
 
@@ -72,13 +71,6 @@ def test_the_hint_spreadsheets_write_is_believed_and_is_no_row() -> None:
     assert lines("sep=|\r\nid|x\r\n1|a,b\r\n") == ["id: 1 | x: a,b"]
 
 
-def test_a_tab_file_may_hold_commas_everywhere() -> None:
-    assert lines("id\ttext\n1\ta, b, c\n2\td, e, f\n", "a.tsv") == [
-        "id: 1 | text: a, b, c",
-        "id: 2 | text: d, e, f",
-    ]
-
-
 def test_quoted_cells_keep_delimiters_quotes_and_lines() -> None:
     content = 'id,text\n1,"one, ""two""\nand three"\n2, "spaced"\n'
     assert lines(content) == ['id: 1 | text: one, "two" and three', "id: 2 | text: spaced"]
@@ -111,11 +103,6 @@ def test_without_evidence_the_first_row_is_a_row(content: str) -> None:
     assert lines(content) == [line.replace(",", " | ") for line in content.splitlines()]
 
 
-def test_long_values_under_short_names_are_evidence() -> None:
-    answer = "An answer that takes its time to say what there is to be said about it."
-    assert lines(f"Fråga?,Svar!\nWhy,{answer}\nHow,{answer}\n")[0] == f"Fråga?: Why | Svar!: {answer}"
-
-
 def test_lines_above_the_table_are_paragraphs_and_short_or_wide_rows_keep_their_cells() -> None:
     parsed = parse("Population by city;;\n\nid;city;people\n1;Lund;3\n2;Kiel\n3;Ulm;4;extra\n")
     assert outline(parsed) == [
@@ -125,11 +112,6 @@ def test_lines_above_the_table_are_paragraphs_and_short_or_wide_rows_keep_their_
         ("table_row", "id: 3 | city: Ulm | people: 4 | extra"),
     ]
     assert parsed.notes[0].startswith("1 rows")
-
-
-def test_row_names_without_a_heading_of_their_own_do_not_shift_the_columns() -> None:
-    content = "mpg,weight\nMazda,21.0,2.6\nDatsun,22.8,2.3\n"
-    assert lines(content)[0] == "Mazda | mpg: 21.0 | weight: 2.6"
 
 
 def test_one_column_is_a_table_too_and_a_header_alone_is_still_said() -> None:
@@ -145,10 +127,6 @@ def test_line_ends_and_encodings_of_every_system_are_read() -> None:
             assert lines(text.encode(encoding)) == expected
 
 
-def test_a_cell_may_be_longer_than_the_reader_of_the_library_allows_by_itself() -> None:
-    assert len(lines(f"id,text\n1,{'x' * 2_000_000}\n")[0]) > 2_000_000
-
-
 def test_too_many_rows_and_names_that_multiply_are_refused() -> None:
     with pytest.raises(DocumentFailure, match="too_many_rows"):
         parse("a\n" * 12, limits=ReaderLimits(rows=10))
@@ -156,16 +134,3 @@ def test_too_many_rows_and_names_that_multiply_are_refused() -> None:
     rows = "".join(",".join(["1"] * 1000) + "\n" for _ in range(100))
     with pytest.raises(DocumentFailure, match="too_long"):
         parse(f"{wide}\n{rows}", settings=DocumentSettings(max_characters=100_000))
-
-
-@pytest.mark.slow
-def test_twice_as_many_rows_are_twice_the_work() -> None:
-    def work(rows: int) -> int:
-        content = "id,name,city\n" + "".join(f'{n},"Name, {n}",Lund\n' for n in range(rows))
-        return lines_run(lambda: parse(content))
-
-    assert work(10_000) < 2.2 * work(5_000)
-
-
-def test_a_row_of_a_hundred_thousand_cells_is_a_row() -> None:
-    assert len(parse(b"a," * 100_000).blocks) == 1

@@ -45,19 +45,6 @@ def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[
     assert parsed is None or unaccounted(text, parsed) <= 0
 
 
-def test_what_is_beside_the_language_of_code_is_counted() -> None:
-    parsed = markdown.parse(source('```python title="main.py"\nx\n```\n\n```sh\ny\n```'), SETTINGS)
-    assert outline(parsed) == [("code", "x"), ("code", "y")]
-    assert parsed.left_out == (LeftOut("code_info", 1, 15),)
-
-
-def test_inline_markup_gives_its_text() -> None:
-    text = (
-        "A **bold** [link](https://x.y), `code`, ![alt](i.png)<abbr title='t'>HTML</abbr> <!-- no --> *end*"
-    )
-    assert blocks(text) == [("paragraph", "A bold link, code, HTML end")]
-
-
 def test_front_matter_describes_the_document_and_is_not_text() -> None:
     parsed = markdown.parse(
         source(
@@ -68,30 +55,6 @@ def test_front_matter_describes_the_document_and_is_not_text() -> None:
     assert outline(parsed) == [("paragraph", "Text.")]
     assert (parsed.title, parsed.language) == ("Lag om luft", "sv")
     assert (parsed.licence, parsed.source_uri) == ("CC0", "https://x.se/a.pdf")
-
-
-@pytest.mark.parametrize(
-    "front",
-    ["a: [", "date: 2024-13-45", "- just\n- a list", "!!python/object:os.system x", "a: " + "[" * 3000],
-)
-def test_unreadable_front_matter_says_nothing(front: str) -> None:
-    parsed = markdown.parse(source(f"---\n{front}\n---\n\nText.\n"), SETTINGS)
-    assert parsed.title is None
-    assert outline(parsed) == [("paragraph", "Text.")]
-
-
-def test_headings_lose_their_attributes() -> None:
-    assert blocks("## Install it { #install-it }\n\n# Code `x` {.big}") == [
-        ("heading", "Install it"),
-        ("heading", "Code x"),
-    ]
-
-
-def test_tables_repeat_their_header() -> None:
-    assert blocks("| Name | Type |\n|---|---|\n| `a` | str |\n| b | |") == [
-        ("table_row", "Name: a | Type: str"),
-        ("table_row", "Name: b"),
-    ]
 
 
 def test_grid_tables_are_read_as_tables() -> None:
@@ -126,22 +89,6 @@ def test_fenced_code_is_verbatim_and_dialect_marks_in_it_stay() -> None:
     ]
 
 
-def test_coloured_console_output_loses_its_colours() -> None:
-    assert blocks('```console\n$ run\n<span style="color: green;">INFO</span>: <b>ok</b>\n```') == [
-        ("code", "$ run INFO: ok")
-    ]
-
-
-def test_lists_keep_their_depth_and_later_paragraphs() -> None:
-    parsed = markdown.parse(source("1. one\n\n   more\n   - deeper\n2. two\n"), SETTINGS)
-    assert [(block.kind, block.text, block.level) for block in parsed.blocks] == [
-        ("list_item", "one", 0),
-        ("paragraph", "more", 0),
-        ("list_item", "deeper", 1),
-        ("list_item", "two", 0),
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -173,36 +120,6 @@ def test_a_title_the_writer_gave_a_box_goes_with_its_text(text: str) -> None:
     assert blocks(text) == [("paragraph", "Technical Details: Keep this.")]
 
 
-@pytest.mark.parametrize("line", ["=== Chapter one", "=== Two words ===", "====! Sold out"])
-def test_lines_that_only_look_like_the_mark_of_a_tab_are_text(line: str) -> None:
-    assert blocks(f"{line}\n\nMore.") == [("paragraph", line), ("paragraph", "More.")]
-
-
-@pytest.mark.parametrize(
-    ("mark", "kind"),
-    [
-        ("!!! warning inline end", "warninginlineend"),
-        ('??? tip "Title"', "tip"),
-        ("/// note | Title", "note"),
-        (":::danger Title\nText\n:::", "danger"),
-        ("::: {.callout-note}\nText\n:::", ""),
-        ("> [!CAUTION]\n> Text", "[!CAUTION]"),
-    ],
-)
-def test_the_kind_of_a_box_is_counted(mark: str, kind: str) -> None:
-    left = {part.what: part.characters for part in markdown.parse(source(mark), SETTINGS).left_out}
-    assert left == ({"box_kind": len(kind)} if kind else {})
-
-
-def test_a_title_with_no_text_to_go_with_stands_alone() -> None:
-    assert blocks('!!! note "Steps:"\n    - one\n\n=== "Linux"\n    ```\n    ls\n    ```') == [
-        ("paragraph", "Steps:"),
-        ("list_item", "one"),
-        ("paragraph", "Linux"),
-        ("code", "ls"),
-    ]
-
-
 @pytest.mark.parametrize("mark", ["[!NOTE]", "[!warning]-"])
 def test_the_mark_of_an_alert_goes_and_its_text_is_a_quote(mark: str) -> None:
     assert blocks(f"> {mark}\n> Mind the gap.") == [("quote", "Mind the gap.")]
@@ -226,38 +143,9 @@ def test_includes_are_counted_and_gone(mark: str) -> None:
     assert parsed.left_out == (LeftOut("include", 2, 0),)
 
 
-def test_footnotes_stay_where_they_are_written_and_their_marks_go() -> None:
-    text = "# A\n\nSaid[^1] so.\n\n[^1]: First.\n\n    More.\n\n[^2]: Unused.\n\nRest[^3].\n\n# B\n\nEnd."
-    parsed = markdown.parse(source(text), SETTINGS)
-    assert outline(parsed) == [
-        ("heading", "A"),
-        ("paragraph", "Said so."),
-        ("paragraph", "First."),
-        ("paragraph", "More."),
-        ("paragraph", "Unused."),
-        ("paragraph", "Rest."),
-        ("heading", "B"),
-        ("paragraph", "End."),
-    ]
-    assert parsed.left_out == (LeftOut("footnote_mark", 4, 18),)
-
-
-def test_terms_stand_with_what_they_mean_and_tasks_keep_their_mark() -> None:
-    assert blocks("Term\n: Meaning.\n: Another.\n\n- [x] done\n- [ ] open") == [
-        ("list_item", "Term: Meaning."),
-        ("list_item", "Term: Another."),
-        ("list_item", "[x] done"),
-        ("list_item", "[ ] open"),
-    ]
-
-
 def test_formulas_are_kept_as_they_are_written_and_prices_are_no_formulas() -> None:
     text = r"So $a_1 * b_2 * c$ costs $5 or $10." + "\n\n$$\nx \\\\ y_1\n$$\n"
     assert blocks(text) == [("paragraph", "So a_1 * b_2 * c costs $5 or $10."), ("code", r"x \\ y_1")]
-
-
-def test_a_stroke_in_a_cell_is_no_border() -> None:
-    assert blocks("| a | b |\n|---|---|\n| `x \\| y` | z |") == [("table_row", "a: x | y | b: z")]
 
 
 def test_what_has_no_place_in_the_text_is_counted() -> None:
@@ -276,42 +164,11 @@ def test_what_has_no_place_in_the_text_is_counted() -> None:
     }
 
 
-def test_front_matter_in_toml_is_understood() -> None:
-    parsed = markdown.parse(source('+++\ntitle = "Luft"\nlanguage = "sv"\n+++\nText.'), SETTINGS)
-    assert (parsed.title, parsed.language, outline(parsed)) == ("Luft", "sv", [("paragraph", "Text.")])
-
-
-def test_text_between_two_lines_across_the_page_is_no_front_matter() -> None:
-    assert blocks("---\n\nText of a page.\n\n---\n\nMore.") == [
-        ("paragraph", "Text of a page."),
-        ("paragraph", "More."),
-    ]
-
-
 def test_a_file_of_nothing_but_front_matter_has_no_text() -> None:
     with pytest.raises(DocumentFailure) as refused:
         markdown.parse(source("---\ntitle: Luft\n---\n\n"), SETTINGS)
     assert refused.value.reason == "no_text"
     assert "10 characters" in refused.value.detail
-
-
-def test_code_inside_an_indented_box_keeps_its_own_indentation() -> None:
-    text = "!!! note\n    Do:\n\n    ```\n    if x:\n        y\n    ```\n\nAfter."
-    parsed = markdown.parse(source(text), SETTINGS)
-    assert [(block.kind, block.text) for block in parsed.blocks] == [
-        ("paragraph", "Do:"),
-        ("code", "if x:\n    y\n"),
-        ("paragraph", "After."),
-    ]
-
-
-def test_html_tables_inside_markdown_are_read_as_tables() -> None:
-    assert blocks("<table><tr><th>Port</th><td>80</td></tr></table>\n") == [("table_row", "Port: 80")]
-
-
-def test_hard_line_breaks_stay_and_soft_ones_do_not() -> None:
-    parsed = markdown.parse(source("Storgatan 1  \nLund<br>Sverige\nhela vägen"), SETTINGS)
-    assert assemble(parsed.blocks).text == "Storgatan 1\nLund\nSverige hela vägen"
 
 
 @pytest.mark.parametrize("text", [">" * 5000 + " x", "\n".join(" " * (2 * i) + "- a" for i in range(300))])
@@ -343,10 +200,6 @@ def test_an_element_left_open_swallows_nothing_below_it(opened: str) -> None:
     assert blocks(f"{opened}\n\nKeep this.")[-1] == ("paragraph", "Keep this.")
 
 
-def test_braces_inside_code_are_no_attributes() -> None:
-    assert blocks("Write `{: .note }` below it.") == [("paragraph", "Write {: .note } below it.")]
-
-
 @pytest.mark.parametrize(
     ("text", "written"),
     [
@@ -359,10 +212,6 @@ def test_braces_inside_code_are_no_attributes() -> None:
 )
 def test_struck_out_raised_and_noted_text_keeps_its_meaning(text: str, written: str) -> None:
     assert blocks(text) == [("paragraph", written)]
-
-
-def test_an_open_deletion_ends_with_its_paragraph() -> None:
-    assert blocks("Kept <s>gone.\n\nNext.") == [("paragraph", "Kept"), ("paragraph", "Next.")]
 
 
 def test_components_of_mdx_have_their_label_and_its_comments_are_counted() -> None:

@@ -53,31 +53,9 @@ def test_every_character_of_a_text_is_in_a_block_or_counted_as_left_out(text: st
     assert kept + lost == visible(f"a {text}")
 
 
-def test_what_the_text_of_a_row_leaves_out_is_counted() -> None:
-    parsed = of({"title": "Pumps", "markdown": "# Pumps\n\n![a bee](b.png)<!-- no --> Text."})
-    assert outline(parsed) == [("heading", "Pumps"), ("paragraph", "Text.")]
-    assert parsed.left_out == (
-        LeftOut("comment", 1, 2),
-        LeftOut("image", 1, 4),
-        LeftOut("repeated_heading", 1, 5),
-    )
-    page = of({"html": "<p>Text.<script>no</script>"})
-    assert page.left_out == (LeftOut("script", 1, 2),)
-
-
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     assert refusal(lambda: parse(content)) in (None, "damaged")
-
-
-def test_each_row_is_a_section_under_its_title_or_its_number() -> None:
-    parsed = of({"title": "Boilers", "text": "They boil."}, {"text": "Nothing more."})
-    assert outline(parsed) == [
-        ("heading", "Boilers"),
-        ("paragraph", "They boil."),
-        ("heading", "Row 2"),
-        ("paragraph", "Nothing more."),
-    ]
 
 
 def test_the_other_fields_are_key_value_lines_with_the_names_above_them() -> None:
@@ -85,12 +63,10 @@ def test_the_other_fields_are_key_value_lines_with_the_names_above_them() -> Non
     assert parse(json.dumps(row)).blocks[1].text == "id: 7\ntags: a, b\nat city: Lund\nat open: true"
 
 
-def test_numbers_stand_as_they_are_written_and_names_that_repeat_lose_nothing() -> None:
-    parsed = parse('{"a": 1.50, "b": 1' + "0" * 5000 + ', "c": 1, "c": 2, "c": NaN}')
-    text = "\n".join(block.text for block in parsed.blocks)
-    assert "a: 1.50" in text
-    assert "0" * 5000 in text
-    assert "c: 1\nc (2): 2\nc (3): NaN" in text
+def test_numbers_stand_as_they_are_written() -> None:
+    parsed = parse('{"a": 1.50, "b": 1' + "0" * 5000 + ', "c": NaN}')
+    texts = [block.text for block in parsed.blocks[1:]]
+    assert texts == ["a: 1.50", f"b: 1{'0' * 5000}", "c: NaN"]
 
 
 def test_a_markdown_or_html_text_is_read_as_such_below_its_row() -> None:
@@ -109,14 +85,6 @@ def test_a_markdown_or_html_text_is_read_as_such_below_its_row() -> None:
     ]
     assert parsed.blocks[-1].kind == "code"
     assert parsed.blocks[-1].text.strip() == "x  =  1"
-
-
-def test_a_text_that_begins_like_a_binary_file_is_text() -> None:
-    assert outline(of({"text": "RIFF is a format.\0"}))[1] == ("paragraph", "RIFF is a format.")
-
-
-def test_a_body_its_parser_refuses_is_read_as_plain_text() -> None:
-    assert ("paragraph", ">" * 900 + " deep") in outline(of({"markdown": ">" * 900 + " deep"}))
 
 
 def test_what_all_rows_say_alike_is_said_of_the_document() -> None:
@@ -139,18 +107,17 @@ def test_one_title_over_all_rows_is_the_documents_and_one_row_keeps_its_own() ->
 
 def test_broken_lines_are_counted_with_their_numbers_and_the_rest_is_kept() -> None:
     deep = '{"a":' * 60 + "1" + "}" * 60
-    content = b'{"text": "\xc3\xa5ngan"}\n{broken\n\n{"text": "\xff\xfe"}\n' + deep.encode() + b"\n[" * 1
+    content = (
+        b'{"text": "\xc3\xa5ngan"}\n{broken\n\n{"text": "\xff\xfe"}\n'
+        + deep.encode()
+        + b"\n"
+        + b'{"a": 1, "a": 2}\n'
+    )
     parsed = parse(content + b"[" * 50_000)
     assert [text for kind, text in outline(parsed) if kind == "paragraph"] == ["ångan"]
     (lost,) = parsed.left_out
-    assert (lost.what, lost.pieces) == ("broken_line", 4)
-    assert all(f"line {number} " in parsed.notes[0] for number in (2, 4, 5, 6))
-
-
-def test_a_line_longer_than_any_document_may_be_is_a_broken_line() -> None:
-    content = json.dumps({"text": "x" * 200}) + '\n{"text": "short"}'
-    parsed = parse(content, DocumentSettings(max_characters=100))
-    assert "line 1 " in parsed.notes[0]
+    assert (lost.what, lost.pieces) == ("broken_line", 5)
+    assert all(f"line {number} " in parsed.notes[0] for number in (2, 4, 5, 6, 7))
 
 
 def test_a_file_without_one_good_line_or_with_too_many_is_refused() -> None:

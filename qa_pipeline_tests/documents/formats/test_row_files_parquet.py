@@ -78,7 +78,3 @@ def test_more_rows_columns_or_characters_than_allowed_are_refused() -> None:
         parse(long, DocumentSettings(max_characters=100_000))
     with pytest.raises(DocumentFailure, match="archive_bomb"):
         parse(packed(text=[f"{n:0100}" for n in range(100)]), limits=ReaderLimits(decompressed_bytes=5000))
-
-
-def test_an_empty_table_has_no_blocks() -> None:
-    assert parse(packed(text=pa.array([], pa.string()))).blocks == ()

@@ -134,6 +134,7 @@ def rows(workbook: Workbook) -> None:
         (b"no spreadsheet", "damaged"),
         (made(pumps)[:3000], "damaged"),
         (zip_bytes({"a.txt": "x"}), "damaged"),
+        (edited(made(pumps), "xl/workbook.xml", lambda part: part.replace(b'r:id="rId1"', b"")), "damaged"),
         (made(rows), "too_many_rows"),
     ],
 )

@@ -133,6 +133,7 @@ def role_of(tag: str) -> Role:
 _MOST_LOOKED_AT = 20  # rows of a table
 _OTHER_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
 _BLOCKS = f"table pre, {_OTHER_BLOCKS}"
+_BLOCKS = f"table pre, {_OTHER_BLOCKS}"
 _ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
@@ -401,16 +402,12 @@ class Reader:
 
 
 def _is_layout(table: "LexborNode") -> bool:
-    """Return whether a table only lays out a page: it holds blocks and names nothing, or one row of code."""
-    if table.css_first(_BLOCKS) is None:
+    """Return True if a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    if table.css_first(_BLOCKS) is None or any(part.tag in ("caption", "thead") for part in table.iter()):
         return False
-    groups = [child for child in table.iter() if child.tag in _ROW_GROUPS]
-    rows = [row for group in (table, *groups) for row in group.iter() if row.tag == "tr"][:_MOST_LOOKED_AT]
-    tags = [[cell.tag for cell in row.iter()] for row in rows]
-    if any(child.tag in ("caption", "thead") for child in table.iter()) or any("th" in row for row in tags):
-        return table.css_first("table h1") is not None
-    only_code = table.css_first(_OTHER_BLOCKS) is None
-    return not (only_code and len(tags) > 1 and min(map(len, tags)) > 1)
+    rows = [[cell.tag for cell in row.iter()] for group in table.iter() for row in group.iter()]
+    is_code = len(rows) > 1 and min(map(len, rows)) > 1 and table.css_first(_OTHER_BLOCKS) is None
+    return not is_code and not any("th" in row for row in rows)
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:
