@@ -102,15 +102,6 @@ def test_a_paragraph_over_a_page_break_is_one_paragraph_and_both_pages_are_exact
     assert [document.text[page.start : page.end] for page in document.pages] == ["It began ", "and ended."]
 
 
-def test_masking_sees_every_block_before_it_is_written() -> None:
-    def mask(text: str) -> tuple[str, dict[str, int]]:
-        return text.replace("Anna", "[name]"), {"name": text.count("Anna")}
-
-    document = assemble([Block("heading", "Anna", 1), Block("table_row", "Name: Anna | Anna")], mask)
-    assert document.text == "# [name]\n\nName: [name] | [name]"
-    assert document.masked == {"name": 3}
-
-
 def test_a_heading_as_long_as_a_paragraph_is_a_paragraph() -> None:
     document = assemble([Block("heading", "word " * 100, 2)])
     assert [section.level for section in document.sections] == [0]
@@ -133,12 +124,6 @@ def test_includes_are_worth_a_note() -> None:
     assert left.notes()[0].startswith("1 include ")
     left.add("include")
     assert left.notes()[0].startswith("2 includes ")
-
-
-def test_a_comment_that_is_never_closed_is_worth_a_note() -> None:
-    left = Omissions()
-    left.add("unclosed_comment", "all the rest")
-    assert len(left.notes()) == 1
 
 
 def doubted(*blocks: Block, mask: Mask = keep) -> list[tuple[str, str]]:

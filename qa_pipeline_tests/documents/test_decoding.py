@@ -21,25 +21,6 @@ def test_utf8_without_a_mark_is_read_as_utf8(text: str) -> None:
     assert decode(text.encode()) == text
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        '<?xml version="1.0" encoding="ISO-8859-1"?>',
-        '<meta charset="iso-8859-1">',
-        '<meta content="text/html; charset=ISO-8859-1" http-equiv="Content-Type" />',
-        "<META HTTP-EQUIV=content-type CONTENT='text/html; charset=latin1'>",
-    ],
-)
-def test_a_declared_encoding_is_believed(declaration: str) -> None:
-    page = f"{declaration}<p>{GERMAN}"
-    assert decode(page.encode("iso-8859-1"), declared=True) == page
-
-
-def test_latin_1_is_read_as_its_windows_superset() -> None:
-    page = '<meta charset="iso-8859-1">„Preis“ – 5 €'
-    assert decode(page.encode("cp1252"), declared=True) == page
-
-
 @pytest.mark.parametrize("label", ["no-such-code", "rot13", "utf-8", "hex"])
 def test_a_false_declaration_does_no_harm(label: str) -> None:
     page = f'<meta charset="{label}">{GERMAN}'

@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 import polars as pl
 import pytest
-from pydantic import ValidationError
 
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
@@ -85,11 +84,6 @@ def test_sections_and_pages_are_spans_of_the_text(tmp_path: Path) -> None:
     ]
 
 
-def test_reading_twice_gives_equal_tables(tmp_path: Path) -> None:
-    files: Files = {"a.md": GUIDE, "b.md": GUIDE, "c.pdf": pdf_bytes("x"), "d.rst": "x", "e.md": b"\0"}
-    assert read(tmp_path, files).equals(read(tmp_path, files))
-
-
 def test_an_empty_folder_gives_an_empty_table(tmp_path: Path) -> None:
     assert read(tmp_path, {}).equals(DOCUMENTS.empty())
 
@@ -156,16 +150,6 @@ def test_names_that_differ_only_in_their_accents_composition_are_two_rows(tmp_pa
     assert frame["document_id"].n_unique() == 4
 
 
-def test_links_out_of_the_batch_are_failed_rows_and_their_target_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("secret")
-    batch = write_files(tmp_path / "batch", {"a.md": "Text."})
-    (batch / "b.md").symlink_to(tmp_path / "secret.md")
-    row = read_documents("batch", batch, SETTINGS).to_dicts()[1]
-    assert (row["status"], row["reason"]) == ("failed", "outside_corpus")
-    assert row["content_sha256"] is None
-    assert "secret" not in str(row)
-
-
 def test_the_description_names_licence_and_source_and_the_document_is_between(tmp_path: Path) -> None:
     files: Files = {
         "batch.yaml": "licence: CC0\nsource_uri: https://x.se\ndocuments:\n  b.md: {licence: MIT}\n",
@@ -176,18 +160,6 @@ def test_the_description_names_licence_and_source_and_the_document_is_between(tm
     found = rows(tmp_path, files)
     assert [row["licence"] for row in found.values()] == ["CC0", "MIT", "GPL"]
     assert [row["source_uri"] for row in found.values()] == ["https://x.se", "https://y.se/b", "https://x.se"]
-
-
-def test_what_the_description_says_is_stored_without_anything_invisible(tmp_path: Path) -> None:
-    files: Files = {
-        "batch.yaml": 'licence: "CC0\\e[31m \\u202e\\n1.0"\ndocuments:\n  "a\u030a.md": {licence: MIT}\n',
-        "\u00e5.md": "Text.",
-        "b.md": "Other text.",
-    }
-    assert {path: row["licence"] for path, row in rows(tmp_path, files).items()} == {
-        "\u00e5.md": "MIT",
-        "b.md": "CC0[31m 1.0",
-    }
 
 
 @pytest.mark.parametrize(
@@ -268,12 +240,6 @@ def test_a_setting_names_the_reader_of_a_further_suffix(tmp_path: Path) -> None:
     assert (found["b.txt"]["format"], found["b.txt"]["title"]) == ("markdown", "Title")
     assert ".log" in found["c.odd"]["detail"]
     assert "documents.readers" in found["c.odd"]["detail"]
-
-
-@pytest.mark.parametrize("readers", [{".log": "txet"}, {"log": "text"}])
-def test_a_reader_nobody_knows_is_named_with_those_there_are(readers: dict[str, str]) -> None:
-    with pytest.raises(ValidationError, match="readers"):
-        DocumentSettings.model_validate({"readers": readers})
 
 
 def test_the_names_of_readers_in_the_settings_are_those_of_the_formats() -> None:

@@ -7,8 +7,6 @@ from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import SETTINGS, write_files
 
 PAGE = "<h1>Page</h1><p>Some words about it.</p>"
-CARD = "---\nlicense: {licence}\nlanguage:\n- sv\n---\n# Card\n\nWhat it holds.\n"
-ROWS = '{"text": "One row."}\n{"text": "Another row."}\n'
 
 
 def origins(folder: Path) -> dict[str, tuple[str | None, str | None]]:
@@ -34,11 +32,6 @@ def test_its_line_wins_over_the_document_and_that_over_the_batch(
         "d.xyz": ("https://www.example.org/docs/d.xyz", "of-the-batch"),
         "in/å c#1.html": ("https://www.example.org/docs/in/%C3%A5%20c%231.html", "of-the-batch"),
     }
-
-
-def test_the_address_of_a_batch_stands_for_documents_without_one(tmp_path: Path) -> None:
-    write_files(tmp_path, {"batch.yaml": "source_uri: https://batch.example\n", "a.md": "Text."})
-    assert origins(tmp_path) == {"a.md": ("https://batch.example", None)}
 
 
 def test_an_address_that_would_hold_personal_data_is_not_stored(tmp_path: Path) -> None:

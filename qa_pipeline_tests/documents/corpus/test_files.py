@@ -16,7 +16,6 @@ from qa_pipeline.documents.corpus.files import (
     hash_files,
     read_bytes,
     sort_files,
-    stored_path,
 )
 
 
@@ -95,7 +94,3 @@ def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> N
     names = ["a.md", "pairs.jsonl", "pairs.parquet", "batch.yaml", "in/pairs.jsonl"]
     kept = documents_among(found(name, b"x") for name in names)
     assert [file.path for file in sort_files(kept)] == ["a.md", "in/pairs.jsonl"]
-
-
-def test_stored_paths_never_hold_what_a_terminal_obeys() -> None:
-    assert stored_path(b"a\x1b[31m\x07.md") == "a\\u001b[31m\\u0007.md"

@@ -132,30 +132,6 @@ def test_what_is_not_there_is_an_error_that_names_the_address(store: Store) -> N
         open_corpus(store.location).batch("../corpus")
 
 
-def test_a_content_the_store_vouches_for_is_not_read_for_the_fingerprint(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = open_corpus(store.location)
-    opened: list[str] = []
-    kind = type(store.files)
-    original = kind.open
-
-    def noted(self: Any, path: str, *arguments: Any, **named: Any) -> Any:
-        opened.append(path)
-        return original(self, path, *arguments, **named)
-
-    monkeypatch.setattr(kind, "open", noted)
-    place.batch("b1").fingerprint()
-    assert bool(opened) == (kind.__name__ == "MemoryFileSystem")
-
-
-def test_an_address_without_batches_is_an_error() -> None:
-    place = Store("memory://hollow/corpus")
-    place.put("loose.md", b"x")
-    with pytest.raises(CorpusError, match=place.location):
-        open_corpus(place.location).find_batches()
-
-
 @pytest.mark.parametrize("trouble", ["no server", "no credentials"])
 def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     trouble: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

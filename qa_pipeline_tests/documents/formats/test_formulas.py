@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions, assemble
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUCK, settle
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.records import LeftOut
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import SETTINGS, doubted, source
 from qa_pipeline_tests.documents.formats.office.builders import left_out, read_docx, run
@@ -65,12 +64,6 @@ def test_marks_of_notes_never_touch_a_word_or_number(raised: str, written: str, 
     omissions = Omissions()
     assert settle(marked(raised), omissions) == written
     assert omissions.characters == {"footnote_mark": len(marks)}
-
-
-def test_struck_out_text_is_left_out_and_counted() -> None:
-    omissions = Omissions()
-    assert settle(marked("Fee {~30} 45 euros{~ net}."), omissions) == "Fee  45 euros."
-    assert omissions.record() == (LeftOut("deleted_text", 2, 5),)
 
 
 @given(st.text("ab1 .({^_~}[*" + "".join(SIGNS.values()), max_size=60))
@@ -162,13 +155,3 @@ def test_formulas_that_no_line_can_hold_are_left_out_and_counted(maths: str, cha
     assert assemble(parsed.blocks).text == "So it is."
     assert left_out(parsed) == {"formula": (1, characters)}
     assert doubted(parsed) == [("formula", "So it is.")]
-
-
-@pytest.mark.slow
-def test_a_formula_twice_as_wide_is_at_most_twice_the_work() -> None:
-    def work(count: int) -> int:
-        fraction = "<mfrac><mi>x</mi><msqrt><mi>y</mi></msqrt></mfrac>"
-        return lines_run(lambda: html.parse(source(f"<p><math>{fraction * count}</math></p>"), SETTINGS))
-
-    work(1)
-    assert work(2_000) < 2.2 * work(1_000) + 1_000

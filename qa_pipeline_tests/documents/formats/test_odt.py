@@ -69,17 +69,6 @@ def test_headings_paragraphs_code_and_tables_are_read() -> None:
     )
 
 
-def test_items_of_ordered_lists_keep_their_numbers() -> None:
-    inner = f"<text:list>{item('x')}{item('y')}</text:list>"
-    body = (
-        f'<text:list text:style-name="L1">{item("three", inner)}{item("four")}</text:list>'
-        "<text:p>Text.</text:p>"
-        f'<text:list text:style-name="L1" text:continue-numbering="true">{item("five")}</text:list>'
-        f"<text:list>{item('bullet')}</text:list>"
-    )
-    assert text_of(body) == "- 3. three\n  - a) x\n  - b) y\n- 4. four\n\nText.\n\n- 5. five\n- bullet"
-
-
 def test_clauses_and_chapters_have_the_numbers_that_the_writer_sees() -> None:
     deepest = f"<text:list>{item('z')}</text:list>"
     deep = f"<text:list>{item('x')}{item('y', deepest)}</text:list>"

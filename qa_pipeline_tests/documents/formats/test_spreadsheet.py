@@ -244,25 +244,6 @@ def test_two_cells_far_apart_take_no_memory() -> None:
     assert sheet_text(fill) == "first\nlast"
 
 
-def test_formats_and_merged_cells_stay_with_their_rows_below_blank_ones_and_beside_blank_columns() -> None:
-    def fill(workbook: Workbook) -> None:
-        sheet = workbook.add_worksheet()
-        for number, form in enumerate(("0%", "#,##0.00"), 5):
-            sheet.write(
-                number, 4, 0.05 if form == "0%" else 1234.5, workbook.add_format({"num_format": form})
-            )
-        sheet.write_row(4, 2, ["Region", "Name", "Value"])
-        sheet.merge_range(5, 2, 6, 2, "North")
-        sheet.write(5, 3, "share")
-        sheet.write(6, 3, "price")
-
-    lines = sheet_text(fill).splitlines()
-    assert lines[-2:] == [
-        "Region: North | Name: share | Value: 5%",
-        "Region: North | Name: price | Value: 1,234.50",
-    ]
-
-
 @pytest.mark.parametrize("option", ["in_memory", "constant_memory"])  # shared strings, and strings in cells
 def test_raised_and_struck_out_text_in_cells_keeps_its_meaning(option: str) -> None:
     def fill(workbook: Workbook) -> None:

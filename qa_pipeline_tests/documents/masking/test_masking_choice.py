@@ -48,12 +48,6 @@ def test_the_description_of_a_batch_names_the_action(tmp_path: Path, line: str, 
     assert description_and_masking("b", open_folder(tmp_path), loose)[1].action == action
 
 
-def test_an_unknown_action_is_named(tmp_path: Path) -> None:
-    write_files(tmp_path, {"batch.yaml": "masking: hide\n"})
-    with pytest.raises(CorpusError, match=r"masking: .*'off', 'flag', 'mask' or 'drop'"):
-        description_and_masking("b", open_folder(tmp_path), masking("off"))
-
-
 def test_what_the_description_says_is_masked_and_still_looked_up_by_the_path_on_disk(tmp_path: Path) -> None:
     said = "licence: by anna@example.com\ndocuments:\n  anna@example.com.md: {source_uri: 'https://x.se/?m=bo@x.se'}"
     write_files(tmp_path, {"batch.yaml": said})

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from qa_pipeline.documents.masking.masking import find_items
-from qa_pipeline.documents.masking.table import luhn, rules_of
+from qa_pipeline.documents.masking.table import rules_of
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 
@@ -42,10 +42,6 @@ def test_an_item_is_found_in_every_way_to_write_it(kind: str, around: str, held_
             for _, piece in found(text):
                 left = left.replace(piece, "")
             assert not item.stands_in(left), item.way
-
-
-def test_each_kind_that_is_looked_for_is_planted_by_the_tests() -> None:
-    assert set(KINDS) == set(MASKED_KINDS)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +117,6 @@ def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece
 
 def test_a_card_number_is_found_before_three_more_digits() -> None:
     assert found("4111 1111 1111 1111 202") == [("card", "4111 1111 1111 1111")]
-
-
-def test_the_longest_reading_of_two_plans_wins() -> None:
-    assert found("Fax: (765) 494-4307") == [("phone", "(765) 494-4307")]
 
 
 @pytest.mark.parametrize("kinds", [("email",), ("card", "phone")])
@@ -216,7 +208,3 @@ def test_published_specimens_are_found_and_no_other_check_digit_is(specimen: str
     assert found(specimen) == [(kind, specimen)]
     others = [specimen[:-1] + digit for digit in "0123456789" if digit != specimen[-1]]
     assert not [other for other in others if (kind, other) in found(other)]
-
-
-def test_the_check_of_luhn_takes_one_digit_of_ten() -> None:
-    assert [digit for digit in "0123456789" if luhn(f"811218987{digit}")] == ["6"]

@@ -203,11 +203,6 @@ def test_no_planted_item_is_in_any_file_or_prompt(ran: Ran) -> None:
     assert leaks(ran.said(), PLANTED) == set()
 
 
-def test_the_search_would_find_an_item(ran: Ran) -> None:
-    texts = {*ran.said(), f"x {PLANTED[0].written} y"}
-    assert leaks(texts, PLANTED[:1])
-
-
 def test_nothing_of_the_key_is_kept(ran: Ran) -> None:
     assert not [text for text in ran.said() if KEY in text]
 
@@ -246,14 +241,6 @@ def test_an_item_has_one_token_in_documents_and_imported_pairs(ran: Ran) -> None
     text = next(row["text"] for row in rows(ran) if row["title"] == "Fjell 8 valves")
     answers = ran.table("pairs").filter(pl.col("question") == "Which valve closes at 12 bar?")["answer"]
     assert answers[0] in text
-
-
-def test_a_second_run_asks_nothing_and_changes_nothing(tmp_path: Path) -> None:
-    first = Ran(tmp_path, "mask")
-    before = {path: path.read_bytes() for path in first.out.rglob("*.parquet")}
-    again = Ran(tmp_path, "mask")
-    assert again.model.asked == []
-    assert {path: path.read_bytes() for path in again.out.rglob("*.parquet")} == before
 
 
 def test_nothing_is_logged_or_printed_of_an_item(

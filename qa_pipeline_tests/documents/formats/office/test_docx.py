@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.office import docx
-from qa_pipeline_tests.documents.builders import SETTINGS, doubted, outline, source
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 from qa_pipeline_tests.documents.formats.office.builders import (
     add_notes,
     add_part,
@@ -47,11 +47,6 @@ def test_headings_lists_tables_and_paragraphs_of_an_ordinary_document() -> None:
         ("heading", "Outlook", 3),
     ]
     assert parsed.left_out == ()
-
-
-def test_without_a_title_headings_keep_their_levels() -> None:
-    parsed = read_docx(paragraph(run("One"), "Heading1"), paragraph(run("Two"), "Heading2"))
-    assert [block.level for block in parsed.blocks] == [1, 2]
 
 
 def test_several_titles_are_headings_of_the_first_level() -> None:
@@ -285,37 +280,12 @@ def test_raised_and_lowered_text_keeps_its_meaning(raised: str, lowered: str) ->
     assert left_out(parsed) == {"footnote_mark": (1, 1)}
 
 
-def test_a_line_that_is_moved_as_a_whole_is_plain_text() -> None:
-    assert outline(read_docx(paragraph(run("Total 25", '<w:position w:val="8"/>')))) == [
-        ("paragraph", "Total 25")
-    ]
-
-
 def test_a_mark_that_the_writer_chose_for_a_note_is_left_out() -> None:
     note = '<w:footnoteReference w:customMarkFollows="1" w:id="1"/><w:t>7</w:t>'
     mark = f'<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr>{note}</w:r>'
     parsed = read_docx(paragraph(run("Paid 25") + mark + run(" euros.")))
     assert outline(parsed) == [("paragraph", "Paid 25 euros.")]
     assert left_out(parsed)["footnote_mark"] == (1, 1)
-
-
-def test_equations_are_read_as_a_line() -> None:
-    def signs(text: str) -> str:
-        return f"<m:r><m:t>{text}</m:t></m:r>"
-
-    equation = (
-        f"<m:oMath>{signs('E=')}<m:f><m:num>{signs('a+b')}</m:num><m:den>{signs('c')}</m:den></m:f>"
-        f"<m:sSup><m:e>{signs('x')}</m:e><m:sup>{signs('2')}</m:sup></m:sSup>"
-        f"<m:rad><m:deg/><m:e>{signs('y')}</m:e></m:rad></m:oMath>"
-    )
-    assert outline(read_docx(paragraph(run("So ") + equation))) == [
-        ("paragraph", "So E=((a+b)/c)x^2 sqrt(y)")
-    ]
-    odd = f"<m:oMath><m:f>{signs('lost')}<m:num>{signs('a')}</m:num></m:f></m:oMath>"
-    parsed = read_docx(paragraph(run("So ") + odd))
-    assert outline(parsed) == [("paragraph", "So")]
-    assert doubted(parsed) == [("formula", "So")]
-    assert left_out(parsed) == {"formula": (1, 5)}
 
 
 def form_field(data: str, code: str, result: str | None = None) -> str:

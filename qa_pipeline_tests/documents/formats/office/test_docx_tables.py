@@ -73,16 +73,6 @@ def test_rows_that_each_page_repeats_name_the_columns() -> None:
     ]
 
 
-def test_the_name_of_an_empty_column_is_counted() -> None:
-    parsed = read_docx(table(plain("Ort", "Tag", bold=True), plain("Kiel", ""), plain("Lund", "")))
-    assert [text for _, text in outline(parsed)] == ["Ort: Kiel", "Ort: Lund"]
-    assert left_out(parsed) == {"empty_column": (1, 3)}
-
-
-def test_a_first_row_in_bold_names_the_columns() -> None:
-    assert lines(plain("Ort", "Tag", bold=True), plain("Kiel", "Mo")) == ["Ort: Kiel | Tag: Mo"]
-
-
 def test_a_first_row_over_figures_names_the_columns_and_one_over_words_does_not() -> None:
     assert lines(plain("Ort", "Einwohner"), plain("Kiel", "247 000")) == ["Ort: Kiel | Einwohner: 247 000"]
     assert lines(plain("Anna", "Lund"), plain("Bo", "Kiel")) == ["Anna | Lund", "Bo | Kiel"]

@@ -143,18 +143,6 @@ def test_bullets_come_from_the_paragraph_or_the_layout() -> None:
     assert outline(read(made)) == [("heading", "T"), ("paragraph", "plain"), ("list_item", "numbered")]
 
 
-def test_the_title_is_read_first_and_other_shapes_in_the_order_of_the_file() -> None:
-    made = Presentation()
-    slide = made.slides.add_slide(made.slide_layouts[TITLE_ONLY])
-    write(slide, "below", top=5)
-    write(slide, "above", top=3)
-    title = slide.shapes.title
-    assert title is not None
-    title.text = "Title"
-    slide.shapes._spTree.append(title._element)
-    assert [text for _, text in outline(read(made))] == ["Title", "below", "above"]
-
-
 def test_tables_keep_head_and_row_together() -> None:
     made = Presentation()
     table = add(made, BLANK).shapes.add_table(3, 2, 0, 0, Inches(4), Inches(2)).table

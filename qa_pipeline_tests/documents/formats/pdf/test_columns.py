@@ -1,4 +1,3 @@
-import pytest
 from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
     marks,
-    of_kind,
     parse,
     prose,
     with_table,
@@ -21,15 +19,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
 
 def text_of(document: FPDF) -> str:
     return "\n".join(block.text for block in parse(document).blocks)
-
-
-def test_the_left_column_is_read_before_the_right_one() -> None:
-    document = blank()
-    at(document, 15, 20, prose("left", 20))
-    at(document, 110, 20, prose("right", 20))
-    text = text_of(document)
-    assert marks(text, "left") == marks(text, "right") == list(range(20))
-    assert text.index("left19") < text.index("right0")
 
 
 def test_columns_that_the_file_holds_line_by_line_are_read_one_after_the_other() -> None:
@@ -110,12 +99,6 @@ def test_a_right_margin_note_tears_nothing_apart() -> None:
     assert marks(paragraphs[1], "body") == list(range(16))
 
 
-def test_columns_change_nothing_where_the_page_has_one() -> None:
-    document = blank()
-    at(document, 15, 20, prose("only", 40), width=170)
-    assert len(of_kind(parse(document), "paragraph")) == 1
-
-
 def line(left: float, bottom: float, right: float, start: int) -> Line:
     return Line(f"line {start} of text", 1, left, bottom, right, bottom + 10, 10, False, False, start=start)
 
@@ -126,13 +109,3 @@ def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int
     read = [one for stretch in split_columns(lines) for one in stretch]
     assert sorted(read, key=lambda one: one.start) == lines
     assert sorted(order_lines(lines), key=lambda one: one.start) == lines
-
-
-@pytest.mark.parametrize("columns", [1, 2])
-def test_lines_in_their_order_keep_it(columns: int) -> None:
-    lines = [
-        line(50 + 260 * column, 780 - 12 * row, 290 + 260 * column, 40 * column + row)
-        for column in range(columns)
-        for row in range(40)
-    ]
-    assert [one for stretch in split_columns(lines) for one in stretch] == lines

@@ -26,18 +26,6 @@ def test_an_accent_is_joined_to_the_letter_it_is_over(drawn: str) -> None:
     assert text_of(drawn) == "für mich"
 
 
-@pytest.mark.parametrize(
-    ("accent", "letter", "whole"),
-    [("\\250", "o", "ö"), ("\\264", "e", "é"), ("`", "a", "à"), ("\\260", "a", "å"), ("\\270", "c", "ç")],
-)
-def test_accents_of_all_kinds_are_joined(accent: str, letter: str, whole: str) -> None:
-    assert text_of(f"(x{letter}x) Tj 7.1 0 Td ({accent}) Tj") == f"x{whole}x"
-
-
-def test_an_accent_raised_over_a_capital_letter_is_joined() -> None:
-    assert text_of(r"(Uber) Tj 2.3 2.4 Td (\250) Tj") == "Über"
-
-
 def test_several_accents_at_the_end_of_a_line_are_joined_to_their_letters() -> None:
     umlauts = r"(fur die Ubung) Tj 4.7 0 Td (\250) Tj 34.3 2.4 Td (\250) Tj"
     assert text_of(umlauts) == "für die Übung"

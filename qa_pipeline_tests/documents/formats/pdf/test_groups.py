@@ -59,19 +59,6 @@ def test_lines_beside_a_figure_stay_one_paragraph() -> None:
     assert [text[:7] for text in beside] == ["beside0"]
 
 
-def test_the_rest_of_a_word_left_of_most_lines_is_no_note_in_the_margin() -> None:
-    document = blank()
-    for number in range(12):
-        document.text(26, 20 + 6 * number, f"Absatz {number} beginnt hier und geht weiter bis an den Rand.")
-    document.text(20, 100, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
-    document.text(20, 105, "bar.")
-    document.text(26, 110, "Das älteste Bestreben ist Hurd.")
-    texts = [block.text for block in parse(document).blocks][-2:]
-    assert texts == [
-        "Derzeit sind die Portierungen noch nicht offiziell verfügbar.", "Das älteste Bestreben ist Hurd.",
-    ]  # fmt: skip
-
-
 def test_a_broken_small_word_does_not_go_on_with_a_capital() -> None:
     document = blank()
     document.text(20, 280, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")

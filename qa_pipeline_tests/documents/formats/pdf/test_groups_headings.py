@@ -63,27 +63,6 @@ def test_an_outline_that_names_nothing_on_the_pages_changes_nothing() -> None:
     assert headings(document) == [("Rivers", 1)]
 
 
-LONG = "Rivers and lakes of the north, and all that lives in them and on their banks " * 2
-
-
-def test_a_heading_over_two_lines_is_found_by_its_outline() -> None:
-    document = blank()
-    for name in (LONG, "B", "C"):
-        section(document, name.strip(), 0, size=12)
-    assert headings(document)[0][0].startswith("Rivers and lakes")
-    assert len(headings(document)) == 3
-
-
-def test_a_bold_line_above_text_is_a_heading() -> None:
-    document = blank()
-    for name in ("Rivers", "Mountains"):
-        document.set_font("Helvetica", "B", 10)
-        document.text(15, document.get_y() + 12, name)
-        document.set_font("Helvetica", "", 10)
-        document.set_y(at(document, 15, document.get_y() + 16, prose("body", 4), width=180))
-    assert headings(document) == [("Rivers", 1), ("Mountains", 1)]
-
-
 def test_a_bold_word_in_a_sentence_makes_no_heading() -> None:
     document = blank()
     document.set_xy(15, 20)
@@ -126,15 +105,6 @@ def test_bold_numbered_lines_are_headings_one_below_the_other_and_as_deep_as_the
     document = blank()
     numbered(document, 15, ("1 Rivers", "2 Mountains", "2.1 Glaciers", "3. Forests"), width=180)
     assert headings(document) == [("1 Rivers", 1), ("2 Mountains", 1), ("2.1 Glaciers", 2), ("3. Forests", 1)]
-
-
-def test_bold_lines_head_the_text_of_the_right_column_as_well() -> None:
-    document = blank()
-    numbered(document, 15, ("Rivers", "Mountains", "Lakes"))
-    numbered(document, 110, ("Forests", "Castles", "Towns"))
-    assert [name for name, _ in headings(document)] == [
-        "Rivers", "Mountains", "Lakes", "Forests", "Castles", "Towns",
-    ]  # fmt: skip
 
 
 def test_a_bold_line_in_the_middle_is_a_heading_and_a_bold_caption_is_none() -> None:

@@ -39,16 +39,6 @@ def test_a_table_of_contents_is_left_out_with_its_title_and_counted() -> None:
     assert characters == sum(len(f"{name}{number}".replace(" ", "")) + 30 for name, number in CHAPTERS) + 8
 
 
-def test_large_entries_of_a_table_of_contents_are_no_headings() -> None:
-    document = blank()
-    document.set_font_size(15)
-    document.text(20, 22, "Contents")
-    end = led(document, 30, CHAPTERS, dots=15)
-    document.set_font_size(10)
-    at(document, 20, end + 10, prose("body", 12), width=170)
-    assert of_kind(parse(document), "heading") == []
-
-
 def test_entries_without_dots_and_entries_over_two_lines_go_with_the_table_of_contents() -> None:
     document = blank()
     document.text(20, 24, "Contents")
@@ -92,13 +82,6 @@ def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
     rows = [clean(block.text) for block in of_kind(parsed, "table_row")]
     assert rows == ["7 Wages and salaries | 7", "8 Interest | 8", "9 Dividends | 9", "10 Refunds | 10"]
     assert counts(parsed) == {"leader": (4, 120)}
-
-
-def test_two_rows_of_prices_and_rows_to_be_filled_in_are_not_joined() -> None:
-    document = blank()
-    led(document, 30, [("Oil change with filter", 89), ("Brake pads", 145)])
-    led(document, 90, [("Name", ""), ("Street", "")])
-    assert texts(document) == ["Oil change with filter 89", "Brake pads 145", "Name", "Street"]
 
 
 def test_prices_and_forms_with_dots_are_text() -> None:

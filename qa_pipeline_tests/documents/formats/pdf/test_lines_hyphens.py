@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.lines import Spelling
-from qa_pipeline_tests.documents.formats.pdf.builders import blank, parse
 
 
 def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
@@ -62,19 +61,3 @@ def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool
     joined, rest = Spelling([first, second]).rejoin(before, second, hard=hard)
     both = joined + rest
     assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")
-
-
-def test_the_beginning_of_a_word_that_is_broken_twice_is_no_word() -> None:
-    document = blank()
-    lines = (
-        "The mills of the harbour gen-",
-        "erate power, and they gen-",
-        "erate heat. They do not erate it.",
-    )
-    for number, line in enumerate((*lines, "The word erate is none.")):
-        document.text(20, 40 + 5 * number, line)
-    assert (
-        parse(document)
-        .blocks[0]
-        .text.startswith("The mills of the harbour generate power, and they generate heat.")
-    )

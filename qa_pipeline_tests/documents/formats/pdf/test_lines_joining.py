@@ -6,8 +6,6 @@ from qa_pipeline.documents.formats.pdf.groups import Group, insert_notes
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Spelling,
-    Word,
-    code_text,
     join_text,
     texts_by_page,
 )
@@ -55,10 +53,6 @@ def test_addresses_and_names_go_on_in_the_next_line(lines: tuple[str, ...], text
     assert join_text([line(part) for part in lines], NO_WORDS) == text
 
 
-def test_a_line_that_ends_a_block_amid_a_word_keeps_its_hyphen() -> None:
-    assert join_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
-
-
 def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
     lines = [line("an improve", broken=True), line("ment of it", page=2)]
     assert list(texts_by_page(lines, NO_WORDS)) == [(1, "an improvement"), (2, " of it")]
@@ -67,18 +61,6 @@ def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
 def test_very_long_lines_are_joined_in_little_time() -> None:
     lines = [line("www." * 200_000 + "/"), line("a" * 300_000, broken=True), line("b" * 300_000)]
     assert len(join_text(lines, NO_WORDS)) > 1_000_000
-
-
-def test_words_of_code_stand_as_far_apart_as_on_paper() -> None:
-    words = (
-        Word("x", 50, 55),
-        Word("=", 60, 65),
-        Word("1", 70, 75),
-        Word("#", 105, 110),
-        Word("one", 115, 130),
-    )
-    wide = line("x = 1 # one")._replace(words=words)
-    assert code_text([wide, line("return", left=70, bottom=688)]) == "x = 1      # one\n    return"
 
 
 pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
@@ -99,11 +81,3 @@ def test_no_group_is_lost_among_notes(
     every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
     placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
     assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
-
-
-def test_a_word_that_a_hyphen_breaks_at_the_end_of_a_page_is_whole_on_the_first() -> None:
-    pages = [line("mit Umbruch am Sei-"), line("tenende. Danach", page=2)]
-    assert [text for _, text in texts_by_page(pages, Spelling([]))] == [
-        "mit Umbruch am Seitenende",
-        ". Danach",
-    ]

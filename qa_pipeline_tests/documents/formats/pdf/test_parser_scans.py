@@ -9,7 +9,6 @@ from PIL import Image, ImageDraw, ImageFont
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf_ocr
-from qa_pipeline.documents.formats.pdf.parser import describe_pages
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.formats.pdf.builders import blank, counts, parse, prose
 
@@ -83,16 +82,6 @@ def test_an_empty_page_and_a_small_picture_are_no_scan() -> None:
     parsed = parse(document)
     assert "scanned_page" not in counts(parsed)
     assert parsed.notes == ()
-
-
-def test_a_document_of_empty_pages_has_no_text() -> None:
-    assert refusal(blank()).reason == "no_text"
-
-
-def test_many_pages_are_not_all_named() -> None:
-    said = describe_pages(100, range(1, 60), "without text")
-    assert said.startswith("59 of 100 pages")
-    assert said.endswith("20, …")
 
 
 def test_without_the_extra_it_is_said_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

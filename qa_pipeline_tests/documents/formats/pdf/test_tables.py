@@ -4,11 +4,6 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
-from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, Word
-from qa_pipeline.documents.formats.pdf.tables import find_aligned, ruled_tables
-from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
@@ -63,12 +58,6 @@ def test_a_sentence_above_an_empty_column_is_text_and_no_name() -> None:
     assert counts(parsed) == {}
 
 
-@pytest.mark.parametrize("layout", ["ALL", "NONE"])
-def test_text_above_and_below_a_table_stays_prose(layout: str) -> None:
-    kinds = [block.kind for block in parse(between_prose(layout)).blocks]
-    assert kinds == ["paragraph", *["table_row"] * 3, "paragraph"]
-
-
 def scientific(document: FPDF, y: float, table: Sequence[Sequence[str]], bottom: bool = True) -> float:
     """Three lines across, as in journals: above and below the names of the columns, and at the end."""
     places = (20, 60, 110)
@@ -114,14 +103,6 @@ def test_two_tables_on_a_page_are_two_and_the_text_between_them_is_none() -> Non
     assert [block.text[:14] for block in of_kind(parsed, "paragraph")] == ["The same again"]
 
 
-def test_lines_above_the_feet_of_pages_make_no_table() -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    at(document, 15, 20, prose("body", 50), width=180)
-    document.line(15, 270, 195, 270)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
-
-
 @pytest.mark.parametrize("long", ["and beyond the edge", "andbeyondtheedge"])
 def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: str) -> None:
     document = blank()
@@ -133,30 +114,6 @@ def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: st
     parsed = parse(document)
     assert [block.kind for block in parsed.blocks] == ["paragraph"]
     assert parsed.blocks[0].text.endswith(long)
-
-
-def test_a_column_with_text_in_one_row_of_many_is_a_column() -> None:
-    document = blank()
-    table = [
-        ("Name", "Year", "Remark"),
-        *((f"Town {n}", str(1000 + n), "") for n in range(20)),
-        ("Lund", "990", "Old"),
-    ]
-    document.set_xy(15, 20)
-    with_table(document, table, "HORIZONTAL_LINES")
-    assert rows(parse(document))[-1] == "Name: Lund | Year: 990 | Remark: Old"
-
-
-def test_two_columns_of_text_between_two_lines_make_no_table() -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    at(document, 15, 20, prose("left", 24))
-    at(document, 110, 20, prose("right", 24))
-    document.line(15, 270, 195, 270)
-    parsed = parse(document)
-    assert rows(parsed) == []
-    text = " ".join(block.text for block in parsed.blocks)
-    assert text.index("left23") < text.index("right0")
 
 
 def test_a_frame_around_a_paragraph_makes_no_table() -> None:
@@ -219,15 +176,6 @@ def test_pairs_of_name_and_value_stand_in_one_row_each() -> None:
     assert rows(parse(document)) == ["Title: Rivers", "Year: 1990", "Pages: 214"]
 
 
-def test_pairs_of_name_and_value_between_lines_stand_in_one_row_each() -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    pairs = [("Title:", "Rivers of the North", ""), ("Year:", "1990", ""), ("Pages:", "214", "")]
-    end = scientific(document, 60, pairs)
-    at(document, 15, end + 10, prose("below", 3), width=180)
-    assert rows(parse(document)) == ["Title: Rivers of the North", "Year: 1990", "Pages: 214"]
-
-
 def test_words_broken_within_a_cell_are_mended() -> None:
     document = blank()
     document.set_xy(15, 20)
@@ -253,52 +201,6 @@ def test_a_table_in_one_of_two_columns_is_read_in_its_place() -> None:
     text = "\n".join(block.text for block in parsed.blocks)
     places = [text.index(word) for word in ("left9", "Lund", "lower0", "right0")]
     assert places == sorted(places)
-
-
-def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
-    return [
-        Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
-        for text, left, right in words
-    ]
-
-
-def test_a_row_between_two_tables_is_in_one_of_them() -> None:
-    lines = printed_row(700, ("Title:", 20, 50), ("Rivers", 200, 230))
-    lines += printed_row(688, ("Year:", 20, 50), ("1990", 200, 230))
-    lines += printed_row(668, ("Context:", 20, 193), ("Valleys", 200, 230))
-    lines += printed_row(648, ("Title:", 20, 50), ("Lakes", 200, 230))
-    lines += printed_row(636, ("Year:", 20, 50), ("1991", 200, 230))
-    drawing = Drawing(across=[Box(15, y, 300, y + 0.5) for y in (713, 683, 663, 631)])
-    tables, _, left = ruled_tables(lines, drawing, Spelling([]))
-    assert left == []
-    assert [clean(row) for table in tables for row in table.rows] == [
-        "Title: Rivers", "Year: 1990", "Context: Valleys", "Title: Lakes", "Year: 1991",
-    ]  # fmt: skip
-
-
-def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
-    lines = printed_row(700, ("way.", 90, 111), ("path", 252, 280))
-    lines += printed_row(688, ("A", 105, 113), ("set", 252, 270))
-    lines += printed_row(676, ("The", 105, 118), ("end", 252, 270))
-    for number in range(18):
-        lines += printed_row(664 - 12 * number, (f"file{number}", 119, 176), (f"use{number}", 252, 300))
-    ((table, parts),) = find_aligned(lines, Spelling([]))
-    assert [clean(row) for row in table.rows[-17:]] == [
-        f"file{number} | use{number}" for number in range(1, 18)
-    ]
-    assert len(parts) == len(lines)
-
-
-def test_rows_of_single_words_are_rows_though_their_column_is_narrow() -> None:
-    document = blank()
-    for number, (town, note) in enumerate(
-        (("Aarhus", "By the sea"), ("Lundby", "In a wood"), ("Skagen", ""), ("Malung", "On a river"))
-    ):
-        document.text(20, 40 + 5 * number, town)
-        document.text(60, 40 + 5 * number, note)
-    assert rows(parse(document)) == [
-        "Aarhus | By the sea", "Lundby | In a wood", "Skagen", "Malung | On a river",
-    ]  # fmt: skip
 
 
 def drawn(
@@ -443,23 +345,8 @@ def test_a_table_between_ruled_lines_is_not_in_doubt(layout: str) -> None:
     assert doubted(parse(between_prose(layout))) == []
 
 
-def test_a_table_whose_names_a_ruled_line_sets_apart_is_not_in_doubt() -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    scientific(document, 60, [("Name", "Age", "Town"), ("Ada", "36", "Lund"), ("Bo", "41", "Falun")])
-    assert doubted(parse(document)) == []
-
-
 def test_a_table_whose_columns_only_white_parts_is_in_doubt() -> None:
     assert doubted(parse(between_prose("NONE"))) == [("table", " ".join(NAMED))]
-
-
-def test_a_value_that_a_colon_names_is_not_in_doubt() -> None:
-    document = blank()
-    for number, (name, value) in enumerate((("Title:", "Rivers"), ("Year:", "1990"), ("Pages:", "214"))):
-        document.text(20, 30 + 6 * number, name)
-        document.text(70, 30 + 6 * number, value)
-    assert doubted(parse(document)) == []
 
 
 def test_a_ruled_table_of_one_row_is_in_doubt() -> None:
