@@ -96,12 +96,7 @@ def test_of_members_of_one_name_the_last_is_read_and_the_others_are_reported() -
 
 
 @pytest.mark.parametrize(
-    ("stored", "path"),
-    [
-        ("å.md".encode(), "å.md"),
-        (b"\x86.md_", "å.md_"),
-        (b"\xe9.md_", "Θ.md_"),
-    ],
+    ("stored", "path"), [("å.md".encode(), "å.md"), (b"\x86.md_", "å.md_"), (b"\xe9.md_", "Θ.md_")]
 )
 def test_names_without_a_mark_are_utf8_or_of_the_old_code_page(stored: bytes, path: str) -> None:
     content = renamed(zip_bytes({"12.md": b"x"}), stored)

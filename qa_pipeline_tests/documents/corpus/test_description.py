@@ -16,9 +16,7 @@ def origins(folder: Path) -> dict[str, tuple[str | None, str | None]]:
     }
 
 
-def test_its_line_wins_over_the_document_and_that_over_the_batch(
-    tmp_path: Path,
-) -> None:
+def test_its_line_wins_over_the_document_and_that_over_the_batch(tmp_path: Path) -> None:
     described = (
         "licence: of-the-batch\nsource_uri: https://batch.example\nbase_uri: https://www.example.org/docs/\n"
         "documents:\n  a.md: {source_uri: 'https://line.example'}\n"
@@ -48,16 +46,7 @@ def test_no_origin_is_made_up_for_a_checkout_or_a_mirrored_site(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "www.example.org",
-        "https://",
-        "https://h/a?token=x",
-        "https://h/#a",
-        "https://u:p@h/a",
-        "https://h/a b",
-        "''",
-    ],
+    "address", ["www.example.org", "https://h/a?token=x", "https://u:p@h/a", "https://h/a b"]
 )
 def test_a_base_address_that_nothing_can_be_appended_to_is_an_error(tmp_path: Path, address: str) -> None:
     write_files(tmp_path, {"a.md": "x", "batch.yaml": f"base_uri: {address!r}\n"})

@@ -1,7 +1,6 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -83,11 +82,6 @@ def test_a_content_its_place_vouches_for_is_not_read_for_the_hash() -> None:
 
     assert vouched("etag:1") == vouched("etag:1")
     assert len({vouched("etag:1"), vouched("etag:2"), vouched("etag:1", 2)}) == 3
-
-
-def test_the_hash_of_one_plain_file_is_that_of_its_name_and_content() -> None:
-    expected = sha256((1).to_bytes(8, "big") + b"a" + sha256(b"xyz" * 9).digest()).hexdigest()
-    assert hash_files([found("a", b"xyz" * 9)]) == expected
 
 
 def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> None:

@@ -94,9 +94,7 @@ def test_one_file_is_found_by_its_path(store: Store) -> None:
     assert files.find("none.md") is files.find(".git/HEAD") is None
 
 
-def test_both_fingerprints_change_with_the_content_and_with_nothing_else(
-    store: Store,
-) -> None:
+def test_both_fingerprints_change_with_the_content_and_with_nothing_else(store: Store) -> None:
     def seen() -> tuple[str, str, dict[str, str | None]]:
         place = open_corpus(store.location)
         prints = [place.batch(name).fingerprint() for name in ("b1", "b2")]

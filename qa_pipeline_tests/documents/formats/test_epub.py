@@ -208,7 +208,7 @@ def test_pictures_in_the_order_of_reading_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no zip", zip_bytes({"a": "b"}), zip_bytes({"META-INF/container.xml": "<x/>"})]
+    "content", [b"", zip_bytes({"a": "b"}), zip_bytes({"META-INF/container.xml": "<x/>"})]
 )
 def test_what_is_no_book_is_damaged(content: bytes) -> None:
     assert refusal(lambda: read(content)) == "damaged"

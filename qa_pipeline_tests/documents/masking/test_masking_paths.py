@@ -12,11 +12,8 @@ MASK = MaskingSettings.model_validate({"action": "mask", "key": "a key that is l
     ("path", "shown"),
     [
         ("letters/anna@example.com.md", "letters/removed.md"),
-        ("anna@example.com", "removed"),
         ("kunder/cv_811218-9876_2.pdf", "kunder/cv_removed_2.pdf"),
-        ("guide.v1.2.md", "guide.v1.2.md"),
         ("2024-01-15/sfs-2010-800.md", "2024-01-15/sfs-2010-800.md"),
-        (".md", ".md"),
         ("anna\u00ad@example.com.md", "removed.md"),
     ],
 )

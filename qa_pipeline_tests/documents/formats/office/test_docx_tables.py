@@ -1,4 +1,3 @@
-import docx as python_docx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from qa_pipeline_tests.documents.formats.office.builders import (
     paragraph,
     read_docx,
     run,
-    saved,
 )
 
 BOLD = "<w:b/>"
@@ -82,30 +80,6 @@ def test_a_first_column_in_bold_holds_keys() -> None:
     pair = cell(paragraph(run("Ort", BOLD))), cell(paragraph(run("Kiel")))
     other = cell(paragraph(run("Land", BOLD))), cell(paragraph(run("Norden")))
     assert lines(row(*pair), row(*other)) == ["Ort: Kiel", "Land: Norden"]
-
-
-def test_the_look_of_the_style_decides_where_the_table_takes_it_over() -> None:
-    document = python_docx.Document()
-    for style in ("Light List", "Table Grid"):
-        made = document.add_table(2, 2, style=style)
-        for one, text in zip(made._cells, "abcd", strict=True):
-            one.text = text
-    texts = [text for _, text in outline(docx.parse(source(saved(document)), SETTINGS))]
-    assert texts == ["a: c | b: d", "a | b", "c | d"]
-
-
-def test_merged_cells_stand_in_every_row_and_column_they_cover() -> None:
-    document = python_docx.Document()
-    made = document.add_table(3, 3, style="Light List")
-    for one, text in zip(
-        made._cells, ["Land", "Stad", "Tal", "Sverige", "Lund", "1", "", "Umeå", "2"], strict=True
-    ):
-        one.text = text
-    made.cell(1, 0).merge(made.cell(2, 0))
-    assert [text for _, text in outline(docx.parse(source(saved(document)), SETTINGS))] == [
-        "Land: Sverige | Stad: Lund | Tal: 1",
-        "Land: Sverige | Stad: Umeå | Tal: 2",
-    ]
 
 
 def test_cells_left_out_before_a_row_keep_its_columns() -> None:

@@ -214,14 +214,6 @@ def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
     assert left_out(read(made)) == {"embedded_object": (1, 0), "image": (1, 4), "slide_master": (1, 7)}
 
 
-def test_of_content_in_several_forms_the_one_with_text_is_read() -> None:
-    made = Presentation()
-    choice = f'<mc:Choice Requires="p">{shape_xml(run("Formula"))}</mc:Choice>'
-    other = "<mc:Fallback><p:pic/></mc:Fallback>"
-    add_xml(add(made, BLANK), f"<mc:AlternateContent>{choice}{other}</mc:AlternateContent>")
-    assert outline(read(made)) == [("paragraph", "Formula")]
-
-
 def test_diagrams_become_lists() -> None:
     names = NAMESPACES + ' xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
 
@@ -270,14 +262,6 @@ def test_limits_on_slides_and_text_hold() -> None:
         add(made, TITLE_ONLY, "0123456789")
     assert refusal(lambda: read(made, DocumentSettings(max_pages=2))) == "too_many_pages"
     assert refusal(lambda: read(made, DocumentSettings(max_characters=20))) == "too_long"
-
-
-def test_a_slide_named_twice_is_read_once() -> None:
-    made = Presentation()
-    add(made, TITLE_ONLY, "Title")
-    slides = made.slides._sldIdLst
-    slides.append(parse_xml(f'<p:sldId {NAMESPACES} id="999" r:id="{slides[0].rId}"/>'))
-    assert outline(read(made)) == [("heading", "Title")]
 
 
 def test_a_slide_that_is_missing_in_the_file_is_damage() -> None:

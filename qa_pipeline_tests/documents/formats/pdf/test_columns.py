@@ -61,14 +61,6 @@ def test_a_table_over_both_columns_parts_what_is_above_it_from_what_is_below() -
     assert places == sorted(places)
 
 
-def test_three_columns_are_read_from_left_to_right() -> None:
-    document = blank(size=8)
-    for number, name in enumerate(("first", "second", "third")):
-        at(document, 12 + 65 * number, 20, prose(name, 20), width=56, height=4)
-    text = text_of(document)
-    assert text.index("first19") < text.index("second0") < text.index("second19") < text.index("third0")
-
-
 def test_a_paragraph_that_runs_over_a_column_break_is_one() -> None:
     document = blank()
     lines = wrapped(document, prose("only", 40))

@@ -26,11 +26,6 @@ def test_an_accent_is_joined_to_the_letter_it_is_over(drawn: str) -> None:
     assert text_of(drawn) == "für mich"
 
 
-def test_several_accents_at_the_end_of_a_line_are_joined_to_their_letters() -> None:
-    umlauts = r"(fur die Ubung) Tj 4.7 0 Td (\250) Tj 34.3 2.4 Td (\250) Tj"
-    assert text_of(umlauts) == "für die Übung"
-
-
 def test_signs_that_stand_beside_letters_stay_signs() -> None:
     assert text_of(r"(Run `ls` at 20 \260C, not x^2 or \250a.) Tj") == "Run `ls` at 20 °C, not x^2 or ¨a."
 

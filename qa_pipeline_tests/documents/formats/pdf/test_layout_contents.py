@@ -84,21 +84,6 @@ def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
     assert counts(parsed) == {"leader": (4, 120)}
 
 
-def test_prices_and_forms_with_dots_are_text() -> None:
-    document = blank()
-    led(
-        document,
-        30,
-        [("Soup of the day", "7.50"), ("Fish", "19"), ("Bread", "3"), ("Cake", "5.20"), ("Tea", "2")],
-    )
-    led(document, 90, [("Name", ""), ("Street", ""), ("Town", ""), ("Country", "")])
-    joined = " ".join(texts(document))
-    assert all(
-        word in joined for word in ("Soup", "Fish", "Bread", "Cake", "Tea", "Name", "Street", "Country")
-    )
-    assert "table_of_contents" not in counts(parse(document))
-
-
 def test_a_few_entries_at_the_top_of_the_next_page_go_with_the_table_of_contents() -> None:
     document = blank()
     document.text(20, 34, "Contents")

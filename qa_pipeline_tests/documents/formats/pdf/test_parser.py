@@ -33,18 +33,6 @@ def test_a_paragraph_over_a_page_break_is_one_and_each_half_is_on_its_page() -> 
     assert "".join(assembled.text[page.start : page.end] for page in assembled.pages) == assembled.text
 
 
-def test_larger_type_is_a_heading_and_its_size_gives_the_level() -> None:
-    document = new_pdf()
-    document.add_page()
-    for size, text in ((22, "Annual Report"), (15, "Members"), (11, PROSE), (15, "Money"), (11, PROSE)):
-        document.set_font("Helvetica", size=size)
-        document.multi_cell(0, size * 0.6, text, new_x="LMARGIN", new_y="NEXT")
-        document.ln(4)
-    parsed = parse(bytes(document.output()))
-    headings = [(block.text, block.level) for block in parsed.blocks if block.kind == "heading"]
-    assert headings == [("Annual Report", 1), ("Members", 2), ("Money", 2)]
-
-
 def test_names_in_large_type_between_title_and_first_heading_are_no_heading() -> None:
     document = new_pdf()
     document.add_page()

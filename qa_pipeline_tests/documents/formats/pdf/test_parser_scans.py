@@ -117,11 +117,7 @@ class TesseractThatFails:
 
 @pytest.mark.parametrize(
     ("languages", "reason", "detail"),
-    [
-        (None, "scanned", "Tesseract"),
-        (["deu"], "scanned", "eng"),
-        (["eng"], "timed_out", "page 1"),
-    ],
+    [(None, "scanned", "Tesseract"), (["deu"], "scanned", "eng"), (["eng"], "timed_out", "page 1")],
 )
 def test_an_engine_that_cannot_read_gives_its_reason(
     monkeypatch: pytest.MonkeyPatch, languages: list[str] | None, reason: str, detail: str

@@ -18,12 +18,7 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
 )
 
 LONG = "Lived in London and wrote about a machine that somebody else had thought of long before"
-PEOPLE = [
-    ("Name", "Age", "Remark"),
-    ("Ada", "36", LONG),
-    ("Bo Ek", "41", "Lund"),
-    ("Cy", "7", "Falun"),
-]
+PEOPLE = [("Name", "Age", "Remark"), ("Ada", "36", LONG), ("Bo Ek", "41", "Lund"), ("Cy", "7", "Falun")]
 NAMED = [
     f"Name: Ada | Age: 36 | Remark: {LONG}",
     "Name: Bo Ek | Age: 41 | Remark: Lund",
@@ -114,13 +109,6 @@ def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: st
     parsed = parse(document)
     assert [block.kind for block in parsed.blocks] == ["paragraph"]
     assert parsed.blocks[0].text.endswith(long)
-
-
-def test_a_frame_around_a_paragraph_makes_no_table() -> None:
-    document = blank()
-    document.rect(14, 18, 180, 60)
-    at(document, 15, 20, prose("body", 8), width=175)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
 
 
 def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
@@ -224,24 +212,6 @@ PACKAGES = [
 PACKAGES_NAMED = [
     f"Package: {name} | Size: {size} | Purpose: {purpose}" for name, size, purpose in PACKAGES[1:]
 ]
-
-
-@pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110), (70, 110, 180)], ids=["both", "right", "left"])
-def test_a_table_whose_sides_are_open_is_one_table(upright: Sequence[float]) -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    drawn(document, 60, PACKAGES, upright, range(7))
-    assert rows(parse(document)) == PACKAGES_NAMED
-
-
-def test_a_table_with_one_line_between_its_columns_keeps_its_first_and_last_row() -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    drawn(document, 60, [row[::2] for row in PACKAGES], [70], range(1, 6))
-    at(document, 15, 110, prose("below", 3), width=180)
-    parsed = parse(document)
-    assert rows(parsed) == [f"Package: {name} | Purpose: {purpose}" for name, _, purpose in PACKAGES[1:]]
-    assert [block.text[:6] for block in of_kind(parsed, "paragraph")] == ["above0", "below0"]
 
 
 @pytest.mark.parametrize("across", [(0, 1, 6), (0, 1, 4, 6)])
