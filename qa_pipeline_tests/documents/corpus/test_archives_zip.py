@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import Stream, read_bytes
@@ -35,18 +33,6 @@ def contents(content: bytes) -> dict[str, bytes | str | None]:
         file.path: refusal(partial(read_bytes, file, 10_000)) or read_bytes(file, 10_000)
         for file in batch(content).list()
     }
-
-
-@given(st.binary(max_size=300), st.integers(0, 400))
-def test_any_bytes_are_an_archive_or_refused(junk: bytes, place: int) -> None:
-    good = zip_bytes({"a.md": b"text", "b/c.md": b"more"})
-    for content in (junk, good[:place], good[:place] + junk + good[place:], junk + b"PK\x05\x06" + junk):
-        try:
-            files = batch(content).list()
-        except CorpusError:
-            continue
-        for file in files:
-            refusal(partial(read_bytes, file, 1000))
 
 
 def test_names_lead_nowhere_and_hidden_members_are_left_out() -> None:
@@ -149,11 +135,3 @@ def test_an_archive_beside_folders_is_read_like_one(tmp_path: Path) -> None:
         ("in/guide.md", "parsed", "CC0-1.0", "Guide"),
         ("x.zip", "skipped", "CC0-1.0", None),
     ]
-
-
-def test_the_fingerprint_is_that_of_the_archive(tmp_path: Path) -> None:
-    prints = set()
-    for text in (b"x", b"y", b"x"):
-        write_files(tmp_path, {"b.zip": zip_bytes({"a.md": text})})
-        prints.add(open_corpus(tmp_path).batch("b").fingerprint())
-    assert len(prints) == 2

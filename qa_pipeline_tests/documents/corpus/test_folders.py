@@ -134,16 +134,6 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
         (tmp_path / "folder").chmod(0o700)
 
 
-@rights_bind
-def test_a_folder_that_may_be_listed_and_not_entered_gives_a_row_for_each_file(tmp_path: Path) -> None:
-    write_files(tmp_path, {"folder/a.md": "x", "good.md": "x"})
-    (tmp_path / "folder").chmod(0o444)
-    try:
-        assert reasons(tmp_path) == {"folder/a.md": "unreadable", "good.md": None}
-    finally:
-        (tmp_path / "folder").chmod(0o700)
-
-
 def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> None:
     batch = write_files(tmp_path / "b", {".git/HEAD": "x", "a.md": "y", "folder/b.md": "z"})
     write_files(tmp_path, {"secret/key": "secret", "secret.yaml": "licence: x"})

@@ -151,19 +151,3 @@ def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     assert "s3://bucket/corpus" in str(told.value)
     assert "planted" not in str(told.value)
     assert "127.0.0.1" not in str(told.value)
-
-
-def test_an_error_of_any_kind_names_the_address_and_not_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Store("memory://faulty/corpus")
-    place.put("b1/a.md", b"x")
-
-    def fail(*arguments: Any, **named: Any) -> Any:
-        raise RuntimeError("planted")
-
-    found = open_corpus(place.location).batch("b1").list()
-    monkeypatch.setattr(type(place.files), "ls", fail)
-    with pytest.raises(CorpusError, match=r"faulty/corpus .*RuntimeError") as caught:
-        open_corpus(place.location).find_batches()
-    assert "planted" not in str(caught.value)
-    monkeypatch.setattr(type(place.files), "open", fail)
-    assert refusal(lambda: read_bytes(found[0], 9)) == "unreadable"

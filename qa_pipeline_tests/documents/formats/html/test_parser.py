@@ -102,10 +102,7 @@ PAGES = {
         "<table><tr><td><h2>News</h2><p>First.</p></td><td><p>Second.</p></td></tr></table>",
         "## News\n\nFirst.\n\nSecond.",
     ),
-    "preformatted text": (
-        "<pre>if x:\n    <b>go</b>()\n\ndone</pre>",
-        "```\nif x:\n    go()\n\ndone\n```",
-    ),
+    "preformatted text": ("<pre>if x:\n    <b>go</b>()\n\ndone</pre>", "```\nif x:\n    go()\n\ndone\n```"),
     "a paragraph of code": (
         "<p><code>\n   Listen 80<br />\n   &nbsp;&nbsp;Name x\n</code></p><p>Set <code>a</code> first.</p>",
         "```\n Listen 80\n  Name x\n```\n\nSet a first.",
@@ -278,8 +275,8 @@ def table_of(*rows: str) -> str:
         ),
         (
             (
-                "<table><tr><th rowspan=2>Town</th><th colspan=2>People</th></tr><tr><th>Men</th><th>Women</th>"
-                "</tr><tr><td>Lund</td><td>4</td><td>5</td></tr></table>"
+                "<table><tr><th rowspan=2>Town<th colspan=2>People</tr><tr><th>Men<th>Women</tr>"
+                "<tr><td>Lund<td>4<td>5</tr></table>"
             ),
             ["Town: Lund | People Men: 4 | People Women: 5"],
         ),

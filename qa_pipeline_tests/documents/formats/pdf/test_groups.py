@@ -9,7 +9,7 @@ from qa_pipeline.documents.formats.pdf.groups import Group
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import doubted, texts
-from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, parse, prose
+from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, each_page, parse, prose
 
 
 def close_lines(document: FPDF, y: float, *texts: str) -> float:
@@ -69,9 +69,7 @@ def turned_to(*texts: str) -> list[tuple[str, str]]:
     """Doubts about a paragraph that runs over a page break before its second line."""
     document = blank()
     at(document, 19, 15, prose("above", 8), width=170)
-    for number, text in enumerate(texts):
-        if number:
-            document.add_page()
+    for number, text in each_page(document, enumerate(texts)):
         document.text(20, 20 if number else 280, text)
     return doubted(parse(document))
 

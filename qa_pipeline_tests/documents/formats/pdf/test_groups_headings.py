@@ -52,15 +52,6 @@ def test_an_outline_that_names_nothing_on_the_pages_changes_nothing() -> None:
     assert headings(document) == [("Rivers", 1)]
 
 
-def test_an_outline_that_leaves_out_the_numbers_names_numbered_headings_all_the_same() -> None:
-    document = blank()
-    for number, (name, level) in enumerate((("Rivers", 0), ("Floods", 1), ("Mountains", 0)), start=1):
-        document.start_section(name, level)
-        document.text(15, document.get_y() + 8, f"{number}. {name}")
-        document.set_y(at(document, 15, document.get_y() + 12, prose("body", 3), width=180))
-    assert headings(document) == [("1. Rivers", 1), ("2. Floods", 2), ("3. Mountains", 1)]
-
-
 def test_an_item_of_a_list_that_is_called_like_a_section_is_no_heading() -> None:
     document = blank()
     document.set_y(at(document, 15, 20, "- Rivers", width=180) + 4)

@@ -82,13 +82,3 @@ def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
     rows = [clean(block.text) for block in of_kind(parsed, "table_row")]
     assert rows == ["7 Wages and salaries | 7", "8 Interest | 8", "9 Dividends | 9", "10 Refunds | 10"]
     assert counts(parsed) == {"leader": (4, 120)}
-
-
-def test_a_few_entries_at_the_top_of_the_next_page_go_with_the_table_of_contents() -> None:
-    document = blank()
-    document.text(20, 34, "Contents")
-    led(document, 40, CHAPTERS)
-    document.add_page()
-    end = led(document, 20, [("3.1 Birches", 14), ("3.2 Pines", 15)])
-    at(document, 20, end + 10, prose("body", 4), width=170)
-    assert [text[:5] for text in texts(document)] == ["body0"]

@@ -17,6 +17,7 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
     counts,
+    each_page,
     marks,
     of_kind,
     one_page,
@@ -71,17 +72,6 @@ def test_hebrew_is_in_the_order_in_which_it_is_read(tmp_path: Path) -> None:
     assert " ".join(parse(in_font(tmp_path, drawn)).blocks[0].text.split()) == "שלום עולם"
 
 
-@pytest.mark.parametrize("blank_code", ["001C", "0085"])
-def test_a_line_that_begins_with_an_odd_blank_has_its_own_place(blank_code: str) -> None:
-    to_unicode = stream(f"1 beginbfchar <40> <{blank_code}> endbfchar")
-    content = one_page(
-        "BT /F1 12 Tf 72 700 Td 14 TL (@@@First a line,) Tj T* (@@@then one.) Tj ET", o10=to_unicode
-    )
-    content = content.replace(b"/BaseFont", b"/ToUnicode 10 0 R /BaseFont", 1)
-    content = content.replace(b"startxref", b"startxref\n0 %", 1)  # PDFium finds the moved objects again
-    assert outline(parse(content)) == [("paragraph", "First a line, then one.")]
-
-
 def test_a_stamp_in_the_margin_is_left_out_and_counted() -> None:
     document = blank()
     at(document, 40, 20, prose("body", 20), width=150)
@@ -109,17 +99,6 @@ def test_a_page_that_is_turned_as_a_whole_is_read_like_one_that_is_not(angle: in
     paragraphs = outline(parse(document))
     assert [kind for kind, _ in paragraphs] == ["paragraph"]
     assert marks(paragraphs[0][1], "body") == list(range(12))
-
-
-def test_lines_of_a_turned_page_are_distinguished_below_an_upright_head() -> None:
-    lines = ((100, "Towns of the north"), (120, "Lund is old"), (132, "and Falun is not"), (144, "as old."))
-    turned = "".join(f"BT /F1 10 Tf 0 1 -1 0 {place} 100 Tm ({text}) Tj ET\n" for place, text in lines)
-    parsed = parse(one_page(f"BT /F1 10 Tf 50 800 Td (16 of the book) Tj ET\n{turned}"))
-    assert [block.text for block in parsed.blocks] == [
-        "Towns of the north",
-        "Lund is old and Falun is not as old.",
-    ]
-    assert counts(parsed) == {"rotated_text": (1, 11)}
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
@@ -182,9 +161,7 @@ def test_every_character_of_a_page_is_in_a_block_or_counted_as_left_out(
     pieces: list[tuple[int, int, str]], pages: int
 ) -> None:
     document = blank()
-    for number in range(pages):
-        if number:
-            document.add_page()
+    for _ in each_page(document, range(pages)):
         for x, y, text in pieces:
             document.text(5 + 10 * x, 10 + 10 * y, text.replace("–", "-").replace("•", "*"))
     document.text(100, 150, "Never without this line.")

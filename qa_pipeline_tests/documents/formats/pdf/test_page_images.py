@@ -131,16 +131,6 @@ def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: lis
     assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
 
 
-def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
-    rows = [(f"{name}town", "d" if name == "P" else "7.2", "21") for name in "ABCDEFGHIJKLMNOPQRST"]
-    page = "21\r\nTown Rain (d) Age\r\n" + "\r\n".join(" ".join(row) for row in rows)
-    lines = [f"Town: {town} | Rain (d): {rain} | Age: {age}" for town, rain, age in rows]
-    found = align("\n".join(lines), page)
-    start = len(lines[0]) + 1
-    places = [place for place in found[start : start + len(lines[1])] if place is not None]
-    assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
-
-
 def test_a_ligature_stands_for_its_letters() -> None:
     assert align("find", "ﬁnd") == [0, 0, 1, 2]
 

@@ -222,15 +222,6 @@ def test_rows_without_a_line_between_them_are_rows(upright: Sequence[float], acr
     assert rows(parse(document)) == PACKAGES_NAMED
 
 
-def test_each_number_has_a_row_and_a_title_across_the_table_names_no_column() -> None:
-    document = blank()
-    document.text(80, 58, "What the harbour needs")
-    document.rect(20, 54, 160, 6)
-    drawn(document, 60, [(purpose, size) for _, size, purpose in PACKAGES], (20, 70, 180), (0, 1, 6))
-    named = [f"Purpose: {purpose} | Size: {size}" for _, size, purpose in PACKAGES[1:]]
-    assert rows(parse(document)) == ["What the harbour needs", *named]
-
-
 def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() -> None:
     document = blank()
     document.line(15, 15, 195, 15)
@@ -308,11 +299,6 @@ def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> N
             document.text(left + 2, 30 + 5 * row, line)
     texts = [(block.kind, block.text) for block in parse(document).blocks]
     assert texts == [("paragraph", " ".join(lines)) for lines in boxes]
-
-
-@pytest.mark.parametrize("layout", ["ALL", "INTERNAL"])
-def test_a_table_between_ruled_lines_is_not_in_doubt(layout: str) -> None:
-    assert doubted(parse(between_prose(layout))) == []
 
 
 def test_a_table_whose_columns_only_white_parts_is_in_doubt() -> None:
