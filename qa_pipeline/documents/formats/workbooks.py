@@ -90,11 +90,11 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
         for comments in package.trees(part, "comments"):
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
-    targets = {
-        sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")].target or ""
-        for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
-    }
     with library_failures(), warnings.catch_warnings(action="ignore"):
+        targets = {
+            sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")].target or ""
+            for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
+        }
         book = load_workbook(
             package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
         )

@@ -121,6 +121,7 @@ def rows(workbook: Workbook) -> None:
         (made(pumps)[:3000], "damaged"),
         (zip_bytes({"a.txt": "x"}), "damaged"),
         (made(rows), "too_many_rows"),
+        (edited(made(pumps), "xl/_rels/workbook.xml.rels", lambda xml: xml.replace(b"rId1", b"")), "damaged"),
     ],
 )
 def test_what_is_no_readable_spreadsheet_is_refused(content: bytes, reason: str) -> None:
