@@ -168,8 +168,3 @@ def test_a_doubt_has_its_place_in_masked_text() -> None:
 
     text = f"Anna Berg wrote {SIGNS['order']}this."
     assert doubted(Block("paragraph", text), mask=mask) == [("order", "e t")]
-
-
-def test_a_block_of_many_doubts_is_in_doubt_as_a_whole() -> None:
-    text = f"one{SIGNS['order']} " * 20
-    assert doubted(Block("paragraph", text)) == [("order", ("one " * 20).strip())]

@@ -134,15 +134,6 @@ def test_equal_bytes_are_read_once_and_the_second_names_the_first(tmp_path: Path
     assert len({row["document_id"] for row in found.values()}) == 3
 
 
-def test_a_copy_of_a_file_that_failed_is_tried_on_its_own(tmp_path: Path) -> None:
-    content = pdf_bytes("Printed text.")
-    found = rows(tmp_path, {"a.md": content, "b.pdf": content})
-    assert [(row["status"], row["reason"]) for row in found.values()] == [
-        ("failed", "binary_content"),
-        ("parsed", None),
-    ]
-
-
 def test_the_description_names_licence_and_source_and_the_document_is_between(tmp_path: Path) -> None:
     files: Files = {
         "batch.yaml": "licence: CC0\nsource_uri: https://x.se\ndocuments:\n  b.md: {licence: MIT}\n",
@@ -215,11 +206,6 @@ def test_progress_is_reported_file_by_file(tmp_path: Path) -> None:
     folder = write_files(tmp_path, {"a.md": "x", "b.md": "y"})
     read_documents("b", folder, SETTINGS, notify=lambda done, total: told.append((done, total)))
     assert told == [(1, 2), (2, 2)]
-
-
-def test_a_declared_language_wins_over_the_text(tmp_path: Path) -> None:
-    page = '<html lang="de"><p>This page is written in English, whatever it says of itself.'
-    assert rows(tmp_path, {"a.html": page})["a.html"]["language"] == "de"
 
 
 def test_a_setting_names_the_reader_of_a_further_suffix(tmp_path: Path) -> None:

@@ -57,11 +57,6 @@ def test_a_file_is_read_whole_or_refused_as_too_large(content: bytes, limit: int
                 read_bytes(file, limit, "some.limit")
 
 
-def test_a_file_that_cannot_be_read_at_all_is_not_opened() -> None:
-    with pytest.raises(DocumentFailure, match="not_a_file"):
-        read_bytes(FoundFile("a", b"a", 0, never, DocumentFailure("not_a_file", "a pipe")), 9)
-
-
 def test_the_hash_covers_names_contents_and_why_a_file_cannot_be_read() -> None:
     variants = [
         [found("a", b"x"), found("b", b"y")],

@@ -28,8 +28,7 @@ def test_hidden_entries_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["a b.md", "100%.md", "a#1.md", "åäö ß.md", "😀.md", "-rf.md", "$(x);'.md", "~.md", "x" * 252 + ".md"],
+    "name", ["a b.md", "100%.md", "åäö ß.md", "😀.md", "$(x);'.md", "~.md", "x" * 252 + ".md"]
 )
 def test_odd_names_are_read_like_any_other(tmp_path: Path, name: str) -> None:
     write_files(tmp_path, {name: "content"})

@@ -254,11 +254,3 @@ def test_earlier_mail_is_marked_in_a_reply(answered: str) -> None:
     assert all(block.kind == "quote" for block in body[1:])
     assert all(line.startswith("> ") for block in body[1:] for line in block.text.split("\n"))
     assert "The pump costs 5 euros." in str(body)
-
-
-def test_earlier_mail_is_marked_in_html_and_what_is_forwarded_is_the_message() -> None:
-    message = mail(Subject="Sv: Pumps")
-    message.set_content("<p>6 euros.</p><blockquote><p>5 euros.</p></blockquote>", subtype="html")
-    assert outline(parse(message.as_bytes()))[2:] == [("paragraph", "6 euros."), ("quote", "> 5 euros.")]
-    forwarded = parse(mail(f"See below.\n\n{EARLIER}", Subject="Fwd: Pumps").as_bytes())
-    assert outline(forwarded)[-2:] == [("paragraph", "The pump costs 5 euros."), ("list_item", "and a hose")]

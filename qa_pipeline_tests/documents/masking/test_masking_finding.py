@@ -73,6 +73,9 @@ def test_all_ways_to_write_an_item_have_one_normal_form(ways: tuple[str, ...]) -
         "Boston, MA 02110-1301",
         "password: the password of the user; token: str; secret = get_secret(name); api_key=${API_KEY}",
         'password="secret", next_token = self.backend.list_channel_groups, "password": "string?"',
+        "ein Umsatz von 86.095.742.719 Euro",
+        "240115 0834 kom larmet",
+        "loss = x @ layer.weight + y @ z.de_, see the notes @ the end. com is short",
         "postgresql://user:password@host/db, git@github.com:owner/name.git, logo@2x.png, @app.get, x @ y",
     ],
 )
@@ -83,26 +86,18 @@ def test_what_only_looks_like_an_item_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "piece"),
     [
-        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY----- x", "secret", None),
-        (
-            "see -----BEGIN PRIVATE KEY----- MIIEow and no end",
-            "secret",
-            "-----BEGIN PRIVATE KEY----- MIIEow and no end",
-        ),
+        ("see -----BEGIN PRIVATE KEY----- MIIEow", "secret", "-----BEGIN PRIVATE KEY----- MIIEow"),
+        ("hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f", "secret", "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f"),
         ("GET /?mail=anna%40example.com HTTP/1.1", "email", "anna%40example.com"),
         ("from anna@[10.1.2.3]", "email", "anna@[10.1.2.3]"),
         ("Tel: (555) 123-4567", "phone", "(555) 123-4567"),
         ("12 070-123 45 67 2024 8112", "phone", "070-123 45 67"),
+        ("Kund 811218 9876 ringde", "personnummer", "811218 9876"),
+        ("4111 1111 1111 1111 202", "card", "4111 1111 1111 1111"),
     ],
 )
-def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece: str | None) -> None:
-    items = found(text)
-    assert [one for one, _ in items] == [kind]
-    assert piece is None or items[0][1] == piece
-
-
-def test_a_card_number_is_found_before_three_more_digits() -> None:
-    assert found("4111 1111 1111 1111 202") == [("card", "4111 1111 1111 1111")]
+def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece: str) -> None:
+    assert found(text) == [(kind, piece)]
 
 
 @pytest.mark.parametrize("kinds", [("email",), ("card", "phone")])
@@ -121,48 +116,14 @@ def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     find_items(piece * (30_000 // len(piece)), RULES)
 
 
-KEY = "Zm9vYmFy1234567890abcdefABCDEF+/" * 2
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "piece"),
-    [
-        ("Kund 811218 9876 ringde", "personnummer", "811218 9876"),
-        (f"AccountName=x;AccountKey={KEY};E=y", "secret", None),
-        ("hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f", "secret", "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f"),
-    ],
-)
-def test_items_in_spellings_that_people_use_are_found(text: str, kind: str, piece: str | None) -> None:
-    items = found(text)
-    assert [one for one, _ in items] == [kind]
-    assert piece is None or items[0][1] == piece
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ein Umsatz von 86.095.742.719 Euro",
-        "240115 0834 kom larmet",
-        "loss = x @ layer.weight + y @ z.de_",
-        "see the notes @ the end. com is short",
-    ],
-)
-def test_what_is_spelt_alike_and_means_something_else_is_left_alone(text: str) -> None:
-    assert found(text) == []
-
-
 # Specimens that issuers and standards publish; nobody's.
 @pytest.mark.parametrize(
     ("specimen", "kind"),
     [
         ("4111111111111111", "card"),
-        ("378282246310005", "card"),
         ("DE89370400440532013000", "iban"),
-        ("GB82WEST12345698765432", "iban"),
-        ("SE4550000000058398257466", "iban"),
         ("811218-9876", "personnummer"),
         ("86095742719", "steuer_id"),
-        ("65929970489", "steuer_id"),
         ("15070649C103", "rvnr"),
     ],
 )

@@ -21,12 +21,6 @@ def test_each_name_of_a_path_is_masked_and_its_suffix_stays(path: str, shown: st
     assert mask_path(path, bare_mask(DROP))[0] == shown
 
 
-@pytest.mark.parametrize("settings", [DROP, MASK])
-def test_masking_a_path_twice_changes_nothing(settings: MaskingSettings) -> None:
-    once = mask_path("bo@x.se/mail to anna@example.com.md", bare_mask(settings))[0]
-    assert mask_path(once, bare_mask(settings))[0] == once
-
-
 @pytest.mark.parametrize(
     "reference",
     [

@@ -23,14 +23,6 @@ def test_tokens_need_a_key_and_the_message_names_the_variable_and_not_the_key(ch
     assert "short'" not in str(raised.value)
 
 
-def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QA_PIPELINE_DOCUMENTS__MASKING__ACTION", "mask")
-    monkeypatch.setenv("QA_PIPELINE_DOCUMENTS__MASKING__KEY", KEY)
-    key = load_settings().documents.masking.key
-    assert key is not None
-    assert key.get_secret_value() == KEY
-
-
 def test_off_in_a_settings_file_is_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "settings.yaml"
     file.write_text("documents: {masking: {action: off}}\n")

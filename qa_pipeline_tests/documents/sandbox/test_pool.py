@@ -184,15 +184,6 @@ def test_a_second_reply_is_not_taken_for_that_of_the_next_file(pool: ParsingPool
     assert run(pool, "forge_two", "say after") == ["damaged", "after"]
 
 
-def test_no_files_start_no_worker_and_workers_are_kept_between_batches(fresh: ParsingPool) -> None:
-    assert run(fresh, limits=TWO) == []
-    assert fresh.idle == []
-    assert run(fresh, "say a", "say b") == ["a", "b"]
-    (worker,) = fresh.idle
-    assert run(fresh, "say c") == ["c"]
-    assert fresh.idle == [worker]
-
-
 def test_a_worker_that_died_of_itself_between_batches_is_replaced(fresh: ParsingPool) -> None:
     assert run(fresh, "say a") == ["a"]
     (worker,) = fresh.idle

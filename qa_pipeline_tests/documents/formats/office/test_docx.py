@@ -88,17 +88,6 @@ def test_a_style_based_on_a_heading_is_one_and_a_ring_of_styles_ends() -> None:
     assert [(block.kind, block.level) for block in parsed.blocks] == [("heading", 2), ("paragraph", 0)]
 
 
-def test_lines_in_a_style_for_code_are_one_block_kept_verbatim() -> None:
-    def prepare(document: Document) -> None:
-        document.styles.add_style("Code", WD_STYLE_TYPE.PARAGRAPH)
-
-    lines = ["def f():", "    return 1", "", "f()"]
-    parsed = read_docx(
-        *[paragraph(run(line), "Code") for line in lines], paragraph(run("after")), prepare=prepare
-    )
-    assert [block.text for block in parsed.blocks] == ["\n".join(lines), "after"]
-
-
 def test_a_paragraph_whose_end_was_deleted_goes_on_in_the_next() -> None:
     ended = '<w:rPr><w:del w:id="1"/></w:rPr>'
     row = f"<w:tbl><w:tr><w:tc>{paragraph(run('x'))}</w:tc><w:tc>{paragraph(run('y'))}</w:tc></w:tr></w:tbl>"

@@ -89,14 +89,6 @@ def test_a_cell_across_the_table_is_a_caption() -> None:
     ]
 
 
-def test_a_table_in_a_cell_stays_in_its_row() -> None:
-    inner = table(plain("x", "1"), plain("y", "2"))
-    rows = lines(
-        plain("Name", "Werte", bold=True), row(cell(paragraph(run("A"))), cell(inner + paragraph("")))
-    )
-    assert rows == ["Name: A | Werte: x 1, y 2"]
-
-
 @pytest.mark.parametrize(
     "laid_out",
     [

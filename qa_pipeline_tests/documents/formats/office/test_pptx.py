@@ -223,8 +223,8 @@ def test_diagrams_become_lists() -> None:
         for above, target, order in ("010", "021", "230")
     )
     data = (
-        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst><dgm:pt modelId="0" type="doc"/>{points}'
-        f"</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst></dgm:dataModel>"
+        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst><dgm:pt modelId="0" type="doc"/>'
+        f"{points}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst></dgm:dataModel>"
     )
     made = Presentation()
     add_xml(

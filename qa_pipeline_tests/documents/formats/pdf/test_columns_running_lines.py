@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.columns import remove_running_lines
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
@@ -57,11 +56,6 @@ def test_a_number_near_the_edge_that_counts_no_pages_is_text() -> None:
     assert counts(parse(document)) == {}
 
 
-def test_the_page_number_of_a_single_page_is_none_of_its_text() -> None:
-    parsed = parse(pages(1))
-    assert counts(parsed) == {"page_number": (1, 1)}
-
-
 def test_titles_of_slides_that_return_are_kept() -> None:
     document = blank()
     for number in each_page(document, range(10)):
@@ -91,17 +85,6 @@ def test_a_line_whose_numbers_differ_is_text_on_each_page() -> None:
         at(document, 20, 40, prose(f"page{number}x", 4), width=160)
     texts = " ".join(block.text for block in parse(document).blocks)
     assert all(f"Customer {number} pays {7 * number} %" in texts for number in (1, 2, 3, 5))
-
-
-def test_the_head_of_a_table_that_goes_on_stays_on_each_page() -> None:
-    document = blank()
-    for number in each_page(document, range(1, 4)):
-        for row in range(12):
-            document.text(20, 12 + 5 * row, f"Bolt {number}{row}" if row else "Article")
-            document.text(120, 12 + 5 * row, f"{number}{row}.50" if row else "Price")
-    rows = [clean(block.text) for block in of_kind(parse(document), "table_row")]
-    assert rows[0] == "Article: Bolt 11 | Price: 11.50"
-    assert rows[-1] == "Article: Bolt 311 | Price: 311.50"
 
 
 def test_pages_whose_every_line_returns_lose_none_of_them() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import join_accents
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import counts, one_page, parse, stream
 
@@ -33,19 +32,6 @@ def test_signs_that_stand_beside_letters_stay_signs() -> None:
 def test_a_word_broken_before_an_accent_at_the_line_end_is_mended() -> None:
     drawn = r"(Dies ist fur die Doku-) Tj 47.3 0 Td (\250) Tj -47.3 -14 Td (mentation gedacht.) Tj"
     assert text_of(drawn) == "Dies ist für die Dokumentation gedacht."
-
-
-def test_many_accents_and_letters_in_one_place_take_time_in_proportion() -> None:
-    asked = 0
-
-    def box(number: int) -> tuple[float, float, float, float]:
-        nonlocal asked
-        asked += 1
-        return 0.0, 0.0, 5.0, 10.0
-
-    text = "u¨" * 20_000
-    join_accents(text, range(len(text)), box)
-    assert asked <= 3 * len(text)
 
 
 def in_broken_font(letters: str, codes: str) -> bytes:

@@ -29,18 +29,6 @@ def test_the_outline_of_a_file_says_what_is_a_heading_and_at_what_level() -> Non
     assert headings(document) == [("Rivers and lakes", 1), ("Floods of the spring", 2), ("Mountains", 1)]
 
 
-def test_a_larger_line_above_the_outline_is_the_title_and_is_above_all() -> None:
-    document = blank()
-    document.set_font("Helvetica", size=22)
-    document.text(15, 20, "Landscapes of the North")
-    document.set_y(30)
-    for name in ("Rivers", "Mountains", "Forests"):
-        section(document, name, 0, size=15)
-    assert headings(document) == [
-        ("Landscapes of the North", 1), ("Rivers", 2), ("Mountains", 2), ("Forests", 2),
-    ]  # fmt: skip
-
-
 def test_an_outline_that_names_nothing_on_the_pages_changes_nothing() -> None:
     document = blank()
     for name in ("A", "B", "C", "D"):
@@ -102,9 +90,7 @@ def test_a_bold_line_in_the_middle_is_a_heading_and_a_bold_caption_is_none() -> 
         ("ABCDEF+CMSSBX10", True, False),
         ("NimbusRomNo9L-Medi", True, False),
         ("Roboto-Medium", False, False),
-        ("LinLibertineTB", True, False),
         ("NimbusMonL-Bold", True, True),
-        ("CMTT9", False, True),
         ("Everett-Regular", False, False),
     ],
 )

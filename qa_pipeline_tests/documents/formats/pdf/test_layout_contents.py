@@ -61,17 +61,6 @@ def test_an_index_whose_entries_dots_lead_to_their_pages_is_left_out_and_counted
     assert counts(parsed)["index"][0] == len(words)
 
 
-def test_entries_without_a_title_are_left_out_where_the_text_has_headings_of_their_names() -> None:
-    document = blank()
-    led(document, 30, [("1 Rivers", 2), ("2 Mountains", 3), ("3 Forests", 4)])
-    for number, name in enumerate(("1 Rivers", "Mountains"), start=1):
-        document.add_page()
-        document.text(20, 20, name)
-        at(document, 20, 30, prose(f"body{number}x", 4), width=170)
-    assert [text[:5] for text in texts(document)] == ["1 Riv", "body1", "Mount", "body2"]
-    assert counts(parse(document))["table_of_contents"][0] == 3
-
-
 def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
     document = blank()
     document.text(20, 24, "Tax form, part B")

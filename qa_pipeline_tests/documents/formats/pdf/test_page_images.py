@@ -60,13 +60,6 @@ def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     assert min(x for x, _ in places) > picture.width / 2
 
 
-def test_a_chunk_is_outlined() -> None:
-    content, text = page_with_prose()
-    bare = draw_page(content, 1, text.text, (0, len(text.text)))
-    assert picture_of(draw(content, text)).getcolors(1 << 24) != picture_of(bare).getcolors(1 << 24)
-    assert bare.chunks == ()
-
-
 def test_a_row_of_a_table_is_found_in_its_cells_and_repeated_names_count_once() -> None:
     document = blank()
     document.set_xy(15, 20)
@@ -129,10 +122,6 @@ def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: lis
     page = "\r\n".join(f"{part[: len(part) // 2]}\ufffe{part[len(part) // 2 :]}" for part in parts)
     found = align(text, page)
     assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
-
-
-def test_a_ligature_stands_for_its_letters() -> None:
-    assert align("find", "ﬁnd") == [0, 0, 1, 2]
 
 
 def test_a_number_broken_at_a_line_end_has_its_place() -> None:

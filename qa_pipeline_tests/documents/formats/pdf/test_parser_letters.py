@@ -53,30 +53,25 @@ FALSE = {
     "look-alikes of Cyrillic": (ENGLISH, {"a": "\u0430", "e": "\u0435", "o": "\u043e", "p": "\u0440"}),
     "look-alikes of Greek": (ENGLISH, {"o": "\u03bf", "v": "\u03bd"}),
     "Han amid words": (ENGLISH, {"h": "漢", "r": "字"}),
-    "ligatures of a private code": (f"The oﬀice flows. {ENGLISH}", {"ﬀ": "\ue001"}),
     "all words Cyrillic": (ENGLISH, shifted(0x0430)),
     "Cyrillic in headings alone": (f"THE RIVER\n{ENGLISH}", {"H": "\u041d", "R": "Я", "V": "Ж"}),
     "German with Cyrillic umlauts": (
         "Der Fluß führt über größere Höhen und fällt später zum Hafen ab.",
         {"ü": "ь", "ö": "ц"},
     ),
-    "Greek read as Latin-1": ("Ç åëëçíéêÞ ãëþóóá åßíáé ìßá áðü ôéò áñ÷áéüôåñåò ãëþóóåò ôïõ êüóìïõ.", {}),
     "Russian read as Latin-1": ("Ïðèâåò ìèð. Ðåêà íà÷èíàåòñÿ â ñåâåðíûõ õîëìàõ è òå÷åò ê ãîðîäó.", {}),
 }
 TRUE = {
     "Russian quoted": f"{ENGLISH}A map calls it «Река начинается в северных холмах» and no more. {MORE}",
     "Greek and English in halves": f"{MORE}Ο ποταμός πηγάζει στους βόρειους λόφους και φτάνει στο λιμάνι.",
-    "Hebrew and Arabic quoted": f"{ENGLISH}A map names it נהר and نهر and no more. {MORE}",
     "maths": "The area is 2πr for Δx = 5 μm at λmax, with R = 3 kΩ and sinθcosφ + Acosωt = ΔHΔS. "
     f"The phase eiωt of gμν and αβγ has the value xαyβ where ∑ni is ∂f. {MORE}",
     "physics": "With Rμνρσ = 0, dlnρdt = 3, the force is qvB; Tc = 4 K; ρgh; mgsinα; limx; maxαx; Δf/f; "
     f"ηNASA. A μSv is a thousandth of a mSv, a kΩm is one too, and ΔEγ is the gap of αGaN. {MORE}",
     "chemistry": f"IFNγ and TNFα act on NFκB, IL1β and γδT cells; β-carotene, α2-macroglobulin. {MORE}",
     "tall brackets of TeX": f"{MORE}\uf8eb\uf8ec\uf8ec\uf8ed 1 2 \uf8f6\uf8f7\uf8f7\uf8f8 {MORE}",
-    "boxes to tick": f"\uf0a8 Yes \uf0fe No \uf0a8 Perhaps. Send it \uf0e0 office. {MORE}",
     "Swedish": "Åän flyter över ängarna på våren. Än är älgen på ön i åar. Öl på å. Åländsk färja gör nytta.",
     "Vietnamese": "Sông bắt đầu từ những ngọn đồi phía bắc và chảy đến cảng của thành phố. Được đường ở đó.",
-    "sounds": f"The name is spoken ˈrɪvə, θɪŋ, ˈðɪs ɪz ə ˈtɛst, with χ and β in older books. {MORE}",
     "Chinese with Latin names": "这个程序使用Python编写并且可以在Linux系统上运行。我们用PDF文件和HTML页面。",
 }
 

@@ -88,29 +88,6 @@ def test_a_table_with_lines_around_its_header_alone_is_read_to_its_end(bottom: b
     assert marks(parsed.blocks[-1].text, "below") == [0, 1, 2]
 
 
-def test_two_tables_on_a_page_are_two_and_the_text_between_them_is_none() -> None:
-    document = blank()
-    end = scientific(document, 30, SHORT)
-    document.text(18, end + 8, "The same again for the summer term, which is why there are two of them here.")
-    scientific(document, end + 14, [(name.upper(), b, c) for name, b, c in SHORT])
-    parsed = parse(document)
-    assert len(rows(parsed)) == 6
-    assert [block.text[:14] for block in of_kind(parsed, "paragraph")] == ["The same again"]
-
-
-@pytest.mark.parametrize("long", ["and beyond the edge", "andbeyondtheedge"])
-def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: str) -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    for number in range(30):
-        document.text(15, 25 + 6 * number, f"Line {number:02} of a text that ends where the others end")
-    document.text(15, 25 + 6 * 30, f"Line 30 of a text that ends where the others end {long}")
-    document.line(15, 270, 195, 270)
-    parsed = parse(document)
-    assert [block.kind for block in parsed.blocks] == ["paragraph"]
-    assert parsed.blocks[0].text.endswith(long)
-
-
 def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
     document = blank()
     with document.table(text_align="LEFT", num_heading_rows=2) as table:
@@ -162,15 +139,6 @@ def test_pairs_of_name_and_value_stand_in_one_row_each() -> None:
         document.text(20, 30 + 6 * number, name)
         document.text(70, 30 + 6 * number, value)
     assert rows(parse(document)) == ["Title: Rivers", "Year: 1990", "Pages: 214"]
-
-
-def test_words_broken_within_a_cell_are_mended() -> None:
-    document = blank()
-    document.set_xy(15, 20)
-    table = [("Name", "Remark"), ("Ada", "an improve-\nment that counts"), ("Bo", "four-\nwheel drive")]
-    with_table(document, table, v_align=VAlign.T)
-    text = " ".join(rows(parse(document)))
-    assert "improvement that counts" in text or "improve-ment that counts" in text
 
 
 def test_a_table_in_one_of_two_columns_is_read_in_its_place() -> None:
@@ -250,16 +218,6 @@ def test_headings_between_lines_at_the_edges_of_a_page_make_no_table_of_it() -> 
     assert [block.text for block in of_kind(parsed, "heading")] == [
         f"4.{number}. Purpose of it" for number in range(1, 5)
     ]
-
-
-def test_a_line_of_a_program_between_two_lines_is_code() -> None:
-    document = blank(font="Courier")
-    for y in (40, 60):
-        document.line(15, y - 4, 195, y - 4)
-        document.text(20, y, 'echo "penguin  ALL=(ALL) ALL"')
-        document.line(15, y + 3, 195, y + 3)
-    parsed = parse(document)
-    assert {block.kind for block in parsed.blocks} == {"code"}
 
 
 def test_heads_stay_over_their_columns_where_rules_of_sums_stand_in_these() -> None:
