@@ -118,14 +118,6 @@ def test_pieces_and_characters_that_are_not_blank_are_counted_by_kind() -> None:
     assert left.notes() == ()
 
 
-def test_includes_are_worth_a_note() -> None:
-    left = Omissions()
-    left.add("include")
-    assert left.notes()[0].startswith("1 include ")
-    left.add("include")
-    assert left.notes()[0].startswith("2 includes ")
-
-
 def doubted(*blocks: Block, mask: Mask = keep) -> list[tuple[str, str]]:
     document = assemble(blocks, mask)
     assert not set(document.text) & set(SIGNS.values())

@@ -1,4 +1,3 @@
-import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -60,13 +59,6 @@ def test_a_title_names_the_whole_of_which_a_document_is_a_part(
     tmp_path: Path, name: str, content: str, title: str
 ) -> None:
     assert read(tmp_path, {name: content})["title"].to_list() == [title]
-
-
-def test_ids_and_hashes_come_from_the_bytes(tmp_path: Path) -> None:
-    row = rows(tmp_path, {"a.md": GUIDE})["a.md"]
-    digest = hashlib.sha256(GUIDE.encode()).hexdigest()
-    assert (row["content_sha256"], row["document_id"]) == (digest, digest[:32])
-    assert row["size"] == len(GUIDE)
 
 
 def test_sections_and_pages_are_spans_of_the_text(tmp_path: Path) -> None:
@@ -163,10 +155,6 @@ def test_a_description_that_cannot_be_used_stops_with_its_name(
         read(tmp_path, {"batch.yaml": content, "a.md": "x"})
 
 
-def test_documents_of_nothing_are_an_empty_list_of_them(tmp_path: Path) -> None:
-    assert rows(tmp_path, {"batch.yaml": "documents:\n", "a.md": "Text."})["a.md"]["status"] == "parsed"
-
-
 @pytest.mark.parametrize("there", ["nothing", "file"])
 def test_a_batch_folder_that_is_missing_is_an_error_not_an_empty_batch(tmp_path: Path, there: str) -> None:
     if there == "file":
@@ -199,13 +187,6 @@ def test_other_settings_read_every_file_again(tmp_path: Path) -> None:
     before = read_documents("b", folder, SETTINGS)
     after = read_documents("b", folder, DocumentSettings(max_characters=3), previous=before)
     assert after["reason"].to_list() == ["too_long"]
-
-
-def test_progress_is_reported_file_by_file(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    folder = write_files(tmp_path, {"a.md": "x", "b.md": "y"})
-    read_documents("b", folder, SETTINGS, notify=lambda done, total: told.append((done, total)))
-    assert told == [(1, 2), (2, 2)]
 
 
 def test_a_setting_names_the_reader_of_a_further_suffix(tmp_path: Path) -> None:

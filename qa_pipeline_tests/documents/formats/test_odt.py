@@ -8,8 +8,8 @@ from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats import odt
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.builders import SETTINGS, doubted, refusal, source
-from qa_pipeline_tests.documents.formats.office.builders import zip_bytes
+from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 
 NAMESPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
@@ -246,9 +246,3 @@ def test_formulas_in_and_beside_the_text_are_read() -> None:
     body = f"<text:p>In <draw:object>{maths}</draw:object>, beside <draw:object {link}/>.</text:p>"
     members = {"Object 1/content.xml": maths}
     assert assemble(looking(body, **members).blocks).text == "In (a+b)/c, beside (a+b)/c."
-
-
-def test_a_sentence_whose_formula_is_left_out_is_in_doubt_and_its_neighbour_is_not() -> None:
-    maths = '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi></mfrac></math>'
-    body = f"<text:p>So <draw:object>{maths}</draw:object> it is. It is cold.</text:p>"
-    assert doubted(looking(body)) == [("formula", "So it is.")]

@@ -10,7 +10,8 @@ from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.formats.office.builders import edited, members_of, zip_bytes
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.builders import edited, members_of
 
 
 def made(fill: Callable[[Workbook], None], option: str = "in_memory") -> bytes:

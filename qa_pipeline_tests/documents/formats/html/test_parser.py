@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.assembly import Omissions, assemble
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.records import LeftOut, ParsedFile
+from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 from qa_pipeline_tests.documents.formats.office.builders import left_out
 from qa_pipeline_tests.support.work import lines_run
@@ -141,6 +140,10 @@ PAGES = {
         "<p>About 10<sup>6</sup> bytes<sup><a href='#n'>[1]</a></sup> on the 1<sup>st</sup> of May.</p>",
         "About 10^6 bytes on the 1st of May.",
     ),
+    "a box that opens at a click": (
+        "<details><summary>Mind</summary><p>The gap.</p></details><p>After.</p>",
+        "Mind: The gap.\n\nAfter.",
+    ),
     "entities": ("<p>Gr&ouml;&szlig;e <img alt='logo' src=x>&lt;b&gt; &amp; more</p>", "Größe <b> & more"),
     "text hidden until the script has run": (
         "<script src=a.js></script><div style='display:none'><p>A lake is deep.</p></div>",
@@ -235,20 +238,6 @@ def test_text_that_a_page_shows_at_a_click_or_hides_on_paper_is_read(shown: str)
     assert blocks(f"<body>{shown}Here.</p><p>A lake is deep.</p>")[0] == ("paragraph", "Here.")
 
 
-@pytest.mark.parametrize(
-    "mark",
-    [
-        "<sup><a href='#n'>1</a></sup>",
-        "<a class=footnote-ref href='#n' role=doc-noteref>1</a>",
-        "<sup class=reference>[1]</sup>",
-    ],
-)
-def test_marks_of_notes_never_touch_a_number(mark: str) -> None:
-    parsed = parse(f"<p>Paid 10{mark} euros.</p>")
-    assert outline(parsed) == [("paragraph", "Paid 10 euros.")]
-    assert left_out(parsed)["footnote_mark"][0] == 1
-
-
 def table_of(*rows: str) -> str:
     """A table whose cells are parted by bars; those that begin with ! are head cells."""
     lines = [
@@ -325,11 +314,6 @@ def test_comments_are_counted_whatever_they_look_like(markup: str, what: str | N
     assert len(parsed.notes) == (what == "unclosed_comment")
 
 
-def test_a_page_inside_an_unclosed_comment_holds_no_text_and_says_why() -> None:
-    parsed = parse("<!-- <p>Text.</p>")
-    assert (parsed.blocks, parsed.left_out) == ((), (LeftOut("unclosed_comment", 1, 12),))
-
-
 @pytest.mark.parametrize(
     ("page", "text"),
     [
@@ -345,15 +329,3 @@ def test_a_page_inside_an_unclosed_comment_holds_no_text_and_says_why() -> None:
 )
 def test_items_of_ordered_lists_keep_their_numbers(page: str, text: str) -> None:
     assert text_of(page) == text
-
-
-@pytest.mark.parametrize(
-    "box",
-    [
-        "<aside class=admonition><p class=admonition-title>Mind</p><p>The gap.</p></aside><p>After.</p>",
-        "<details><summary>Mind</summary><p>The gap.</p></details><p>After.</p>",
-    ],
-)
-def test_the_title_of_a_box_goes_with_its_first_paragraph(box: str) -> None:
-    texts = [block.text for block in read_fragment(box, Omissions(), page=False)]
-    assert texts == ["Mind: The gap.", "After."]

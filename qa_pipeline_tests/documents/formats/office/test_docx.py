@@ -49,13 +49,6 @@ def test_headings_lists_tables_and_paragraphs_of_an_ordinary_document() -> None:
     assert parsed.left_out == ()
 
 
-def test_several_titles_are_headings_of_the_first_level() -> None:
-    parsed = read_docx(
-        *[paragraph(run(text), style) for text, style in (("A", "Title"), ("a", "Heading2"), ("B", "Title"))]
-    )
-    assert [block.level for block in parsed.blocks] == [1, 2, 1]
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "level"),
     [

@@ -17,13 +17,8 @@ from qa_pipeline.documents.formats.office import pptx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.office.builders import (
-    NAMESPACES,
-    edited,
-    left_out,
-    members_of,
-    zip_bytes,
-)
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.builders import NAMESPACES, edited, left_out, members_of
 
 TITLE, TITLE_AND_CONTENT, TITLE_ONLY, BLANK = 0, 1, 5, 6
 
@@ -126,18 +121,6 @@ def test_slides_are_pages_with_their_titles_as_headings() -> None:
         ("list_item", "Helmet", 0, 2),
         ("list_item", "with strap", 1, 2),
     ]
-
-
-def test_bullets_come_from_the_paragraph_or_the_layout() -> None:
-    made = Presentation()
-    slide = add(made, TITLE_AND_CONTENT, "T")
-    frame = slide.placeholders[1].text_frame
-    frame.text = "plain"
-    frame.paragraphs[0]._p.get_or_add_pPr().append(parse_xml(f"<a:buNone {NAMESPACES}/>"))
-    write(slide, "numbered", top=6)
-    own = slide.shapes[-1].text_frame.paragraphs[0]._p.get_or_add_pPr()
-    own.append(parse_xml(f'<a:buAutoNum {NAMESPACES} type="arabicPeriod"/>'))
-    assert outline(read(made)) == [("heading", "T"), ("paragraph", "plain"), ("list_item", "numbered")]
 
 
 def test_tables_keep_head_and_row_together() -> None:

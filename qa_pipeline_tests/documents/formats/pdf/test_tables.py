@@ -261,10 +261,3 @@ def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> N
 
 def test_a_table_whose_columns_only_white_parts_is_in_doubt() -> None:
     assert doubted(parse(between_prose("NONE"))) == [("table", " ".join(NAMED))]
-
-
-def test_a_ruled_table_of_one_row_is_in_doubt() -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    scientific(document, 60, [("Name", "Age", "Town"), ("Ada", "36", "Lund")])
-    assert [kind for kind, _ in doubted(parse(document))] == ["table"]
