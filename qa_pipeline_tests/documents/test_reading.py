@@ -61,20 +61,6 @@ def test_a_title_names_the_whole_of_which_a_document_is_a_part(
     assert read(tmp_path, {name: content})["title"].to_list() == [title]
 
 
-def test_sections_and_pages_are_spans_of_the_text(tmp_path: Path) -> None:
-    found = rows(tmp_path, {"a.md": GUIDE, "b.pdf": pdf_bytes("First page.", "Second page.")})
-    text = found["a.md"]["text"]
-    assert [text[s["start"] : s["end"]].split("\n")[0] for s in found["a.md"]["sections"]] == [
-        "# Guide",
-        "## Ports",
-    ]
-    text = found["b.pdf"]["text"]
-    assert [text[p["start"] : p["end"]].strip() for p in found["b.pdf"]["pages"]] == [
-        "First page.",
-        "Second page.",
-    ]
-
-
 def test_an_empty_folder_gives_an_empty_table(tmp_path: Path) -> None:
     assert read(tmp_path, {}).equals(DOCUMENTS.empty())
 

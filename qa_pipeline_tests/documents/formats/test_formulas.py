@@ -19,6 +19,11 @@ def marked(text: str) -> str:
     return text
 
 
+@given(st.text("ab1 .({^_~}[*" + "".join(SIGNS.values()), max_size=60))
+def test_no_sign_of_a_place_is_ever_left(text: str) -> None:
+    assert not set(SIGNS.values()) & set(clean(settle(text)))
+
+
 @pytest.mark.parametrize(
     ("raised", "written"),
     [
@@ -53,11 +58,6 @@ def test_marks_of_notes_never_touch_a_word_or_number(raised: str, written: str, 
     omissions = Omissions()
     assert settle(marked(raised), omissions) == written
     assert omissions.characters == {"footnote_mark": len(marks)}
-
-
-@given(st.text("ab1 .({^_~}[*" + "".join(SIGNS.values()), max_size=60))
-def test_no_sign_of_a_place_is_ever_left(text: str) -> None:
-    assert not set(SIGNS.values()) & set(clean(settle(text)))
 
 
 SUM = "<mi>a</mi><mo>+</mo><mi>b</mi>"

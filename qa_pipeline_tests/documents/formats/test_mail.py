@@ -97,26 +97,6 @@ def test_what_is_around_the_parts_of_a_message_is_counted() -> None:
     assert LeftOut("beside_parts", 2, 19) in parsed.left_out
 
 
-def test_the_text_of_parts_that_are_nested_too_deep_is_counted() -> None:
-    levels = range(30)
-    head = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in levels)
-    deep = head + b"\nDeep text.\n"
-    assert refusal(lambda: parse(b"From: a\n" + deep)) == "nested_too_deep"
-    flat = b"From: a\nSubject: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nText.\n--x\n"
-    parsed = parse(flat + deep)
-    assert LeftOut("deep_message", 1, 9) in parsed.left_out
-
-
-def test_a_plain_version_that_is_cut_is_not_preferred() -> None:
-    message = mail("The plain words of it end here.")
-    message.add_alternative(
-        "<p>The plain words of it end here, but these other words go on and on and on.</p>", subtype="html"
-    )
-    parsed = parse(message.as_bytes())
-    assert outline(parsed)[-1][1].endswith("on and on.")
-    assert left_out(parsed)["alternative"] == 1
-
-
 def test_attachments_are_counted_and_never_opened() -> None:
     message = mail()
     message.add_attachment(b"PK\x03\x04", maintype="application", subtype="zip", filename="secret-name.zip")

@@ -11,6 +11,11 @@ def at(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=None)  # type: ignore[arg-type,misc] # noqa: DTZ001 - as cells hold it
 
 
+@given(st.floats(), st.text('0#?.,%E+-/;"\\_*[]$@ ax', max_size=30))
+def test_any_number_and_format_is_read(value: float, form: str) -> None:
+    show_number(value, form)
+
+
 @pytest.mark.parametrize(
     ("value", "form", "shown"),
     [
@@ -54,8 +59,3 @@ def test_days_and_times_stand_as_far_as_they_are_shown(
     moment: date | time | timedelta, form: str, shown: str
 ) -> None:
     assert show_moment(moment, form) == shown
-
-
-@given(st.floats(), st.text('0#?.,%E+-/;"\\_*[]$@ ax', max_size=30))
-def test_any_number_and_format_is_read(value: float, form: str) -> None:
-    show_number(value, form)

@@ -24,6 +24,23 @@ def text_of(document: FPDF) -> str:
     return "\n".join(block.text for block in parse(document).blocks)
 
 
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
+def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
+    lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
+    read = [one for stretch in split_columns(lines) for one in stretch]
+    assert sorted(read, key=lambda one: one.start) == lines
+    assert sorted(order_lines(lines), key=lambda one: one.start) == lines
+
+
+@given(st.text(alphabet="0123456789ivxlcIVXLCİıſ¹٣ ", min_size=1, max_size=9))
+def test_any_number_near_the_edge_can_be_read(text: str) -> None:
+    pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
+    left_out = Omissions()
+    running = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
+    remaining = sum(map(len, (*running.pages, running.heads, running.feet)))
+    assert remaining + sum(part.pieces for part in left_out.record()) == len(pages)
+
+
 def test_columns_that_the_file_holds_line_by_line_are_read_one_after_the_other() -> None:
     document = blank()
     columns = [wrapped(document, prose(name, 20)) for name in ("left", "right")]
@@ -89,14 +106,6 @@ def line(left: float, bottom: float, right: float, start: int) -> Line:
     return Line(f"line {start} of text", 1, left, bottom, right, bottom + 10, 10, False, False, start=start)
 
 
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
-def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
-    lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
-    read = [one for stretch in split_columns(lines) for one in stretch]
-    assert sorted(read, key=lambda one: one.start) == lines
-    assert sorted(order_lines(lines), key=lambda one: one.start) == lines
-
-
 def pages(count: int, chapter_length: int = 100) -> FPDF:
     """Pages with a head that names the chapter, a foot, and a number."""
     document = blank()
@@ -118,15 +127,6 @@ def test_heads_and_feet_stay_once_and_are_counted_by_kind_with_page_numbers() ->
 def test_a_head_that_changes_with_the_chapter_is_left_out_but_once_where_it_stays_three_pages() -> None:
     parsed = parse(pages(12, chapter_length=4))
     assert counts(parsed)["running_head"] == (9, 72)
-
-
-@given(st.text(alphabet="0123456789ivxlcIVXLCİıſ¹٣ ", min_size=1, max_size=9))
-def test_any_number_near_the_edge_can_be_read(text: str) -> None:
-    pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
-    left_out = Omissions()
-    running = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
-    remaining = sum(map(len, (*running.pages, running.heads, running.feet)))
-    assert remaining + sum(part.pieces for part in left_out.record()) == len(pages)
 
 
 def test_a_number_near_the_edge_that_counts_no_pages_is_text() -> None:

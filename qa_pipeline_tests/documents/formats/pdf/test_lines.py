@@ -60,6 +60,30 @@ def in_font(folder: Path, *lines: str) -> FPDF:
     return document
 
 
+lines = st.text("abc defg-hij KLM. 12()–•", min_size=1, max_size=60)
+
+
+@example([(0, 0, "1. 1")], 1)  # the number of an item is its block's marker
+@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 27), lines), max_size=25), st.integers(1, 3))
+def test_every_character_of_a_page_is_in_a_block_or_counted_as_left_out(
+    pieces: list[tuple[int, int, str]], pages: int
+) -> None:
+    document = blank()
+    for _ in each_page(document, range(pages)):
+        for x, y, text in pieces:
+            document.text(5 + 10 * x, 10 + 10 * y, text.replace("–", "-").replace("•", "*"))
+    document.text(100, 150, "Never without this line.")
+    content = bytes(document.output())
+    parsed = parse(content)
+    written = (clean(f"{block.marker or ''}{block.text}") for block in parsed.blocks)
+    blocks = Counter("".join("".join(text.split()) for text in written))
+    missing = letters_of(content) - blocks
+    if any(block.kind == "table_row" for block in parsed.blocks):
+        assert missing.total() <= sum(part.characters for part in parsed.left_out)
+    else:
+        assert missing.total() == sum(part.characters for part in parsed.left_out)
+
+
 def test_letters_beyond_sixteen_bits_and_ligatures_are_kept(tmp_path: Path) -> None:
     parsed = parse(in_font(tmp_path, "where 𝑐 is the speed and ﬁne ﬂow 𝑟 of it"))
     assert clean(parsed.blocks[0].text).replace("fi", "ﬁ").replace("fl", "ﬂ") == (
@@ -150,27 +174,3 @@ def letters_of(content: bytes) -> Counter[str]:
         found.update("".join(clean(text).split()))
     document.close()
     return found
-
-
-lines = st.text("abc defg-hij KLM. 12()–•", min_size=1, max_size=60)
-
-
-@example([(0, 0, "1. 1")], 1)  # the number of an item is its block's marker
-@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 27), lines), max_size=25), st.integers(1, 3))
-def test_every_character_of_a_page_is_in_a_block_or_counted_as_left_out(
-    pieces: list[tuple[int, int, str]], pages: int
-) -> None:
-    document = blank()
-    for _ in each_page(document, range(pages)):
-        for x, y, text in pieces:
-            document.text(5 + 10 * x, 10 + 10 * y, text.replace("–", "-").replace("•", "*"))
-    document.text(100, 150, "Never without this line.")
-    content = bytes(document.output())
-    parsed = parse(content)
-    written = (clean(f"{block.marker or ''}{block.text}") for block in parsed.blocks)
-    blocks = Counter("".join("".join(text.split()) for text in written))
-    missing = letters_of(content) - blocks
-    if any(block.kind == "table_row" for block in parsed.blocks):
-        assert missing.total() <= sum(part.characters for part in parsed.left_out)
-    else:
-        assert missing.total() == sum(part.characters for part in parsed.left_out)

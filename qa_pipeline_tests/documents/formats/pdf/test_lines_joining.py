@@ -12,6 +12,26 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
     return Line(text, page, left, bottom, left + 5 * len(text), bottom + 10, 10.0, False, False, broken)
 
 
+pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
+
+
+@given(pages, pages, pages)
+def test_no_group_is_lost_among_notes(
+    flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
+) -> None:
+    every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
+    placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
+    assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.booleans())
+def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool) -> None:
+    before = first + "-" if hard else first
+    joined, rest = Spelling([first, second]).rejoin(before, second, hard=hard)
+    both = joined + rest
+    assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")
+
+
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
@@ -47,24 +67,12 @@ def test_very_long_lines_are_joined_in_little_time() -> None:
     assert len(join_text(lines, NO_WORDS)) > 1_000_000
 
 
-pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
-
-
 def groups_of(spans: list[tuple[int, int]], plain: bool = False) -> list[Group]:
     """Groups in the order of their pages, each over one to three of them."""
     return [
         Group("paragraph", [line("text", page) for page in range(first, first + (0 if plain else more) + 1)])
         for first, more in sorted(spans)
     ]
-
-
-@given(pages, pages, pages)
-def test_no_group_is_lost_among_notes(
-    flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
-) -> None:
-    every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
-    placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
-    assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
 
 
 def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
@@ -100,11 +108,3 @@ def test_what_the_document_writes_elsewhere_decides() -> None:
     assert rejoined("an on", "line course", "every on-line course") == "an on-line course"
     assert rejoined("a data", "base", "data here, data there; the base, this base") == "a data-base"
     assert rejoined("a data-", "base", "the database", hard=True) == "a database"
-
-
-@given(st.text(max_size=30), st.text(max_size=30), st.booleans())
-def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool) -> None:
-    before = first + "-" if hard else first
-    joined, rest = Spelling([first, second]).rejoin(before, second, hard=hard)
-    both = joined + rest
-    assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")

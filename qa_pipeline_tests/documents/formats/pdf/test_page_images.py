@@ -48,6 +48,41 @@ def marked(picture: Image.Image) -> set[tuple[int, int]]:
     return {place for place in places if picture.getpixel(place) == MARKER}
 
 
+PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
+
+
+words = st.lists(st.sampled_from(PARTS), max_size=40)
+
+
+@given(words, st.randoms(use_true_random=False))
+def test_each_character_gets_a_place_of_its_own_with_the_same_letter(parts: list[str], draw: object) -> None:
+    shuffled = list(parts)
+    draw.shuffle(shuffled)  # type: ignore[attr-defined]
+    text, page = " ".join(parts), "\r\n".join(shuffled)
+    places = [place for place in align(text, page) if place is not None]
+    assert len(places) == len(set(places))
+    assert all(place is None or page[place] == text[number] for number, place in enumerate(align(text, page)))
+
+
+@given(words)
+def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: list[str]) -> None:
+    text = " ".join(parts)
+    page = "\r\n".join(f"{part[: len(part) // 2]}\ufffe{part[len(part) // 2 :]}" for part in parts)
+    found = align(text, page)
+    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
+    text, mapped = mapped_prose()
+    runs = mapped.runs(text)
+    assert all(first[0][1] <= second[0][0] for first, second in pairwise(runs))
+    words = "".join(text[slice(*span)] for span, _ in runs)
+    assert "".join(words.split()) == "".join(text.split())
+    span = (begin, begin + length)
+    assert bool(mapped.lines_of(span)) == any(letter.isalnum() for letter in text[slice(*span)])
+
+
 def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     content, text = page_with_prose()
     quote = " ".join(text.text[text.text.index("right3") :].split()[:7])
@@ -102,41 +137,8 @@ def test_a_file_or_page_that_cannot_be_drawn_is_a_failure(content: bytes | None,
         draw_page(content or page_with_prose()[0], number, "text", (0, 4))
 
 
-PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
-words = st.lists(st.sampled_from(PARTS), max_size=40)
-
-
-@given(words, st.randoms(use_true_random=False))
-def test_each_character_gets_a_place_of_its_own_with_the_same_letter(parts: list[str], draw: object) -> None:
-    shuffled = list(parts)
-    draw.shuffle(shuffled)  # type: ignore[attr-defined]
-    text, page = " ".join(parts), "\r\n".join(shuffled)
-    places = [place for place in align(text, page) if place is not None]
-    assert len(places) == len(set(places))
-    assert all(place is None or page[place] == text[number] for number, place in enumerate(align(text, page)))
-
-
-@given(words)
-def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: list[str]) -> None:
-    text = " ".join(parts)
-    page = "\r\n".join(f"{part[: len(part) // 2]}\ufffe{part[len(part) // 2 :]}" for part in parts)
-    found = align(text, page)
-    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
-
-
 def test_a_number_broken_at_a_line_end_has_its_place() -> None:
     text, page = "see doi 10.1038 there", "see doi 10.\r\n1038 there"
     assert align(text, page) == [
         place if text[at].isalnum() else None for at, place in enumerate([*range(11), *range(13, 23)])
     ]
-
-
-@given(st.integers(0, 60), st.integers(1, 60))
-def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
-    text, mapped = mapped_prose()
-    runs = mapped.runs(text)
-    assert all(first[0][1] <= second[0][0] for first, second in pairwise(runs))
-    words = "".join(text[slice(*span)] for span, _ in runs)
-    assert "".join(words.split()) == "".join(text.split())
-    span = (begin, begin + length)
-    assert bool(mapped.lines_of(span)) == any(letter.isalnum() for letter in text[slice(*span)])

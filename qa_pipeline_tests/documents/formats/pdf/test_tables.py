@@ -10,7 +10,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     blank,
     counts,
     marks,
-    of_kind,
     parse,
     prose,
     rows,
@@ -116,14 +115,6 @@ def test_a_list_with_numbers_far_from_its_text_is_a_list() -> None:
     assert texts == [f"Item {number} of the list is this one." for number in range(1, 6)]
 
 
-def test_equations_with_their_numbers_at_the_edge_make_no_table() -> None:
-    document = blank()
-    for number in range(1, 5):
-        document.text(60, 30 + 8 * number, f"x{number} = y + {number}")
-        document.text(180, 30 + 8 * number, f"({number})")
-    assert rows(parse(document)) == []
-
-
 def test_program_text_with_aligned_columns_stays_code() -> None:
     document = blank(font="Courier")
     for number, text in enumerate(("a.txt     12  one", "b.txt     13  two", "c.txt     14  three")):
@@ -201,23 +192,6 @@ def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() ->
     assert rows(parsed) == []
     text = " ".join(block.text for block in parsed.blocks)
     assert text.index("left23") < text.index("right0")
-
-
-def test_headings_between_lines_at_the_edges_of_a_page_make_no_table_of_it() -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    for number in range(1, 5):
-        document.set_font_size(18)
-        document.text(15, 50 * number - 20, f"4.{number}.")
-        document.text(32, 50 * number - 20, "Purpose of it")
-        document.set_font_size(10)
-        at(document, 32, 50 * number - 15, prose(f"body{number}x", 3), width=160)
-    document.line(15, 270, 195, 270)
-    parsed = parse(document)
-    assert rows(parsed) == []
-    assert [block.text for block in of_kind(parsed, "heading")] == [
-        f"4.{number}. Purpose of it" for number in range(1, 5)
-    ]
 
 
 def test_heads_stay_over_their_columns_where_rules_of_sums_stand_in_these() -> None:
