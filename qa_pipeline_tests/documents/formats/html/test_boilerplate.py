@@ -2,6 +2,7 @@
 
 import pytest
 
+from qa_pipeline.documents.formats import mail, markdown
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, source, texts
@@ -53,3 +54,13 @@ def test_hidden_text_is_left_out_and_counted(way: str) -> None:
 @pytest.mark.parametrize("markup", SEEN)
 def test_text_that_shows_stays(markup: str) -> None:
     assert SECRET in texts(read(markup.format(SECRET)).blocks)
+
+
+def test_mail_and_markdown_hide_the_same() -> None:
+    hidden = f"<p style='opacity:0'>{SECRET}</p>"
+    letter = f"Subject: Pay\nContent-Type: text/html\n\n<p>Seen.</p>{hidden}\n"
+    for parsed in (
+        mail.parse(source(letter), SETTINGS),
+        markdown.parse(source(f"# Pay\n\nSeen.\n\n{hidden}\n"), SETTINGS),
+    ):
+        assert texts(parsed.blocks) == ["Pay", "Seen."]
