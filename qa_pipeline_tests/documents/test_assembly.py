@@ -9,6 +9,8 @@ from qa_pipeline.records import Block, LeftOut, Mask, keep
 from qa_pipeline.text.doubt import SIGNS
 
 KINDS = st.sampled_from(["heading", "paragraph", "list_item", "table_row", "code", "quote"])
+
+
 BLOCKS = st.lists(
     st.builds(
         Block,
@@ -61,6 +63,22 @@ def test_pages_are_spans_in_order_that_hold_what_begins_on_them(pairs: list[tupl
     assert "".join(document.text[page.start : page.end] for page in document.pages) == document.text
 
 
+@given(BLOCKS, st.sampled_from(sorted(SIGNS.values())), st.data())
+def test_a_sign_of_a_doubt_changes_no_text_and_its_place_lies_in_it(
+    blocks: list[Block], sign: str, data: st.DataObject
+) -> None:
+    places = [data.draw(st.integers(0, len(block.text))) for block in blocks]
+    signed = [
+        replace(block, text=f"{block.text[:place]}{sign}{block.text[place:]}")
+        for block, place in zip(blocks, places, strict=True)
+    ]
+    document = assemble(signed)
+    plain = assemble(blocks)
+    assert (document.text.split(), document.pages) == (plain.text.split(), plain.pages)
+    assert bool(document.doubts) == bool(document.text)
+    assert all(0 <= doubt["start"] < doubt["end"] <= len(document.text) for doubt in document.doubts)
+
+
 def test_the_written_form_of_each_kind() -> None:
     blocks = [
         Block("heading", "Guide", 1),
@@ -102,15 +120,6 @@ def test_a_paragraph_over_a_page_break_is_one_paragraph_and_both_pages_are_exact
     assert [document.text[page.start : page.end] for page in document.pages] == ["It began ", "and ended."]
 
 
-def test_masking_sees_every_block_before_it_is_written() -> None:
-    def mask(text: str) -> tuple[str, dict[str, int]]:
-        return text.replace("Anna", "[name]"), {"name": text.count("Anna")}
-
-    document = assemble([Block("heading", "Anna", 1), Block("table_row", "Name: Anna | Anna")], mask)
-    assert document.text == "# [name]\n\nName: [name] | [name]"
-    assert document.masked == {"name": 3}
-
-
 def test_a_heading_as_long_as_a_paragraph_is_a_paragraph() -> None:
     document = assemble([Block("heading", "word " * 100, 2)])
     assert [section.level for section in document.sections] == [0]
@@ -127,40 +136,10 @@ def test_pieces_and_characters_that_are_not_blank_are_counted_by_kind() -> None:
     assert left.notes() == ()
 
 
-def test_includes_are_worth_a_note() -> None:
-    left = Omissions()
-    left.add("include")
-    assert left.notes()[0].startswith("1 include ")
-    left.add("include")
-    assert left.notes()[0].startswith("2 includes ")
-
-
-def test_a_comment_that_is_never_closed_is_worth_a_note() -> None:
-    left = Omissions()
-    left.add("unclosed_comment", "all the rest")
-    assert len(left.notes()) == 1
-
-
 def doubted(*blocks: Block, mask: Mask = keep) -> list[tuple[str, str]]:
     document = assemble(blocks, mask)
     assert not set(document.text) & set(SIGNS.values())
     return [(doubt["kind"], document.text[doubt["start"] : doubt["end"]]) for doubt in document.doubts]
-
-
-@given(BLOCKS, st.sampled_from(sorted(SIGNS.values())), st.data())
-def test_a_sign_of_a_doubt_changes_no_text_and_its_place_lies_in_it(
-    blocks: list[Block], sign: str, data: st.DataObject
-) -> None:
-    places = [data.draw(st.integers(0, len(block.text))) for block in blocks]
-    signed = [
-        replace(block, text=f"{block.text[:place]}{sign}{block.text[place:]}")
-        for block, place in zip(blocks, places, strict=True)
-    ]
-    document = assemble(signed)
-    plain = assemble(blocks)
-    assert (document.text.split(), document.pages) == (plain.text.split(), plain.pages)
-    assert bool(document.doubts) == bool(document.text)
-    assert all(0 <= doubt["start"] < doubt["end"] <= len(document.text) for doubt in document.doubts)
 
 
 def test_the_place_of_a_doubt_in_prose_touches_both_sides_of_its_sign() -> None:
@@ -175,16 +154,3 @@ def test_rows_in_doubt_are_one_place_and_a_sure_row_between_them_parts_it() -> N
     sign = SIGNS["table"]
     rows = [Block("table_row", f"a | {row}{sign if row != 2 else ''}") for row in range(4)]
     assert doubted(*rows) == [("table", "a | 0\na | 1"), ("table", "a | 3")]
-
-
-def test_a_doubt_has_its_place_in_masked_text() -> None:
-    def mask(text: str) -> tuple[str, dict[str, int]]:
-        return text.replace("Anna Berg", "[name]"), {"name": text.count("Anna Berg")}
-
-    text = f"Anna Berg wrote {SIGNS['order']}this."
-    assert doubted(Block("paragraph", text), mask=mask) == [("order", "e t")]
-
-
-def test_a_block_of_many_doubts_is_in_doubt_as_a_whole() -> None:
-    text = f"one{SIGNS['order']} " * 20
-    assert doubted(Block("paragraph", text)) == [("order", ("one " * 20).strip())]

@@ -66,11 +66,6 @@ def test_an_edited_copy_is_found_and_another_text_is_not() -> None:
     assert found[1:] == [(None, None), (None, None)]
 
 
-def test_case_and_layout_make_no_difference() -> None:
-    text = prose("heat")
-    assert marked([text, text.upper().replace(" ", "\n\n")])[0] == ("d1", 1.0)
-
-
 @pytest.mark.parametrize("threshold", [0.01, 0.3, 0.99, 0.9999999, 1.0])
 def test_equal_texts_are_found_at_any_threshold(threshold: float) -> None:
     assert marked([prose("heat"), prose("heat")], threshold) == [(None, None), ("d0", 1.0)]

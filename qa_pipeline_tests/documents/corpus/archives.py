@@ -5,8 +5,10 @@ import stat
 import zipfile
 from collections.abc import Mapping
 
+Files = Mapping[str, str | bytes] | Mapping[str, bytes]
 
-def zip_bytes(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+
+def zip_bytes(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """An archive of these files."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", method) as archive:

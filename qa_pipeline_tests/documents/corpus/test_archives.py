@@ -1,15 +1,27 @@
+"""Archives, opened by themselves and as batches."""
+
+import gc
 import io
 import struct
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.archives import open_archive
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import Stream, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles, archive_batch
 from qa_pipeline.documents.limits import ReaderLimits
-from qa_pipeline_tests.documents.builders import refusal
-from qa_pipeline_tests.documents.formats.office.builders import zip_bytes
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.errors import CorpusError
+from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
+from qa_pipeline_tests.documents.corpus.archives import flagged, linked_zip, renamed, zip_bytes
 
 NAMES = st.text("abc/.\\ åé:", min_size=1, max_size=12)
 
@@ -58,34 +70,10 @@ def test_a_name_that_leads_out_of_the_container_is_not_read(name: str) -> None:
     assert refusal(lambda: archive.read(outside.path)) == "outside_corpus"
 
 
-def test_a_link_is_not_followed() -> None:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as written:
-        link = zipfile.ZipInfo("link")
-        link.external_attr = 0o120777 << 16
-        written.writestr(link, "target")
-    assert refusal(lambda: open_archive(buffer.getvalue()).read("link")) == "not_a_file"
-
-
 def test_names_are_found_in_any_case_and_with_either_slash() -> None:
     archive = open_archive(zip_bytes({"Word\\Document.xml": b"x"}))
     assert archive.read("word/document.xml") == b"x"
     assert archive.find("word/other.xml") is None
-
-
-def test_a_member_without_a_name_cannot_be_read() -> None:
-    content = zip_bytes({"a": b"x"}).replace(b"a\x00\x00", b"\x00\x00\x00")
-    nameless = bytearray(zip_bytes({"ab": b"x"}))
-    nameless[nameless.rfind(b"PK\x01\x02") + 46] = 0
-    (member,) = open_archive(bytes(nameless)).members
-    assert member.failure is not None
-    assert refusal(lambda: read_all(content)) in REASONS
-
-
-def test_folders_are_no_members_and_a_missing_one_is_damage() -> None:
-    archive = open_archive(zip_bytes({"folder/": b"", "folder/a": b"1"}))
-    assert [member.path for member in archive.members] == ["folder/a"]
-    assert refusal(lambda: archive.read("folder/b")) == "damaged"
 
 
 def test_more_members_than_allowed_are_a_bomb() -> None:
@@ -101,12 +89,6 @@ def test_members_are_counted_without_trusting_the_end_record() -> None:
     struct.pack_into("<HH", content, end + 8, 1, 1)
     few = ReaderLimits(archive_members=10)
     assert refusal(lambda: open_archive(bytes(content), few)) == "archive_bomb"
-
-
-def test_a_container_inside_a_container_does_not_count_as_members() -> None:
-    inner = zip_bytes({str(number): b"" for number in range(50)})
-    outer = zip_bytes({"inner.zip": inner}, zipfile.ZIP_STORED)
-    assert len(open_archive(outer, ReaderLimits(archive_members=10)).members) == 1
 
 
 def test_more_content_than_allowed_is_a_bomb_before_any_is_read() -> None:
@@ -129,14 +111,6 @@ def test_a_member_larger_than_it_says_is_not_read_beyond() -> None:
     assert refusal(lambda: archive.read("a")) == "damaged"
 
 
-def test_passwords_and_other_methods_are_distinguished_from_damage() -> None:
-    locked = bytearray(zip_bytes({"a": b"secret"}))
-    locked[locked.rfind(b"PK\x01\x02") + 8] |= 1
-    assert refusal(lambda: open_archive(bytes(locked)).read("a")) == "encrypted"
-    packed = zip_bytes({"a": b"text"}, zipfile.ZIP_LZMA)
-    assert refusal(lambda: open_archive(packed).read("a")) == "unsupported_format"
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"PK\x03\x04", b"plain text", zip_bytes({"a": b"x" * 99})[:-30]],
@@ -146,9 +120,113 @@ def test_what_is_no_whole_container_is_damaged(content: bytes) -> None:
     assert refusal(lambda: open_archive(content)) == "damaged"
 
 
-def test_a_stream_yields_pieces_and_tells_of_damage_on_the_way() -> None:
-    content = bytearray(zip_bytes({"a": b"0123456789"}, zipfile.ZIP_STORED))
-    with open_archive(bytes(content)).open("a") as stream:
-        assert [stream.read(4) for _ in range(4)] == [b"0123", b"4567", b"89", b""]
-    content[content.find(b"0123")] = ord("9")
-    assert refusal(lambda: open_archive(bytes(content)).read("a")) == "damaged"
+def batch(content: bytes) -> BatchFiles:
+    @contextmanager
+    def opened() -> Iterator[Stream]:
+        with io.BytesIO(content) as file:
+            yield file
+
+    return archive_batch("b.zip", opened)
+
+
+def contents(content: bytes) -> dict[str, bytes | str | None]:
+    """What each member holds, or why it cannot be had."""
+    return {
+        file.path: refusal(partial(read_bytes, file, 10_000)) or read_bytes(file, 10_000)
+        for file in batch(content).list()
+    }
+
+
+def test_names_lead_nowhere_and_hidden_members_are_left_out() -> None:
+    names = [
+        "../../up.md",
+        "/abs.md",
+        "C:\\win.md",
+        "a/../b.md",
+        "ok\\deep.md",
+        "./dot.md",
+        ".git/x",
+        "a/.h",
+        "d/",
+    ]
+    found = contents(zip_bytes(dict.fromkeys([*names, "__MACOSX/._a.md", "good.md"], b"x")))
+    assert found == {
+        "../../up.md": "outside_corpus",
+        "/abs.md": "outside_corpus",
+        "C:\\win.md": "outside_corpus",
+        "a/../b.md": "outside_corpus",
+        "dot.md": b"x",
+        "good.md": b"x",
+        "ok/deep.md": b"x",
+    }
+
+
+def test_links_encrypted_and_oddly_packed_members_are_failures() -> None:
+    assert contents(linked_zip("link.md", "/etc/hosts", {"a.md": b"x"})) == {
+        "a.md": b"x",
+        "link.md": "not_a_file",
+    }
+    assert contents(flagged(zip_bytes({"a.md": b"x"}), 0x1)) == {"a.md": "encrypted"}
+    assert contents(zip_bytes({"a.md": b"x" * 99}, zipfile.ZIP_BZIP2)) == {"a.md": "unsupported_format"}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_of_members_of_one_name_the_last_is_read_and_the_others_are_reported() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for text in ("first", "second"):
+            archive.writestr("a.md", text)
+    first, second = sorted(batch(content.getvalue()).list(), key=lambda file: file.failure is None)
+    assert first.failure is not None
+    assert (first.path, first.failure.reason) == ("a.md", "duplicate_name")
+    assert read_bytes(second, 99) == b"second"
+    assert first.raw != second.raw
+
+
+@pytest.mark.parametrize(
+    ("stored", "path"), [("å.md".encode(), "å.md"), (b"\x86.md_", "å.md_"), (b"\xe9.md_", "Θ.md_")]
+)
+def test_names_without_a_mark_are_utf8_or_of_the_old_code_page(stored: bytes, path: str) -> None:
+    content = renamed(zip_bytes({"12.md": b"x"}), stored)
+    assert list(contents(content)) == [path]
+
+
+def test_bombs_are_refused_before_anything_is_unpacked() -> None:
+    bomb = zip_bytes({f"{n}.md": b"x" * 6_000_000 for n in range(10)})
+    with pytest.raises(CorpusError, match="archive_bomb"):
+        batch(bomb).list()
+    lying = bytearray(zip_bytes({"a.md": b"x" * 1000}))
+    struct.pack_into("<L", lying, lying.index(b"PK\x05\x06") + 12, 0xFFFFFF00)
+    with pytest.raises(CorpusError, match="damaged"):
+        batch(bytes(lying)).list()
+
+
+def test_what_is_no_archive_or_cut_off_fails_the_batch_by_name() -> None:
+    for content in (b"", b"no archive", zip_bytes({"a.md": b"x" * 500})[:-30]):
+        with pytest.raises(CorpusError, match=r"b\.zip .*damaged"):
+            batch(content).list()
+
+
+def test_the_archive_stays_open_for_its_files_and_is_closed_with_them(tmp_path: Path) -> None:
+    write_files(tmp_path, {"b.zip": zip_bytes({"a.md": b"text"})})
+    (file,) = open_corpus(tmp_path).batch("b").list()
+    gc.collect()
+    assert read_bytes(file, 99) == b"text"
+    del file
+    gc.collect()  # a file left open is a warning, and warnings are errors
+
+
+def test_an_archive_beside_folders_is_read_like_one(tmp_path: Path) -> None:
+    files = {
+        "batch.yaml": b"licence: CC0-1.0\n",
+        "in/guide.md": b"# Guide\n\nIt starts.",
+        "x.zip": zip_bytes({}),
+    }
+    write_files(tmp_path, {"packed.ZIP": zip_bytes(files), "plain/a.md": "x"})
+    place = open_corpus(tmp_path)
+    assert place.find_batches().names == ("packed", "plain")
+    frame = read_documents("packed", place.batch("packed"), SETTINGS)
+    assert frame.select("path", "status", "licence", "title").rows() == [
+        ("in/guide.md", "parsed", "CC0-1.0", "Guide"),
+        ("x.zip", "skipped", "CC0-1.0", None),
+    ]

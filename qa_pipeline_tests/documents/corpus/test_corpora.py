@@ -16,13 +16,6 @@ def test_batches_are_listed_from_a_path_or_its_text(tmp_path: Path) -> None:
         assert open_corpus(location).find_batches().names == ("a", "b")
 
 
-def test_a_name_that_cannot_be_used_is_refused_and_leaves_the_others(tmp_path: Path) -> None:
-    write_files(tmp_path, {"good/x.md": "", "a, b/x.md": ""})
-    found = open_corpus(tmp_path).find_batches()
-    assert found.names == ("good",)
-    assert list(found.refused) == ["a, b"]
-
-
 @pytest.mark.parametrize("location", ["nowhere://x", "s3://key:planted@bucket/x", "https://planted@host/x"])
 def test_a_location_that_cannot_be_used_is_an_error_without_its_secrets(location: str) -> None:
     with pytest.raises(CorpusError) as shown:

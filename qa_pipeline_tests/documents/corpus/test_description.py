@@ -7,8 +7,6 @@ from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import SETTINGS, write_files
 
 PAGE = "<h1>Page</h1><p>Some words about it.</p>"
-CARD = "---\nlicense: {licence}\nlanguage:\n- sv\n---\n# Card\n\nWhat it holds.\n"
-ROWS = '{"text": "One row."}\n{"text": "Another row."}\n'
 
 
 def origins(folder: Path) -> dict[str, tuple[str | None, str | None]]:
@@ -18,9 +16,7 @@ def origins(folder: Path) -> dict[str, tuple[str | None, str | None]]:
     }
 
 
-def test_its_line_wins_over_the_document_and_that_over_the_batch(
-    tmp_path: Path,
-) -> None:
+def test_its_line_wins_over_the_document_and_that_over_the_batch(tmp_path: Path) -> None:
     described = (
         "licence: of-the-batch\nsource_uri: https://batch.example\nbase_uri: https://www.example.org/docs/\n"
         "documents:\n  a.md: {source_uri: 'https://line.example'}\n"
@@ -34,11 +30,6 @@ def test_its_line_wins_over_the_document_and_that_over_the_batch(
         "d.xyz": ("https://www.example.org/docs/d.xyz", "of-the-batch"),
         "in/å c#1.html": ("https://www.example.org/docs/in/%C3%A5%20c%231.html", "of-the-batch"),
     }
-
-
-def test_the_address_of_a_batch_stands_for_documents_without_one(tmp_path: Path) -> None:
-    write_files(tmp_path, {"batch.yaml": "source_uri: https://batch.example\n", "a.md": "Text."})
-    assert origins(tmp_path) == {"a.md": ("https://batch.example", None)}
 
 
 def test_an_address_that_would_hold_personal_data_is_not_stored(tmp_path: Path) -> None:
@@ -55,16 +46,7 @@ def test_no_origin_is_made_up_for_a_checkout_or_a_mirrored_site(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "www.example.org",
-        "https://",
-        "https://h/a?token=x",
-        "https://h/#a",
-        "https://u:p@h/a",
-        "https://h/a b",
-        "''",
-    ],
+    "address", ["www.example.org", "https://h/a?token=x", "https://u:p@h/a", "https://h/a b"]
 )
 def test_a_base_address_that_nothing_can_be_appended_to_is_an_error(tmp_path: Path, address: str) -> None:
     write_files(tmp_path, {"a.md": "x", "batch.yaml": f"base_uri: {address!r}\n"})

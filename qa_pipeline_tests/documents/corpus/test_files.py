@@ -1,7 +1,6 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from qa_pipeline.documents.corpus.files import (
     hash_files,
     read_bytes,
     sort_files,
-    stored_path,
 )
 
 
@@ -59,11 +57,6 @@ def test_a_file_is_read_whole_or_refused_as_too_large(content: bytes, limit: int
                 read_bytes(file, limit, "some.limit")
 
 
-def test_a_file_that_cannot_be_read_at_all_is_not_opened() -> None:
-    with pytest.raises(DocumentFailure, match="not_a_file"):
-        read_bytes(FoundFile("a", b"a", 0, never, DocumentFailure("not_a_file", "a pipe")), 9)
-
-
 def test_the_hash_covers_names_contents_and_why_a_file_cannot_be_read() -> None:
     variants = [
         [found("a", b"x"), found("b", b"y")],
@@ -86,16 +79,7 @@ def test_a_content_its_place_vouches_for_is_not_read_for_the_hash() -> None:
     assert len({vouched("etag:1"), vouched("etag:2"), vouched("etag:1", 2)}) == 3
 
 
-def test_the_hash_of_one_plain_file_is_that_of_its_name_and_content() -> None:
-    expected = sha256((1).to_bytes(8, "big") + b"a" + sha256(b"xyz" * 9).digest()).hexdigest()
-    assert hash_files([found("a", b"xyz" * 9)]) == expected
-
-
 def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> None:
     names = ["a.md", "pairs.jsonl", "pairs.parquet", "batch.yaml", "in/pairs.jsonl"]
     kept = documents_among(found(name, b"x") for name in names)
     assert [file.path for file in sort_files(kept)] == ["a.md", "in/pairs.jsonl"]
-
-
-def test_stored_paths_never_hold_what_a_terminal_obeys() -> None:
-    assert stored_path(b"a\x1b[31m\x07.md") == "a\\u001b[31m\\u0007.md"

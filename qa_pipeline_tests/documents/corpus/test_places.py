@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.files import stored_path
-from qa_pipeline.documents.corpus.places import Entry, is_archive, sort_out
+from qa_pipeline.documents.corpus.places import Entry, sort_out
 
 NAMES = st.binary(min_size=1, max_size=12) | st.sampled_from([b"a", b"a.zip", b"b.ZIP", b".zip", b"c.md"])
 ENTRIES = st.lists(
@@ -20,24 +20,9 @@ def test_every_entry_is_a_batch_refused_or_loose_and_batches_differ_by_name(entr
         assert len(found.names) + len(found.refused) + len(found.loose) == len(entries)
 
 
-def test_an_archive_is_a_batch_named_like_its_stem() -> None:
-    found = sort_out(
-        [Entry(b"b.zip", False), Entry(b"a", True), Entry(b"c.md", False), Entry(b".zip", False)]
-    )
-    assert (found.names, found.loose) == (("a", "b"), (".zip", "c.md"))
-
-
 def test_a_folder_keeps_its_name_when_an_archive_wants_it_too() -> None:
     found = sort_out(
         [Entry(b"a.zip", False), Entry(b"a", True), Entry(b"b.ZIP", False), Entry(b"b.zip", False)]
     )
     assert found.names == ("a", "b")
     assert list(found.refused) == ["a.zip", "b.zip"]
-
-
-def test_a_folder_may_be_called_like_an_archive() -> None:
-    assert sort_out([Entry(b"a.zip", True)]).names == ("a.zip",)
-
-
-def test_a_name_of_a_suffix_alone_is_no_archive() -> None:
-    assert not is_archive(".zip")

@@ -94,9 +94,7 @@ def test_one_file_is_found_by_its_path(store: Store) -> None:
     assert files.find("none.md") is files.find(".git/HEAD") is None
 
 
-def test_both_fingerprints_change_with_the_content_and_with_nothing_else(
-    store: Store,
-) -> None:
+def test_both_fingerprints_change_with_the_content_and_with_nothing_else(store: Store) -> None:
     def seen() -> tuple[str, str, dict[str, str | None]]:
         place = open_corpus(store.location)
         prints = [place.batch(name).fingerprint() for name in ("b1", "b2")]
@@ -132,30 +130,6 @@ def test_what_is_not_there_is_an_error_that_names_the_address(store: Store) -> N
         open_corpus(store.location).batch("../corpus")
 
 
-def test_a_content_the_store_vouches_for_is_not_read_for_the_fingerprint(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = open_corpus(store.location)
-    opened: list[str] = []
-    kind = type(store.files)
-    original = kind.open
-
-    def noted(self: Any, path: str, *arguments: Any, **named: Any) -> Any:
-        opened.append(path)
-        return original(self, path, *arguments, **named)
-
-    monkeypatch.setattr(kind, "open", noted)
-    place.batch("b1").fingerprint()
-    assert bool(opened) == (kind.__name__ == "MemoryFileSystem")
-
-
-def test_an_address_without_batches_is_an_error() -> None:
-    place = Store("memory://hollow/corpus")
-    place.put("loose.md", b"x")
-    with pytest.raises(CorpusError, match=place.location):
-        open_corpus(place.location).find_batches()
-
-
 @pytest.mark.parametrize("trouble", ["no server", "no credentials"])
 def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     trouble: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -177,19 +151,3 @@ def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     assert "s3://bucket/corpus" in str(told.value)
     assert "planted" not in str(told.value)
     assert "127.0.0.1" not in str(told.value)
-
-
-def test_an_error_of_any_kind_names_the_address_and_not_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Store("memory://faulty/corpus")
-    place.put("b1/a.md", b"x")
-
-    def fail(*arguments: Any, **named: Any) -> Any:
-        raise RuntimeError("planted")
-
-    found = open_corpus(place.location).batch("b1").list()
-    monkeypatch.setattr(type(place.files), "ls", fail)
-    with pytest.raises(CorpusError, match=r"faulty/corpus .*RuntimeError") as caught:
-        open_corpus(place.location).find_batches()
-    assert "planted" not in str(caught.value)
-    monkeypatch.setattr(type(place.files), "open", fail)
-    assert refusal(lambda: read_bytes(found[0], 9)) == "unreadable"

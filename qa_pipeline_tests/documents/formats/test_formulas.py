@@ -5,11 +5,9 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions, assemble
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUCK, settle
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.records import LeftOut
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import SETTINGS, doubted, source
 from qa_pipeline_tests.documents.formats.office.builders import left_out, read_docx, run
-from qa_pipeline_tests.support.work import lines_run
 
 SIGNS = {"{^": RAISED, "{_": LOWERED, "{~": STRUCK, "}": LEVEL}
 
@@ -21,26 +19,24 @@ def marked(text: str) -> str:
     return text
 
 
+@given(st.text("ab1 .({^_~}[*" + "".join(SIGNS.values()), max_size=60))
+def test_no_sign_of_a_place_is_ever_left(text: str) -> None:
+    assert not set(SIGNS.values()) & set(clean(settle(text)))
+
+
 @pytest.mark.parametrize(
     ("raised", "written"),
     [
         ("10{^6} litres and 10{^-3} m", "10^6 litres and 10^-3 m"),
-        ("450 m{^2}, 3 m{^3}", "450 m^2, 3 m^3"),
-        ("10{^6}kg", "10^6 kg"),
         ("10{^−}{^4} of it", "10^−4 of it"),
         ("E=mc{^2}", "E=mc^2"),
         ("(a+b){^2} is x{^n+1}", "(a+b)^2 is x^(n+1)"),
-        ("from 0 to 2{^n} - 1", "from 0 to 2^n - 1"),
-        ("12{^2} = 144", "12^2 = 144"),
-        ("sin{^2} x + cos{^2} x", "sin^2 x + cos^2 x"),
         ("SO{_4}{^2−} and Ca{^2+}", "SO4^2− and Ca^2+"),
         ("Carbon {^14}C decays", "Carbon ^14C decays"),
-        ("H{_2}O, CO{_2} and C{_6}H{_12}O{_6}", "H2O, CO2 and C6H12O6"),
         ("1010{_2}, log{_10} 100, x{_1}y", "1010_2, log_10 100, x_1 y"),
         ("x{^a{_1}}", "x^(a_1)"),
         ("the 1{^st} of May and the n{^th} term", "the 1st of May and the nth term"),
         ("Acme{^®} and Foo{^TM}", "Acme® and Foo(TM)"),
-        ("Type{^?} and ( , Type ){^*}", "Type? and ( , Type )*"),
         ("Editor{^beta} is out", "Editor beta is out"),
     ],
 )
@@ -53,38 +49,15 @@ def test_raised_and_lowered_text_keeps_its_meaning(raised: str, written: str) ->
     [
         ("The dose is 25 mg{^1} until 2030{^3}.", "The dose is 25 mg until 2030.", "13"),
         ("{^1}For adults.", "For adults.", "1"),
-        ("Sales of 4,500{^2)} in 2029{^1}.", "Sales of 4,500 in 2029.", "2)1"),
         ("1,250{^a} people", "1,250 people", "a"),
-        ("Prices{^*} of it{^†}", "Prices of it", "*†"),
         ("12 %{^1,2} by then{^[3]}", "12 % by then", "1,2[3]"),
         ("City: Lund{^1} | {^2}People: 5", "City: Lund | People: 5", "12"),
-        ("(see above){^3}", "(see above)", "3"),
     ],
 )
 def test_marks_of_notes_never_touch_a_word_or_number(raised: str, written: str, marks: str) -> None:
     omissions = Omissions()
     assert settle(marked(raised), omissions) == written
     assert omissions.characters == {"footnote_mark": len(marks)}
-
-
-def test_struck_out_text_is_left_out_and_counted() -> None:
-    omissions = Omissions()
-    assert settle(marked("Fee {~30} 45 euros{~ net}."), omissions) == "Fee  45 euros."
-    assert omissions.record() == (LeftOut("deleted_text", 2, 5),)
-
-
-@given(st.text("ab1 .({^_~}[*" + "".join(SIGNS.values()), max_size=60))
-def test_no_sign_of_a_place_is_ever_left(text: str) -> None:
-    assert not set(SIGNS.values()) & set(clean(settle(text)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", ["10{^6} ", "{^", "a{^b}", "{^a}{^b}", "{^{_{~"])
-def test_a_text_twice_as_long_is_at_most_twice_the_work(unit: str) -> None:
-    def work(count: int) -> int:
-        return lines_run(lambda: settle(marked(unit) * count))
-
-    assert work(4_000) < 2.2 * work(2_000) + 1_000
 
 
 SUM = "<mi>a</mi><mo>+</mo><mi>b</mi>"
@@ -94,22 +67,13 @@ SUM = "<mi>a</mi><mo>+</mo><mi>b</mi>"
     ("maths", "written"),
     [
         (f"<msup><mrow><mo>(</mo>{SUM}<mo>)</mo></mrow><mi>n</mi></msup>", "(a+b)^n"),
-        (f"<msup><mrow>{SUM}</mrow><mn>2</mn></msup>", "(a+b)^2"),
-        (f"<mfrac><mrow>{SUM}</mrow><mi>c</mi></mfrac>", "(a+b)/c"),
         ("<msup><mfrac><mi>a</mi><mi>b</mi></mfrac><mn>2</mn></msup>", "(a/b)^2"),
-        ("<mi>a</mi><mo>/</mo><mfrac><mi>b</mi><mi>c</mi></mfrac>", "a/(b/c)"),
         ("<mfrac><mn>1</mn><mrow><mn>2</mn><mi>y</mi></mrow></mfrac><mi>x</mi>", "(1/(2y))x"),
         ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>m</mi>", "1 1/2 m"),
-        ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "1 1/2"),
-        ("<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "sqrt(x+1)"),
         ("<mroot><mi>x</mi><mn>3</mn></mroot>", "x^(1/3)"),
         ("<msup><mi>e</mi><mrow><mo>-</mo><mi>k</mi><mi>t</mi></mrow></msup>", "e^(-kt)"),
-        ("<msup><mrow><mo>-</mo><mn>3</mn></mrow><mn>2</mn></msup>", "(-3)^2"),
-        ("<msup><msup><mi>a</mi><mi>b</mi></msup><mi>c</mi></msup>", "(a^b)^c"),
-        ("<msubsup><mi>y</mi><mi>i</mi><mn>2</mn></msubsup><mi>x</mi>", "y_i^2 x"),
         ("<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover><mi>i</mi>", "∑_i^n i"),
         ("<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable>", "1, 2"),
-        ("<mn>2</mn><mo>\u2062</mo><mn>3</mn>", "2·3"),
         ('<semantics><mi>x</mi><annotation encoding="TeX">x</annotation></semantics>', "x"),
         ("<mfenced><mi>a</mi><mi>b</mi></mfenced>", "(a,b)"),
     ],
@@ -130,7 +94,6 @@ def signs(text: str) -> str:
     ("maths", "written"),
     [
         (f"<m:f><m:num>{signs('a')}</m:num><m:den>{signs('bc')}</m:den></m:f>", "a/(bc)"),
-        (f"<m:sSup><m:e>{signs('a+b')}</m:e><m:sup>{signs('2')}</m:sup></m:sSup>", "(a+b)^2"),
         (f"<m:rad><m:deg>{signs('3')}</m:deg><m:e>{signs('x')}</m:e></m:rad>", "x^(1/3)"),
         (f'<m:d><m:dPr><m:begChr m:val="["/></m:dPr><m:e>{signs("a")}</m:e></m:d>', "[a)"),
         (
@@ -149,9 +112,7 @@ def test_formulas_of_office_files_mean_the_same_on_one_line(maths: str, written:
     [
         ("<mmultiscripts><mi>X</mi><mi>a</mi><mi>b</mi></mmultiscripts>", 3),
         ("<mfrac><mi>a</mi></mfrac>", 1),
-        ("<mover><mi>x</mi><mo>¯</mo></mover>", 2),
         ('<mfrac linethickness="0"><mi>n</mi><mi>k</mi></mfrac>', 2),
-        ("<mfrac><mi>a</mi><mi>b</mi><mi>c</mi></mfrac>", 3),
         ("<mrow>lost<mi>a</mi></mrow>", 5),
         ('<menclose notation="updiagonalstrike"><mi>a</mi></menclose>', 1),
         ("<mrow>" * 4_000 + "<mi>x</mi>" + "</mrow>" * 4_000, 1),
@@ -162,13 +123,3 @@ def test_formulas_that_no_line_can_hold_are_left_out_and_counted(maths: str, cha
     assert assemble(parsed.blocks).text == "So it is."
     assert left_out(parsed) == {"formula": (1, characters)}
     assert doubted(parsed) == [("formula", "So it is.")]
-
-
-@pytest.mark.slow
-def test_a_formula_twice_as_wide_is_at_most_twice_the_work() -> None:
-    def work(count: int) -> int:
-        fraction = "<mfrac><mi>x</mi><msqrt><mi>y</mi></msqrt></mfrac>"
-        return lines_run(lambda: html.parse(source(f"<p><math>{fraction * count}</math></p>"), SETTINGS))
-
-    work(1)
-    assert work(2_000) < 2.2 * work(1_000) + 1_000

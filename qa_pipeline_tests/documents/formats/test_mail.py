@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import mail as mail_messages
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
@@ -72,24 +71,12 @@ def test_the_subject_is_title_and_heading_and_the_rest_of_the_head_key_value_lin
     ("raw", "shown"),
     [
         (b"=?utf-8?q?F=C3=B6rslag?= om =?iso-8859-1?q?=E5r?=", "Förslag om år"),
-        ("Förslag".encode(), "Förslag"),
         ("Förslag".encode("cp1252"), "Förslag"),
         (b"one\n two", "one two"),
     ],
 )
 def test_subjects_are_read_as_a_person_sees_them(raw: bytes, shown: str) -> None:
     assert parse(b"Subject: " + raw + b"\n\nbody").title == shown
-
-
-def test_names_in_brackets_and_time_zones_are_kept() -> None:
-    parsed = parse(
-        b"From: b@example.org (John X. Doe)\nTo: Bo A. Ek <c@example.org>\nDate: 4 May 2001 (EDT)\n\nx"
-    )
-    assert parsed.blocks[0].text.split("\n") == [
-        "From: b@example.org (John X. Doe)",
-        "To: Bo A. Ek <c@example.org>",
-        "Date: 4 May 2001 (EDT)",
-    ]
 
 
 def test_of_two_versions_the_plain_one_is_read_and_the_other_counted() -> None:
@@ -107,36 +94,6 @@ def test_what_is_around_the_parts_of_a_message_is_counted() -> None:
     parsed = parse(message)
     assert [text for _, text in outline(parsed)] == ["From: a", "Text."]
     assert LeftOut("beside_parts", 2, 19) in parsed.left_out
-
-
-def test_the_text_of_parts_that_are_nested_too_deep_is_counted() -> None:
-    levels = range(30)
-    head = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in levels)
-    deep = head + b"\nDeep text.\n"
-    assert refusal(lambda: parse(b"From: a\n" + deep)) == "nested_too_deep"
-    flat = b"From: a\nSubject: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nText.\n--x\n"
-    parsed = parse(flat + deep)
-    assert LeftOut("deep_message", 1, 9) in parsed.left_out
-
-
-def test_a_plain_version_that_is_cut_is_not_preferred() -> None:
-    message = mail("The plain words of it end here.")
-    message.add_alternative(
-        "<p>The plain words of it end here, but these other words go on and on and on.</p>", subtype="html"
-    )
-    parsed = parse(message.as_bytes())
-    assert outline(parsed)[-1][1].endswith("on and on.")
-    assert left_out(parsed)["alternative"] == 1
-
-
-def test_a_body_of_html_alone_is_read_as_a_page() -> None:
-    message = mail()
-    message.set_content("<h1>News</h1><p>Words.</p><script>x</script>", subtype="html")
-    parsed = parse(message.as_bytes())
-    assert [(block.kind, block.level) for block in parsed.blocks if block.kind == "heading"] == [
-        ("heading", 1),
-        ("heading", 2),
-    ]
 
 
 def test_attachments_are_counted_and_never_opened() -> None:
@@ -183,12 +140,17 @@ def test_messages_within_messages_end_somewhere() -> None:
     [
         ("text/plain; charset=iso-8859-1", "Åkning för 5 €".encode("cp1252"), "Åkning för 5 €"),
         ("text/plain; charset=no-such", "Åkning".encode(), "Åkning"),
-        ("text/plain; charset=utf-8", "Åkning över ön".encode("cp1252"), "Åkning över ön"),
         ("text/plain; charset=utf-7", b"+AOU-ka", "åka"),
         ("multipart/mixed", b"No boundary named.", "No boundary named."),
-        ("multipart/mixed; boundary=x", b"--x\n\nNever closed.", "Never closed."),
         ("text/plain\nContent-Transfer-Encoding: base64", base64.b64encode(b"Hidden."), "Hidden."),
+        ("text/plain\nContent-Transfer-Encoding: base64", b"This is no Base64.", "This is no Base64."),
         ("nonsense", b"Still text.", "Still text."),
+        ("text/plain; charset=iso-8859-1", "Mötet i Växjö.".encode(), "Mötet i Växjö."),
+        ("text/html; charset=iso-8859-1", "Mötet i Växjö.".encode(), "Mötet i Växjö."),
+        ("text/html; charset=iso-8859-1", "Mötet i Växjö.".encode("latin-1"), "Mötet i Växjö."),
+        ("text/plain; charset=utf-16", "Mötet i Växjö.".encode("utf-16"), "Mötet i Växjö."),
+        ("text/plain; format=flowed; delsp=yes", b"The wo \nrd and  \nmore.", "The word and more."),
+        ("text/plain; charset=utf-8; Format=Flowed; DelSp=Yes", "日本 \n語".encode(), "日本語"),
     ],
 )
 def test_broken_and_odd_bodies_are_read_as_far_as_they_go(head: str, body: bytes, text: str) -> None:
@@ -196,20 +158,11 @@ def test_broken_and_odd_bodies_are_read_as_far_as_they_go(head: str, body: bytes
     assert outline(parsed)[-1] == ("paragraph", text)
 
 
-def test_a_part_in_no_known_encoding_is_counted() -> None:
-    parsed = parse(b"From: a\nContent-Type: text/plain; charset=utf-8\n\n" + bytes(range(0x80, 0xA0)) * 9)
-    assert left_out(parsed)["undecodable_part"] == 1
-
-
-def test_a_file_without_any_header_of_a_mail_is_refused() -> None:
-    with pytest.raises(DocumentFailure, match="damaged"):
-        parse("Just some text.\n\nAnd more.")
-
-
-def test_more_headers_or_parts_than_any_mail_has_are_refused_unread() -> None:
-    for content in (b"X: y\n" * 20_000, b"From: a\n\n" + b"--b\n\nx\n" * 150_000):
-        with pytest.raises(DocumentFailure, match="damaged"):
-            parse(content)
+@pytest.mark.parametrize(
+    "content", [b"No header.\n\nMore.", b"X: y\n" * 20_000, b"From: a\n\n" + b"--b\n\nx\n" * 150_000]
+)
+def test_what_is_no_mail_and_more_headers_or_parts_than_any_has_are_refused(content: bytes) -> None:
+    assert refusal(lambda: parse(content)) == "damaged"
 
 
 def test_an_inline_part_with_a_file_name_is_text_of_the_message() -> None:
@@ -223,38 +176,10 @@ def test_an_inline_part_with_a_file_name_is_text_of_the_message() -> None:
     assert "attachment" not in left_out(parsed)
 
 
-SWEDISH = "Hej Åsa! Mötet flyttas till måndag i Växjö."
-
-
-@pytest.mark.parametrize(
-    ("charset", "encoding"),
-    [
-        ("iso-8859-1", "utf-8"),
-        ("windows-1252", "utf-8"),
-        ("iso-8859-1", "iso-8859-1"),
-        ("utf-8", "iso-8859-1"),
-        ("utf-16", "utf-16"),
-    ],
-)
-@pytest.mark.parametrize("kind", ["plain", "html"])
-def test_what_is_utf_8_is_read_as_such_whatever_a_charset_claims(
-    charset: str, encoding: str, kind: str
-) -> None:
-    head = f"From: a\nContent-Type: text/{kind}; charset={charset}\n\n"
-    assert outline(parse(head.encode() + SWEDISH.encode(encoding)))[-1] == ("paragraph", SWEDISH)
-
-
-def test_encoded_words_that_are_utf_8_are_read_as_such() -> None:
-    assert parse(b"Subject: =?iso-8859-1?q?M=C3=B6te?=\n\nbody").title == "Möte"
-    assert parse(b"Subject: =?iso-8859-1?q?M=F6te?=\n\nbody").title == "Möte"
-
-
 BODY = base64.encodebytes(b"The meeting is moved to Monday at nine.\r\nPlease bring the drawings.\r\n" * 3)
 
 
-@pytest.mark.parametrize(
-    "footer", ["", "\n____\nStaff list\n", "-- \nStaff\n", "\nStaff\n", "\r\nGeprüft.\r\n"]
-)
+@pytest.mark.parametrize("footer", ["", "\n____\nStaff list\n", "-- \nStaff\n"])
 def test_a_base64_body_is_read_up_to_the_text_behind_it(footer: str) -> None:
     head = b"From: a\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
     parsed = parse(head + BODY + footer.encode())
@@ -264,25 +189,6 @@ def test_a_base64_body_is_read_up_to_the_text_behind_it(footer: str) -> None:
     assert counted.get("beside_parts", 0) == visible(footer)
 
 
-def test_text_that_says_it_is_base64_and_is_not_is_read_as_it_is() -> None:
-    parsed = parse(b"From: a\nContent-Transfer-Encoding: base64\n\nThis is no Base64. It is text.\n")
-    assert outline(parsed)[-1] == ("paragraph", "This is no Base64. It is text.")
-
-
-@pytest.mark.parametrize(
-    ("parameters", "body", "text"),
-    [
-        ("format=flowed; delsp=yes", "The long wo \nrd and more  \ntext.", "The long word and more text."),
-        ("Format=Flowed; DelSp=Yes", "日本語の \n文章です。", "日本語の文章です。"),
-        ("format=flowed; delsp=no", "The long  \nword.", "The long word."),
-        ("format=flowed", "The long \nword.", "The long word."),
-    ],
-)
-def test_delsp_says_whether_the_space_of_a_break_is_text(parameters: str, body: str, text: str) -> None:
-    head = f"From: a\nContent-Type: text/plain; charset=utf-8; {parameters}\n\n"
-    assert outline(parse(f"{head}{body}\n".encode()))[-1][1] == text
-
-
 EARLIER = (
     "From: bo@example.org\nSent: Monday\nTo: anna@example.org\n\nThe pump costs 5 euros.\n\n- and a hose"
 )
@@ -290,13 +196,7 @@ EARLIER = (
 
 @pytest.mark.parametrize(
     "answered",
-    [
-        "On Monday Bo wrote:\n> The pump costs 5 euros.\n",
-        f"-----Original Message-----\n{EARLIER}",
-        EARLIER,
-        "-----Ursprüngliche Nachricht-----\nVon: Bo\nGesendet: Montag\n\nThe pump costs 5 euros.",
-        "Från: Bo\nSkickat: måndag\n\nThe pump costs 5 euros.",
-    ],
+    ["On Monday Bo wrote:\n> The pump costs 5 euros.\n", f"-----Original Message-----\n{EARLIER}", EARLIER],
 )
 def test_earlier_mail_is_marked_in_a_reply(answered: str) -> None:
     parsed = parse(mail(f"It costs 6 euros.\n\n{answered}", Subject="Re: Pumps").as_bytes())
@@ -305,17 +205,3 @@ def test_earlier_mail_is_marked_in_a_reply(answered: str) -> None:
     assert all(block.kind == "quote" for block in body[1:])
     assert all(line.startswith("> ") for block in body[1:] for line in block.text.split("\n"))
     assert "The pump costs 5 euros." in str(body)
-
-
-def test_earlier_mail_is_marked_in_html_and_what_is_forwarded_is_the_message() -> None:
-    message = mail(Subject="Sv: Pumps")
-    message.set_content("<p>6 euros.</p><blockquote><p>5 euros.</p></blockquote>", subtype="html")
-    assert outline(parse(message.as_bytes()))[2:] == [("paragraph", "6 euros."), ("quote", "> 5 euros.")]
-    forwarded = parse(mail(f"See below.\n\n{EARLIER}", Subject="Fwd: Pumps").as_bytes())
-    assert outline(forwarded)[-2:] == [("paragraph", "The pump costs 5 euros."), ("list_item", "and a hose")]
-
-
-def test_five_thousand_parts_beside_one_another_are_read() -> None:
-    parts = "".join(f"--b\n\nPart {number} of it.\n" for number in range(5_000))
-    parsed = parse(f"From: a\nContent-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n")
-    assert [text for _, text in outline(parsed)[1:]] == [f"Part {number} of it." for number in range(5_000)]

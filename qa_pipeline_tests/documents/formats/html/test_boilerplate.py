@@ -28,16 +28,12 @@ HIDDEN = {
 }  # fmt: skip
 SEEN = [
     "<p style='opacity:0.5'>{}</p>",
-    "<p style='font-size:0.9em'>{}</p>",
     "<p style='font-size:10px;left:-5px;text-indent:-20px'>{}</p>",
-    "<p style='margin-left:-15px;color:#eee;background:#333'>{}</p>",
     "<div style='background:navy'><p style='color:white'>{}</p></div>",
     "<div style='background:url(night.png)'><p style='color:white'>{}</p></div>",
     "<link rel=stylesheet href=a.css><p style='color:white'>{}</p>",
-    "<div style='color:white'><p style='color:black'>{}</p></div>",
     "<style>.t {{ opacity: 0 }} .t.on {{ opacity: 1 }}</style><p class='t on'>{}</p>",
     "<style>@media print {{ p {{ display: none }} }}</style><p>{}</p>",
-    "<p style='background-color:#fff'>{}</p>",
 ]
 
 
@@ -61,12 +57,10 @@ def test_text_that_shows_stays(markup: str) -> None:
 
 
 def test_mail_and_markdown_hide_the_same() -> None:
-    body = f"<p>Seen.</p><p style='opacity:0'>{SECRET}</p>"
-    letter = f"Subject: Pay\nMIME-Version: 1.0\nContent-Type: text/html\n\n{body}\n"
+    hidden = f"<p style='opacity:0'>{SECRET}</p>"
+    letter = f"Subject: Pay\nContent-Type: text/html\n\n<p>Seen.</p>{hidden}\n"
     for parsed in (
         mail.parse(source(letter), SETTINGS),
-        markdown.parse(source(f"# Pay\n\nSeen.\n\n<p style='opacity:0'>{SECRET}</p>\n"), SETTINGS),
+        markdown.parse(source(f"# Pay\n\nSeen.\n\n{hidden}\n"), SETTINGS),
     ):
-        text = " ".join(texts(parsed.blocks))
-        assert "Seen." in text
-        assert "Secret" not in text
+        assert texts(parsed.blocks) == ["Pay", "Seen."]

@@ -17,6 +17,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, source
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 
 NAMESPACES = " ".join(
     f'xmlns:{prefix}="{address}"'
@@ -32,14 +33,6 @@ NAMESPACES = " ".join(
         "v": "urn:schemas-microsoft-com:vml",
     }.items()
 )
-
-
-def zip_bytes(members: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 def members_of(content: bytes) -> dict[str, bytes]:

@@ -14,7 +14,6 @@ BLACK = '<w:shd w:val="clear" w:color="auto" w:fill="000000"/>'
 HIDDEN = {
     "vanish": ("<w:vanish/>", ""),
     "white": (WHITE, ""),
-    "nearly white": ('<w:color w:val="FDFDFD"/>', ""),
     "tiny": ('<w:sz w:val="1"/>', ""),
     "black highlight": ('<w:highlight w:val="black"/>', ""),
     "black on a solid black run": ('<w:color w:val="000000"/><w:shd w:val="solid" w:color="000000"/>', ""),
@@ -27,9 +26,7 @@ SEEN = {
     "white on a black run": (f"{WHITE}{BLACK}", ""),
     "white on a black paragraph": (WHITE, BLACK),
     "automatic on black": (BLACK, ""),
-    "yellow highlight": ('<w:highlight w:val="yellow"/>', ""),
     "white on a black highlight": (f'{WHITE}<w:highlight w:val="black"/>', ""),
-    "small": ('<w:sz w:val="8"/>', ""),
     "shown again": ('<w:rStyle w:val="WhiteSigns"/><w:color w:val="202020"/>', ""),
 }
 

@@ -1,4 +1,3 @@
-import docx as python_docx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,14 +5,7 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.office.builders import (
-    docx_of,
-    left_out,
-    paragraph,
-    read_docx,
-    run,
-    saved,
-)
+from qa_pipeline_tests.documents.formats.office.builders import docx_of, left_out, paragraph, read_docx, run
 
 BOLD = "<w:b/>"
 
@@ -73,16 +65,6 @@ def test_rows_that_each_page_repeats_name_the_columns() -> None:
     ]
 
 
-def test_the_name_of_an_empty_column_is_counted() -> None:
-    parsed = read_docx(table(plain("Ort", "Tag", bold=True), plain("Kiel", ""), plain("Lund", "")))
-    assert [text for _, text in outline(parsed)] == ["Ort: Kiel", "Ort: Lund"]
-    assert left_out(parsed) == {"empty_column": (1, 3)}
-
-
-def test_a_first_row_in_bold_names_the_columns() -> None:
-    assert lines(plain("Ort", "Tag", bold=True), plain("Kiel", "Mo")) == ["Ort: Kiel | Tag: Mo"]
-
-
 def test_a_first_row_over_figures_names_the_columns_and_one_over_words_does_not() -> None:
     assert lines(plain("Ort", "Einwohner"), plain("Kiel", "247 000")) == ["Ort: Kiel | Einwohner: 247 000"]
     assert lines(plain("Anna", "Lund"), plain("Bo", "Kiel")) == ["Anna | Lund", "Bo | Kiel"]
@@ -92,30 +74,6 @@ def test_a_first_column_in_bold_holds_keys() -> None:
     pair = cell(paragraph(run("Ort", BOLD))), cell(paragraph(run("Kiel")))
     other = cell(paragraph(run("Land", BOLD))), cell(paragraph(run("Norden")))
     assert lines(row(*pair), row(*other)) == ["Ort: Kiel", "Land: Norden"]
-
-
-def test_the_look_of_the_style_decides_where_the_table_takes_it_over() -> None:
-    document = python_docx.Document()
-    for style in ("Light List", "Table Grid"):
-        made = document.add_table(2, 2, style=style)
-        for one, text in zip(made._cells, "abcd", strict=True):
-            one.text = text
-    texts = [text for _, text in outline(docx.parse(source(saved(document)), SETTINGS))]
-    assert texts == ["a: c | b: d", "a | b", "c | d"]
-
-
-def test_merged_cells_stand_in_every_row_and_column_they_cover() -> None:
-    document = python_docx.Document()
-    made = document.add_table(3, 3, style="Light List")
-    for one, text in zip(
-        made._cells, ["Land", "Stad", "Tal", "Sverige", "Lund", "1", "", "Umeå", "2"], strict=True
-    ):
-        one.text = text
-    made.cell(1, 0).merge(made.cell(2, 0))
-    assert [text for _, text in outline(docx.parse(source(saved(document)), SETTINGS))] == [
-        "Land: Sverige | Stad: Lund | Tal: 1",
-        "Land: Sverige | Stad: Umeå | Tal: 2",
-    ]
 
 
 def test_cells_left_out_before_a_row_keep_its_columns() -> None:
@@ -129,14 +87,6 @@ def test_a_cell_across_the_table_is_a_caption() -> None:
         "Teil zwei",
         "Ort: Kiel | Tal: 1",
     ]
-
-
-def test_a_table_in_a_cell_stays_in_its_row() -> None:
-    inner = table(plain("x", "1"), plain("y", "2"))
-    rows = lines(
-        plain("Name", "Werte", bold=True), row(cell(paragraph(run("A"))), cell(inner + paragraph("")))
-    )
-    assert rows == ["Name: A | Werte: x 1, y 2"]
 
 
 @pytest.mark.parametrize(

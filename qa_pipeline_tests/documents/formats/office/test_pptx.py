@@ -1,7 +1,5 @@
 import io
 import re
-from collections.abc import Callable
-from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,7 +8,6 @@ from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.dml.color import RGBColor
 from pptx.enum.chart import XL_CHART_TYPE
-from pptx.enum.shapes import MSO_SHAPE
 from pptx.oxml import parse_xml
 from pptx.presentation import Presentation as Slides
 from pptx.slide import Slide
@@ -20,13 +17,8 @@ from qa_pipeline.documents.formats.office import pptx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.office.builders import (
-    NAMESPACES,
-    edited,
-    left_out,
-    members_of,
-    zip_bytes,
-)
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.builders import NAMESPACES, edited, left_out, members_of
 
 TITLE, TITLE_AND_CONTENT, TITLE_ONLY, BLANK = 0, 1, 5, 6
 
@@ -131,30 +123,6 @@ def test_slides_are_pages_with_their_titles_as_headings() -> None:
     ]
 
 
-def test_bullets_come_from_the_paragraph_or_the_layout() -> None:
-    made = Presentation()
-    slide = add(made, TITLE_AND_CONTENT, "T")
-    frame = slide.placeholders[1].text_frame
-    frame.text = "plain"
-    frame.paragraphs[0]._p.get_or_add_pPr().append(parse_xml(f"<a:buNone {NAMESPACES}/>"))
-    write(slide, "numbered", top=6)
-    own = slide.shapes[-1].text_frame.paragraphs[0]._p.get_or_add_pPr()
-    own.append(parse_xml(f'<a:buAutoNum {NAMESPACES} type="arabicPeriod"/>'))
-    assert outline(read(made)) == [("heading", "T"), ("paragraph", "plain"), ("list_item", "numbered")]
-
-
-def test_the_title_is_read_first_and_other_shapes_in_the_order_of_the_file() -> None:
-    made = Presentation()
-    slide = made.slides.add_slide(made.slide_layouts[TITLE_ONLY])
-    write(slide, "below", top=5)
-    write(slide, "above", top=3)
-    title = slide.shapes.title
-    assert title is not None
-    title.text = "Title"
-    slide.shapes._spTree.append(title._element)
-    assert [text for _, text in outline(read(made))] == ["Title", "below", "above"]
-
-
 def test_tables_keep_head_and_row_together() -> None:
     made = Presentation()
     table = add(made, BLANK).shapes.add_table(3, 2, 0, 0, Inches(4), Inches(2)).table
@@ -226,54 +194,42 @@ def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
     assert left_out(read(made)) == {"embedded_object": (1, 0), "image": (1, 4), "slide_master": (1, 7)}
 
 
-def test_of_content_in_several_forms_the_one_with_text_is_read() -> None:
-    made = Presentation()
-    choice = f'<mc:Choice Requires="p">{shape_xml(run("Formula"))}</mc:Choice>'
-    other = "<mc:Fallback><p:pic/></mc:Fallback>"
-    add_xml(add(made, BLANK), f"<mc:AlternateContent>{choice}{other}</mc:AlternateContent>")
-    assert outline(read(made)) == [("paragraph", "Formula")]
-
-
 def test_diagrams_become_lists() -> None:
-    names = NAMESPACES + ' xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
-
-    def point(key: str, text: str) -> str:
-        return f'<dgm:pt modelId="{key}"><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
-
-    def link(source: str, target: str, order: int) -> str:
-        return f'<dgm:cxn modelId="l{target}" srcId="{source}" destId="{target}" srcOrd="{order}"/>'
-
-    points = (
-        '<dgm:pt modelId="0" type="doc"/>' + point("2", "Second") + point("1", "First") + point("3", "Deep")
+    diagram = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
+    texts = {"2": "Second", "1": "First", "3": "Deep"}
+    points = "".join(
+        f'<dgm:pt modelId="{key}"><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+        for key, text in texts.items()
     )
-    links = link("0", "1", 0) + link("0", "2", 1) + link("2", "3", 0)
-    inside = f"<dgm:ptLst>{points}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst>"
-    data = f"<dgm:dataModel {names}>{inside}</dgm:dataModel>"
+    links = "".join(
+        f'<dgm:cxn modelId="l{target}" srcId="{above}" destId="{target}" srcOrd="{order}"/>'
+        for above, target, order in ("010", "021", "230")
+    )
+    data = (
+        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst><dgm:pt modelId="0" type="doc"/>'
+        f"{points}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst></dgm:dataModel>"
+    )
     made = Presentation()
-    frame = (
+    add_xml(
+        add(made, BLANK),
         '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="4" name="d"/><p:cNvGraphicFramePr/><p:nvPr/>'
-        '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData uri="x"><dgm:relIds r:dm="rIdD" '
-        'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"/></a:graphicData></a:graphic>'
-        "</p:graphicFrame>"
+        '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData uri="x">'
+        f'<dgm:relIds r:dm="rIdD" xmlns:dgm="{diagram}"/></a:graphicData></a:graphic></p:graphicFrame>',
     )
-    add_xml(add(made, BLANK), frame)
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData"
     target = (
-        b'<Relationship Id="rIdD" Target="../diagrams/data1.xml" '
-        b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData"/></Relationships>'
+        f'<Relationship Id="rIdD" Target="../diagrams/data1.xml" Type="{kind}"/></Relationships>'.encode()
     )
-    linked = edited(
-        saved(made),
-        "ppt/slides/_rels/slide1.xml.rels",
-        lambda rels: rels.replace(b"</Relationships>", target),
-    )
-    content = zip_bytes({**members_of(linked), "ppt/diagrams/data1.xml": data})
-    parsed = pptx.parse(source(content), SETTINGS)
+    members = members_of(saved(made))
+    rels = "ppt/slides/_rels/slide1.xml.rels"
+    members[rels] = members[rels].replace(b"</Relationships>", target)
+    parsed = pptx.parse(source(zip_bytes({**members, "ppt/diagrams/data1.xml": data})), SETTINGS)
     assert [(block.text, block.level) for block in parsed.blocks] == [
         ("First", 0),
         ("Second", 0),
         ("Deep", 1),
     ]
-    assert left_out(pptx.parse(source(saved(made)), SETTINGS)) == {"diagram": (1, 0)}
+    assert left_out(read(made)) == {"diagram": (1, 0)}
 
 
 def test_limits_on_slides_and_text_hold() -> None:
@@ -282,14 +238,6 @@ def test_limits_on_slides_and_text_hold() -> None:
         add(made, TITLE_ONLY, "0123456789")
     assert refusal(lambda: read(made, DocumentSettings(max_pages=2))) == "too_many_pages"
     assert refusal(lambda: read(made, DocumentSettings(max_characters=20))) == "too_long"
-
-
-def test_a_slide_named_twice_is_read_once() -> None:
-    made = Presentation()
-    add(made, TITLE_ONLY, "Title")
-    slides = made.slides._sldIdLst
-    slides.append(parse_xml(f'<p:sldId {NAMESPACES} id="999" r:id="{slides[0].rId}"/>'))
-    assert outline(read(made)) == [("heading", "Title")]
 
 
 def test_a_slide_that_is_missing_in_the_file_is_damage() -> None:
@@ -312,83 +260,79 @@ def test_raised_and_struck_out_runs_keep_their_meaning() -> None:
 
 
 BLACK = '<a:solidFill><a:srgbClr val="000000"/></a:solidFill>'
+WHITE = BLACK.replace("000000", "FFFFFF")
 CLEAR = '<a:solidFill><a:srgbClr val="000000"><a:alpha val="0"/></a:srgbClr></a:solidFill>'
 
 
-WHITE = BLACK.replace("000000", "FFFFFF")
+def inches(left: float, top: float, width: float = 3, height: float = 1, inner: str = "") -> str:
+    x, y, wide, high = (int(914_400 * length) for length in (left, top, width, height))
+    return f'<a:xfrm><a:off x="{x}" y="{y}"/><a:ext cx="{wide}" cy="{high}"/>{inner}</a:xfrm>'
 
 
-def bar(slide: Slide, width: float, height: float = 1) -> None:
-    box = (Inches(1), Inches(1), Inches(width), Inches(height))
-    slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, *box).fill.solid()
+def word(place: str = inches(1, 1), **look: str) -> str:
+    return shape_xml(run("Word", **look), place)
 
 
-def paint(slide: Slide, colour: str) -> None:
-    """Give the slide a ground and write a word in white on it."""
+def bar(width: float, height: float = 1) -> str:
+    named = '<p:nvSpPr><p:cNvPr id="9" name="b"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>'
+    geometry = '<a:prstGeom prst="rect"><a:avLst/></a:prstGeom>'
+    return f"<p:sp>{named}<p:spPr>{inches(1, 1, width, height)}{geometry}{BLACK}</p:spPr></p:sp>"
+
+
+def group(left: float, *shapes: str) -> str:
+    named = '<p:nvGrpSpPr><p:cNvPr id="7" name="g"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr>'
+    inner = '<a:chOff x="914400" y="914400"/><a:chExt cx="2743200" cy="914400"/>'
+    place = inches(left, 1, inner=inner)
+    return f"<p:grpSp>{named}<p:grpSpPr>{place}</p:grpSpPr>{''.join(shapes)}</p:grpSp>"
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    {
+        "covered": word() + bar(3),
+        "covered in part": word() + bar(1),
+        "covered in a group": group(1, word(), bar(3)),
+        "same colour": shape_xml(run("Word", inside=BLACK), BLACK),
+        "white on white": word(inside=WHITE),
+        "transparent": word(inside=CLEAR),
+        "unfilled": word(inside="<a:noFill/>"),
+        "tiny": word(look='sz="50"'),
+        "left": word(inches(-4, 1)),
+        "below": word(inches(1, 8)),
+        "in a group right of the slide": group(11, word()),
+    }.values(),
+)
+def test_text_that_nobody_sees_is_left_out_and_counted(shapes: str) -> None:
+    made = Presentation()
+    add_xml(add(made, BLANK), shapes)
+    assert outline(read(made)) == []
+    assert left_out(read(made)) == {"hidden": (1, 4)}
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        word() + bar(3, 0.02),
+        bar(3) + word(),
+        word(inches(9.9, 1)),
+        group(9, word()),
+        shape_xml(run("Word", 'sz="800"', BLACK), "<a:noFill/>"),
+    ],
+)
+def test_text_in_sight_stays(shapes: str) -> None:
+    made = Presentation()
+    add_xml(add(made, BLANK), shapes)
+    assert outline(read(made)) == [("paragraph", "Word")]
+
+
+@pytest.mark.parametrize(("ground", "seen"), [("FFFFFF", False), ("000000", True)])
+def test_white_text_is_seen_on_a_dark_slide_alone(ground: str, seen: bool) -> None:
+    made = Presentation()
+    slide = add(made, BLANK)
     slide.background.fill.solid()
-    slide.background.fill.fore_color.rgb = RGBColor.from_string(colour)
-    add_xml(slide, shape_xml(run("Shown" if colour == "000000" else "Secret", inside=WHITE)))
-
-
-def cover_in_group(slide: Slide) -> None:
-    group = slide.shapes.add_group_shape()
-    group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = "Secret"
-    group.shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, Inches(1), Inches(1)).fill.solid()
-
-
-@pytest.mark.parametrize(
-    "hide",
-    [
-        lambda slide: [put(slide) for put in (partial(write, text="Secret"), partial(bar, width=3))],
-        lambda slide: add_xml(slide, shape_xml(run("Secret", inside=BLACK), BLACK)),
-        lambda slide: add_xml(slide, shape_xml(run("Secret", inside=CLEAR))),
-        lambda slide: add_xml(slide, shape_xml(run("Secret", inside="<a:noFill/>"))),
-        lambda slide: add_xml(slide, shape_xml(run("Secret", 'sz="50"'))),
-        lambda slide: write(slide, "Secret", left=-4),
-        lambda slide: write(slide, "Secret", left=11),
-        lambda slide: write(slide, "Secret", top=8),
-        lambda slide: put_in_group(slide, "Secret", 11),
-        lambda slide: [put(slide) for put in (partial(write, text="Secret"), partial(bar, width=1))],
-        cover_in_group,
-        lambda slide: add_xml(slide, shape_xml(run("Secret", inside=WHITE))),
-        partial(paint, colour="FFFFFF"),
-    ],
-    ids=[
-        *("covered", "same-colour", "transparent", "unfilled", "tiny", "left", "right", "below", "group"),
-        *("covered-in-part", "covered-in-group", "white-on-white", "white-on-own-ground"),
-    ],
-)
-def test_text_that_nobody_sees_is_left_out_and_counted(hide: Callable[[Slide], object]) -> None:
-    made = Presentation()
-    hide(add(made, BLANK))
-    parsed = read(made)
-    assert outline(parsed) == []
-    assert left_out(parsed) == {"hidden": (1, 6)}
-
-
-def put_in_group(slide: Slide, word: str, left: float) -> None:
-    group = slide.shapes.add_group_shape()
-    group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = word
-    group.left = Inches(left)
-
-
-@pytest.mark.parametrize(
-    "show",
-    [
-        lambda slide: [
-            put(slide) for put in (partial(write, text="Shown"), partial(bar, width=3, height=0.02))
-        ],
-        partial(paint, colour="000000"),
-        lambda slide: [put(slide) for put in (partial(bar, width=3), partial(write, text="Shown"))],
-        lambda slide: write(slide, "Shown", left=9.9),
-        lambda slide: put_in_group(slide, "Shown", 9),
-        lambda slide: add_xml(slide, shape_xml(run("Shown", 'sz="800"', BLACK), "<a:noFill/>")),
-    ],
-)
-def test_text_in_sight_stays(show: Callable[[Slide], object]) -> None:
-    made = Presentation()
-    show(add(made, BLANK))
-    assert outline(read(made)) == [("paragraph", "Shown")]
+    slide.background.fill.fore_color.rgb = RGBColor.from_string(ground)
+    add_xml(slide, word(inside=WHITE))
+    assert bool(outline(read(made))) == seen
 
 
 def test_shows_and_the_strict_form_are_read() -> None:

@@ -1,0 +1,155 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.documents.masking.masking import (
+    bare_mask,
+    description_and_masking,
+    mask_path,
+    masking_of,
+    reference_mask,
+)
+from qa_pipeline.documents.parsing import parser_version
+from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.pipeline.versions import code_version
+from qa_pipeline.settings.documents import DocumentSettings, MaskingAction, MaskingSettings
+from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.text.references import normalise_path, split_reference
+from qa_pipeline_tests.documents.builders import write_files
+
+KEY = "a key that is long enough"
+
+
+def masking(action: MaskingAction, **more: Any) -> MaskingSettings:
+    return MaskingSettings.model_validate({"action": action, "key": KEY, **more})
+
+
+@pytest.mark.parametrize(("action", "wanted"), [("off", "flag"), ("flag", "mask"), ("mask", "mask")])
+def test_a_batch_may_ask_for_more_than_the_settings(action: MaskingAction, wanted: MaskingAction) -> None:
+    assert masking_of(masking(action), wanted, "b") == masking(wanted)
+
+
+@pytest.mark.parametrize(("action", "wanted"), [("drop", "mask"), ("mask", "flag"), ("flag", "off")])
+def test_a_batch_may_ask_for_less_only_where_the_settings_let_it(
+    action: MaskingAction, wanted: MaskingAction
+) -> None:
+    with pytest.raises(CorpusError, match="batches_may_loosen"):
+        masking_of(masking(action), wanted, "b")
+    loose = masking(action, batches_may_loosen=True)
+    assert masking_of(loose, wanted, "b").action == wanted
+
+
+def test_tokens_are_not_made_without_a_key() -> None:
+    with pytest.raises(CorpusError, match="QA_PIPELINE_DOCUMENTS__MASKING__KEY"):
+        masking_of(MaskingSettings(), "mask", "b")
+
+
+@pytest.mark.parametrize(("line", "action"), [("off", "off"), ("mask", "mask")])
+def test_the_description_of_a_batch_names_the_action(tmp_path: Path, line: str, action: str) -> None:
+    write_files(tmp_path, {"batch.yaml": f"masking: {line}\n"})
+    loose = masking("off", batches_may_loosen=True)
+    assert description_and_masking("b", open_folder(tmp_path), loose)[1].action == action
+
+
+def test_what_the_description_says_is_masked_and_still_looked_up_by_the_path_on_disk(tmp_path: Path) -> None:
+    said = "licence: by anna@example.com\ndocuments:\n  anna@example.com.md: {source_uri: 'https://x.se/?m=bo@x.se'}"
+    write_files(tmp_path, {"batch.yaml": said})
+    description, _ = description_and_masking("b", open_folder(tmp_path), masking("drop"))
+    assert description.licence == "by removed"
+    assert description.stated_of("anna@example.com.md").source_uri == "https://x.se/?m=removed"
+
+
+def test_a_batch_whose_name_holds_an_item_is_refused_without_telling_it(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="personnummer") as raised:
+        description_and_masking("kund 811218-9876", open_folder(tmp_path), masking("drop"))
+    assert "9876" not in str(raised.value)
+    assert description_and_masking("kund 811218-9876", open_folder(tmp_path), masking("flag"))
+
+
+def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_path: Path) -> None:
+    write_files(tmp_path, {"batch.yaml": "documents:\n  anna@example.com.md: {license: bo@example.com}\n"})
+    with pytest.raises(CorpusError, match="license") as raised:
+        description_and_masking("b", open_folder(tmp_path), masking("drop"))
+    assert "example.com" not in f"{raised.value} {raised.value.__cause__}"
+
+
+def masked(**chosen: Any) -> DocumentSettings:
+    return DocumentSettings.model_validate({"masking": chosen})
+
+
+@pytest.mark.parametrize("chosen", [{}, {"key": "short"}])
+def test_tokens_need_a_key_and_the_message_names_the_variable_and_not_the_key(chosen: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match="QA_PIPELINE_DOCUMENTS__MASKING__KEY") as raised:
+        load_settings(documents={"masking": {"action": "mask", **chosen}})
+    assert "short'" not in str(raised.value)
+
+
+def test_off_in_a_settings_file_is_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("documents: {masking: {action: off}}\n")
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
+    assert load_settings().documents.masking.action == "off"
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"action": "hide"},
+        {"action": "drop", "kinds": []},
+        {"kinds": ["shoe_size"]},
+        {"phone_regions": ["Sweden"]},
+    ],
+)
+def test_what_cannot_be_done_is_an_error(chosen: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=r"documents\.masking"):
+        load_settings(documents={"masking": chosen})
+
+
+def test_the_key_is_in_no_way_to_write_settings_down() -> None:
+    settings = Settings(documents=masked(action="mask", key=KEY))
+    dumps = (settings.model_dump(), settings.model_dump(mode="json"), settings.model_dump_json())
+    written = " ".join(map(str, (settings, repr(settings), *dumps)))
+    assert KEY not in written
+    assert all(KEY not in code_version(step, settings) for step in ("documents", "pairs"))
+
+
+def test_another_key_and_another_action_read_the_documents_and_pairs_again() -> None:
+    chosen = [{"action": "mask", "key": KEY}, {"action": "mask", "key": KEY + "!"}, {"action": "drop"}, {}]
+    assert len({parser_version(masked(**one)) for one in chosen}) == 4
+    for step in ("documents", "pairs"):
+        assert len({code_version(step, Settings(documents=masked(**one))) for one in chosen}) == 4
+
+
+DROP = MaskingSettings(action="drop")
+MASK = MaskingSettings.model_validate({"action": "mask", "key": "a key that is long enough"})
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("letters/anna@example.com.md", "letters/removed.md"),
+        ("kunder/cv_811218-9876_2.pdf", "kunder/cv_removed_2.pdf"),
+        ("2024-01-15/sfs-2010-800.md", "2024-01-15/sfs-2010-800.md"),
+        ("anna\u00ad@example.com.md", "removed.md"),
+    ],
+)
+def test_each_name_of_a_path_is_masked_and_its_suffix_stays(path: str, shown: str) -> None:
+    assert mask_path(path, bare_mask(DROP))[0] == shown
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "letters/anna@example.com.md",
+        "[source:letters/anna@example.com.md]",
+        "source: ./letters/ANNA@example.com.md#Contact",
+        "letters/anna%40example.com.md",
+        "letters\\anna@example.com.md",
+    ],
+)
+def test_a_reference_still_names_the_document_whose_path_was_masked(reference: str) -> None:
+    stored = mask_path("letters/anna@example.com.md", bare_mask(MASK))[0]
+    path, _ = split_reference(reference_mask(MASK)(reference))
+    assert normalise_path(path) == normalise_path(stored)
