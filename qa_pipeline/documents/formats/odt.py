@@ -76,11 +76,8 @@ class Markup:
             for part in lists
             for level in part
         }
-        controls = (
-            control
-            for tree in trees
-            for control in tree.iter("{*}checkbox", "{*}radio", "{*}listbox", "{*}text")
-        )
+        fields = ("{*}checkbox", "{*}radio", "{*}listbox", "{*}text")
+        controls = (control for tree in trees for control in tree.iter(*fields))
         self.controls = {control.get(f"{_FORM}id", ""): control for control in controls}
         self.looks: dict[str, dict[str, str]] = {}
         self.look: Mapping[str, str] = {}
@@ -159,8 +156,11 @@ class Markup:
 
     def _written(self, element: "_Element") -> str:
         tag = str(element.tag)
-        if tag == f"{_DRAW}object" and (formula := self._formula(element)) is not None:
-            return escape(write_formula(formula, self.omissions))
+        if tag == f"{_DRAW}object":
+            inner = element.find(_MATHS)
+            formula = self.read_object(element.get(_ADDRESS, "")) if inner is None else inner
+            if formula is not None and formula.tag == _MATHS:
+                return escape(write_formula(formula, self.omissions))
         hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]
         is_hidden = any(part.get(f"{TEXT}is-hidden") == "true" for part in hiders)
         if is_hidden or element.get(f"{TEXT}display") == "none" or tag in _LEFT_OUT:
@@ -180,11 +180,6 @@ class Markup:
             return escape(_state_of(self.controls.get(element.get(f"{_DRAW}control", ""))))
         inside = _SIGNS[tag] if tag in _SIGNS else self._inside(element)
         return f"<{_NAMES[tag]}>{inside}</{_NAMES[tag]}>" if tag in _NAMES else inside
-
-    def _formula(self, element: "_Element") -> "_Element | None":
-        inner = element.find(_MATHS)
-        formula = self.read_object(element.get(_ADDRESS, "")) if inner is None else inner
-        return formula if formula is not None and formula.tag == _MATHS else None
 
     def _note(self, element: "_Element") -> str:
         for part in element:
@@ -214,9 +209,7 @@ class Markup:
             for _ in range(_MOST_REPEATED):
                 name = _STYLES.get(style, name)
                 style = (
-                    ""
-                    if style not in self.styles
-                    else self.styles[style].get(f"{STYLE}parent-style-name", "")
+                    self.styles[style].get(f"{STYLE}parent-style-name", "") if style in self.styles else ""
                 )
         return f"{before}<{name}>{escape(number)}{self._inside(element)}</{name}>"
 

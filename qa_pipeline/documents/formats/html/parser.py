@@ -192,7 +192,8 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
     text = body.text()
-    main = _find_main(body, _LEAST_SHARE * len(text))
+    known = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
+    main = next((node for node in known if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
@@ -208,12 +209,3 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
 
 def _find_navigation(root: "LexborNode") -> dict[int, str]:
     return dict.fromkeys(find_navigation(root), "navigation")
-
-
-def _find_main(body: "LexborNode", least: float) -> "LexborNode":
-    """Return the element that holds the content: a well-known one with so much of the text, else all."""
-    for selector in _MAIN:
-        candidates = body.css(selector)
-        if len(candidates) == 1 and len(candidates[0].text()) >= least:
-            return candidates[0]
-    return body
