@@ -21,12 +21,6 @@ def test_utf8_without_a_mark_is_read_as_utf8(text: str) -> None:
     assert decode(text.encode()) == text
 
 
-@pytest.mark.parametrize("label", ["no-such-code", "rot13", "utf-8", "hex"])
-def test_a_false_declaration_does_no_harm(label: str) -> None:
-    page = f'<meta charset="{label}">{GERMAN}'
-    assert decode(page.encode("utf-8"), declared=True) == page
-
-
 @pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "cp850"])
 @pytest.mark.parametrize("text", [GERMAN, "Avgiften är 5 kr på lördagar.", "Fußgängerübergänge"])
 def test_undeclared_text_however_short_is_read_as_what_its_words_fit(text: str, encoding: str) -> None:

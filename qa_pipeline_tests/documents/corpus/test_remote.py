@@ -134,17 +134,16 @@ def test_what_is_not_there_is_an_error_that_names_the_address(store: Store) -> N
 def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     trouble: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    keys = {"AWS_ACCESS_KEY_ID": "planted-key", "AWS_SECRET_ACCESS_KEY": "planted-secret"}
+    for name in ("AWS_PROFILE", *keys):
         monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    if trouble == "no server":
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "planted-key")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
+    environ = {
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"), "AWS_CONFIG_FILE": str(tmp_path / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true", "AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "1",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    }  # fmt: skip
+    for name, value in (environ | (keys if trouble == "no server" else {})).items():
+        monkeypatch.setenv(name, value)
     fsspec.get_filesystem_class("s3").clear_instance_cache()
     with pytest.raises(CorpusError) as told:
         open_corpus("s3://bucket/corpus").find_batches()

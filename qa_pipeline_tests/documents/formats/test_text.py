@@ -46,15 +46,6 @@ def test_ordinary_lines_are_not_headings(line: str) -> None:
     assert all(kind != "heading" for kind, _ in blocks(f"{line}\n\nMore."))
 
 
-def test_lists_join_their_continuation_lines_and_nest_by_indentation() -> None:
-    parsed = text.parse(source("- one\n  goes on\n  * inner\n2) two"), SETTINGS)
-    assert [(block.text, block.level) for block in parsed.blocks] == [
-        ("one goes on", 0),
-        ("inner", 1),
-        ("two", 0),
-    ]
-
-
 def test_indented_groups_are_code() -> None:
     assert blocks("Run:\n\n    make all\n\tmake test") == [
         ("paragraph", "Run:"),

@@ -79,7 +79,10 @@ def test_every_format_is_parsed_as_it_is_here_in_the_order_of_the_files() -> Non
     assert all(isinstance(outcome, dict) for outcome in outcomes)
 
 
-def test_damaged_files_of_every_format_are_rows_of_clean_text_or_a_reason() -> None:
+def test_damaged_files_of_every_format_are_rows_of_clean_text_or_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool_module, "Worker", pool_module.Worker)  # so that it comes back afterwards
     limits = DocumentSettings(parse_workers=2)
     findings = fuzz(islice(damaged_files([], seed=7), 100), limits, keep=None, reasons=[])
     assert findings.violations == []

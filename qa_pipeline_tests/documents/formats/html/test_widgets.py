@@ -66,8 +66,3 @@ TABS = {
 def test_each_tab_is_read_with_its_label(way: str) -> None:
     markup = TABS[way].format("Linux", "Windows", "It is port 8100.", "It is port 8200.")
     assert texts(markup) == ["Linux: It is port 8100.", "Windows: It is port 8200."]
-
-
-def test_every_description_of_a_term_has_it() -> None:
-    terms = "<dl><dt>Hours<dd>Mon 9-17<dd>Tue 10-18<dt>Fee<dd>4 euros</dl>"
-    assert texts(terms) == ["Hours: Mon 9-17", "Hours: Tue 10-18", "Fee: 4 euros"]

@@ -57,14 +57,6 @@ def test_whatever_the_grid_no_cell_is_lost(grid: list[list[tuple[int, bool]]]) -
     assert parsed.left_out == ()
 
 
-def test_rows_that_each_page_repeats_name_the_columns() -> None:
-    head = row(*[cell(paragraph(run(text))) for text in ("Ort", "Tag")], properties="<w:tblHeader/>")
-    assert lines(head, plain("Kiel", "Mo"), plain("Lund", "Di")) == [
-        "Ort: Kiel | Tag: Mo",
-        "Ort: Lund | Tag: Di",
-    ]
-
-
 def test_a_first_row_over_figures_names_the_columns_and_one_over_words_does_not() -> None:
     assert lines(plain("Ort", "Einwohner"), plain("Kiel", "247 000")) == ["Ort: Kiel | Einwohner: 247 000"]
     assert lines(plain("Anna", "Lund"), plain("Bo", "Kiel")) == ["Anna | Lund", "Bo | Kiel"]

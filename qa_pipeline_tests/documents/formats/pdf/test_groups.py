@@ -40,16 +40,6 @@ def test_each_statement_in_minutes_is_a_paragraph() -> None:
     assert paragraphs_of(*minutes) == minutes
 
 
-def test_a_broken_small_word_does_not_go_on_with_a_capital() -> None:
-    document = blank()
-    document.text(20, 280, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
-    document.add_page()
-    document.text(20, 20, "Das Bestreben ist Hurd.")
-    torn = ["Derzeit sind die Portierungen noch nicht offiziell verfüg-", "Das Bestreben ist Hurd."]
-    assert texts(parse(document).blocks) == torn
-    assert doubted(parse(document)) == [("order", " ".join(torn))]
-
-
 def test_a_short_line_at_the_end_of_a_page_is_not_joined_to_a_capital_on_the_next() -> None:
     document = blank()
     at(document, 19, 15, prose("above", 8), width=170)

@@ -45,13 +45,6 @@ def test_the_name_of_a_column_that_is_empty_is_counted(layout: str) -> None:
     assert counts(parsed) == {"empty_column": (1, len("Remark"))}
 
 
-def test_a_sentence_above_an_empty_column_is_text_and_no_name() -> None:
-    sentence = "Write here what else you know"
-    parsed = parse(between_prose("ALL", [("Name", sentence, "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
-    assert sentence in [block.text for block in parsed.blocks]
-    assert counts(parsed) == {}
-
-
 def scientific(document: FPDF, y: float, table: Sequence[Sequence[str]], bottom: bool = True) -> float:
     """Three lines across, as in journals: above and below the names of the columns, and at the end."""
     places = (20, 60, 110)
