@@ -106,7 +106,7 @@ def _other_digits(text: str) -> list[str]:
     place = max(at for at, letter in enumerate(text) if letter.isdigit())
     start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[place], ""))
     values = [f"{text[:place]}{digit}{text[place + start :]}" for digit in others]
-    return [value for value in values if not value.isdigit() or int(value) > _LARGEST_WORD]
+    return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
 def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import Passage
@@ -116,6 +116,7 @@ def test_passages_in_the_language_of_the_claims_come_first() -> None:
     st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=3),
     st.sampled_from(["en", "sv", "de", "fr"]),
 )
+@example(["¹0"], ["0"], "en")
 def test_no_passage_states_the_probe_and_no_claim_repeats_it(
     texts: list[str], claims: list[str], language: str
 ) -> None:
