@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.columns import order_lines, remove_running_lines, split_columns
+from qa_pipeline.documents.formats.pdf.columns import remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
@@ -22,7 +22,7 @@ from qa_pipeline.documents.formats.pdf.groups import (
     ITEM,
     NUMBER,
     SENTENCE_END,
-    Figure,
+    Aside,
     Group,
     Item,
     OutlineEntry,
@@ -43,7 +43,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     texts_by_page,
     without_leaders,
 )
-from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
+from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables
 from qa_pipeline.records import Block
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
@@ -96,7 +96,6 @@ _FOOTNOTE_SIZE = 0.92  # of the usual type size: notes are a point smaller in te
 _MOST_FOOTNOTES = 0.6  # of the lines of a column: where more are small, they are text in small type
 _SET_IN = 6.0  # points by which deeper items of a list are set in; less is unevenness
 _APART = 1.6  # of the type size: a note that follows text in the same size is set off from it
-_MOST_FIGURES = 100  # of a page: each looks through all of its lines
 _LAST = sys.maxsize
 
 
@@ -149,15 +148,15 @@ def lay_out_pages(
         inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
-            parts = [_split_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
+            ordered = sorted([*draft.places, *flow], key=lambda line: line.start)
+            parts = [_split_footnotes(stretch, shape) for stretch in split_columns(ordered)]
             feet += [line for _, below in parts for line in below]
             items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
-    margin = sorted([*running.heads, *margin], key=lambda line: line.page)
     feet.sort(key=lambda line: line.page)
-    by_page = (order_lines(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
-    notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
+    margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
+    notes = group_lines(margin, shape, plain=True)
     placed = insert_notes(groups, notes, group_lines(feet, shape, plain=True))
     blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
@@ -180,35 +179,25 @@ class _Draft:
     """
 
     def __init__(self, page: PageContent, spelling: Spelling) -> None:
-        self.spelling = spelling
         self.page = page.number
         self.height = page.height
         self.lines = page.lines
-        self.apart: dict[int, Table | Figure] = {}
+        self.apart: dict[int, Table | Aside] = {}
         self.places: list[Line] = []
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
             for lines in framed:
-                self._set_apart(
-                    Figure(tuple(lines), framed=True), enclose(line[2:6] for line in lines), lines[0].start
-                )
+                self._set_apart(Aside(tuple(lines)), enclose(line[2:6] for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:
             foot = Box(0.0, 0.0, 0.0, 0.0)
             self._set_apart(Table(tuple(page.fields), page.number, foot, _LAST), foot, _LAST)
-        for box in page.drawing.figures[:_MOST_FIGURES]:
-            inside = [line for line in self.lines if _is_inside(line, box)]
-            if inside:
-                inside_ids = {id(line) for line in inside}
-                self.lines = [line for line in self.lines if id(line) not in inside_ids]
-                self._set_apart(Figure(tuple(order_lines(inside))), box, inside[0].start)
 
-    def _set_apart(self, item: Table | Figure, box: Box, start: int) -> Line:
+    def _set_apart(self, item: Table | Aside, box: Box, start: int) -> None:
         place = Line("", self.page, *box, 0.0, False, False, start=start)
         self.apart[id(place)] = item
         self.places.append(place)
-        return place
 
     def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
         """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
@@ -216,32 +205,13 @@ class _Draft:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
                 left_out.add("rotated_text", printed_text(line))
             elif line.turned:
-                self._set_apart(Figure((line,)), Box(*line[2:6]), line.start)
+                self._set_apart(Aside((line,)), Box(*line[2:6]), line.start)
         return [line for line in lines if not line.turned]
-
-    def stretches(self, lines: list[Line]) -> list[list[Line]]:
-        """Return the columns of the page in turn, tables without ruled lines set apart."""
-        ordered = sorted([*self.places, *lines], key=lambda line: line.start) if self.places else lines
-        return [self._without_aligned(stretch) for stretch in split_columns(ordered)]
-
-    def _without_aligned(self, lines: list[Line]) -> list[Line]:
-        place_of: dict[int, Line] = {}
-        for table, parts in find_aligned([line for line in lines if line.text], self.spelling):
-            place_of |= dict.fromkeys(map(id, parts), self._set_apart(table, table.box, table.start))
-        if not place_of:
-            return lines
-        return list({id(line): line for line in (place_of.get(id(line), line) for line in lines)}.values())
-
-
-def _is_inside(line: Line, box: Box) -> bool:
-    across, up = (line.left + line.right) / 2, (line.bottom + line.top) / 2
-    return box.left <= across <= box.right and box.bottom <= up <= box.top
 
 
 def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     """Return the lines wholly beside the column, where they are few: a margin and no column."""
-    first, second = shape.left - 1, shape.right + 1
-    outside = [line for line in lines if line.right < first or line.left > second]
+    outside = [line for line in lines if line.right < shape.left - 1 or line.left > shape.right + 1]
     total = sum(len(line.text) for line in lines)
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 

@@ -320,11 +320,8 @@ class Spelling:
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
-_OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
-_CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
-_MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
 _LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
@@ -348,8 +345,9 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             joined, here = spelling.rejoin(ended, here, hard=is_hard)
             parts.append(joined)
         else:
-            glued = (last[-1:] in _MAY_GO_ON or here[:1] in "_/") and _is_glued(last, here)
-            glued = glued or (here[:1].isdigit() and _RANGE.search(last[-2:]) is not None)
+            is_range = here[:1].isdigit() and _RANGE.search(last[-2:])
+            is_name = (last[-1:].isalnum() and here.startswith("_")) or _OPEN_NAME.search(last[-2:])
+            glued = is_range or is_name or _is_address(last[-_LOOKED_AT:], here)
             parts.append(last if glued or line.page != page else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
@@ -380,20 +378,11 @@ def _is_broken(text: str, following: str) -> bool:
     return following[:1].islower() or following[:1].isdigit() or not text[-2:-1].isalpha()
 
 
-def _is_glued(text: str, following: str) -> bool:
-    last = text[-1:]
+def _is_address(text: str, following: str) -> bool:
     if following.startswith("/"):
-        return ADDRESS.search(text[-_LOOKED_AT:]) is not None
-    if last.isalnum():
-        return following.startswith("_")
-    if last not in _MAY_GO_ON:
-        return False
-    if last == "_" and _OPEN_NAME.search(text[-2:]):
-        return True
-    tail = text[-_LOOKED_AT:]
+        return ADDRESS.search(text) is not None
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
-    in_brackets = _CLOSED.match(following) is not None and _OPEN_BRACKET.search(tail) is not None
-    return (goes_on or in_brackets) and _OPEN_ADDRESS.search(tail) is not None
+    return goes_on and _OPEN_ADDRESS.search(text) is not None
 
 
 def code_text(lines: Sequence[Line]) -> str:

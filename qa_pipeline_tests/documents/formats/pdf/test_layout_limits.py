@@ -269,10 +269,10 @@ def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted
     def line(page: int, text: str, bottom: float) -> Line:
         return Line(text, page, 70, bottom, 300, bottom + 10, 10, False, False)
 
-    def no_tables(lines: Sequence[Line], _: object) -> list[float]:
-        return [1 / (2 - line.page) for line in lines][len(lines) :]
+    def no_columns(lines: Sequence[Line]) -> list[Sequence[Line]]:
+        return [lines] if all(1 / (2 - line.page) for line in lines) else []
 
-    monkeypatch.setattr(layout, "find_aligned", no_tables)
+    monkeypatch.setattr(layout, "split_columns", no_columns)
     failing = [line(2, "no place", 700 - 12 * number) for number in range(5)]
     contents = [
         PageContent(1, 842, [line(1, "Before it.", 700)]),

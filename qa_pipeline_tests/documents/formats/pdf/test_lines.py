@@ -155,24 +155,6 @@ def test_a_page_that_is_shown_turned_is_read_as_it_is_written(turn: int) -> None
     assert outline(parsed) == [("paragraph", "First a line, then a second one.")]
 
 
-def test_text_of_a_drawing_stays_in_its_place_and_heads_nothing() -> None:
-    begin = "BT /F1 10 Tf 72 700 Td 12 TL (The river flows through the valley) Tj T* (and the bridge) Tj ET "
-    end = " BT /F1 10 Tf 72 500 Td 12 TL (crosses it below the castle,) Tj T* (as always.) Tj ET"
-    figure = stream(
-        "BT /F1 16 Tf 20 100 Td (Source) Tj 150 -60 Td (Mouth) Tj ET",
-        "/Type /XObject /Subtype /Form /BBox [0 0 300 140] /Resources <</Font <</F1 4 0 R>>>>",
-    )
-    content = one_page(f"{begin} q 1 0 0 1 72 530 cm /X1 Do Q {end}", o10=figure)
-    content = content.replace(b"<</Font <</F1", b"<</XObject <</X1 10 0 R>> /Font <</F1", 1)
-    blocks = outline(parse(content.replace(b"startxref", b"startxref\n0 %", 1)))
-    assert blocks == [
-        ("paragraph", "The river flows through the valley and the bridge"),
-        ("paragraph", "Source"),
-        ("paragraph", "Mouth"),
-        ("paragraph", "crosses it below the castle, as always."),
-    ]
-
-
 def test_blank_lines_and_blanks_within_lines_of_code_are_kept() -> None:
     document = blank(font="Courier")
     code = "x = 1      # one\nlonger = 2 # two\n\ndef area(r):\n    return 3 * r"

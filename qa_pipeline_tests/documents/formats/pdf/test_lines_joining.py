@@ -36,10 +36,6 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
             "see https://example.org/reports/2020/spring.pdf now",
         ),
         (("either this", "/ or that"), "either this / or that"),
-        (
-            ("the goal (https://example.org/Goals/", "NoBugs), which"),
-            "the goal (https://example.org/Goals/NoBugs), which",
-        ),
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
         (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
         (("call plot_", "beam now"), "call plot_beam now"),

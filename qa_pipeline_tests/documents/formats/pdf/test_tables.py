@@ -7,7 +7,7 @@ from fpdf.enums import VAlign
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, Word
-from qa_pipeline.documents.formats.pdf.tables import find_aligned, ruled_tables
+from qa_pipeline.documents.formats.pdf.tables import ruled_tables
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
@@ -44,7 +44,7 @@ def between_prose(layout: str, table: Sequence[Sequence[str]] = PEOPLE) -> FPDF:
     return document
 
 
-@pytest.mark.parametrize("layout", ["ALL", "INTERNAL", "HORIZONTAL_LINES", "NO_HORIZONTAL_LINES", "NONE"])
+@pytest.mark.parametrize("layout", ["ALL", "INTERNAL", "HORIZONTAL_LINES", "NO_HORIZONTAL_LINES"])
 def test_each_row_of_a_table_is_one_line_with_the_names_of_its_columns(layout: str) -> None:
     assert rows(parse(between_prose(layout))) == NAMED
 
@@ -63,10 +63,19 @@ def test_a_sentence_above_an_empty_column_is_text_and_no_name() -> None:
     assert counts(parsed) == {}
 
 
-@pytest.mark.parametrize("layout", ["ALL", "NONE"])
-def test_text_above_and_below_a_table_stays_prose(layout: str) -> None:
-    kinds = [block.kind for block in parse(between_prose(layout)).blocks]
+def test_text_above_and_below_a_table_stays_prose() -> None:
+    kinds = [block.kind for block in parse(between_prose("ALL")).blocks]
     assert kinds == ["paragraph", *["table_row"] * 3, "paragraph"]
+
+
+def test_the_rows_of_a_table_without_ruled_lines_are_lines_of_their_own() -> None:
+    document = blank()
+    for number, row in enumerate((("Town", "People"), ("Lund", "87000"), ("Falun", "many"))):
+        document.text(15, 20 + 5 * number, row[0])
+        document.text(70, 20 + 5 * number, row[1])
+    assert outline(parse(document)) == [
+        ("paragraph", "Town People"), ("paragraph", "Lund 87000"), ("paragraph", "Falun many"),
+    ]  # fmt: skip
 
 
 def scientific(document: FPDF, y: float, table: Sequence[Sequence[str]], bottom: bool = True) -> float:
@@ -194,14 +203,6 @@ def test_a_list_with_numbers_far_from_its_text_is_a_list() -> None:
     assert texts == [f"Item {number} of the list is this one." for number in range(1, 6)]
 
 
-def test_equations_with_their_numbers_at_the_edge_make_no_table() -> None:
-    document = blank()
-    for number in range(1, 5):
-        document.text(60, 30 + 8 * number, f"x{number} = y + {number}")
-        document.text(180, 30 + 8 * number, f"({number})")
-    assert rows(parse(document)) == []
-
-
 def test_program_text_with_aligned_columns_stays_code() -> None:
     document = blank(font="Courier")
     for number, text in enumerate(("a.txt     12  one", "b.txt     13  two", "c.txt     14  three")):
@@ -209,14 +210,6 @@ def test_program_text_with_aligned_columns_stays_code() -> None:
     assert [(block.kind, block.text) for block in parse(document).blocks] == [
         ("code", "a.txt     12  one\nb.txt     13  two\nc.txt     14  three")
     ]
-
-
-def test_pairs_of_name_and_value_stand_in_one_row_each() -> None:
-    document = blank()
-    for number, (name, value) in enumerate((("Title:", "Rivers"), ("Year:", "1990"), ("Pages:", "214"))):
-        document.text(20, 30 + 6 * number, name)
-        document.text(70, 30 + 6 * number, value)
-    assert rows(parse(document)) == ["Title: Rivers", "Year: 1990", "Pages: 214"]
 
 
 def test_pairs_of_name_and_value_between_lines_stand_in_one_row_each() -> None:
@@ -237,24 +230,6 @@ def test_words_broken_within_a_cell_are_mended() -> None:
     assert "improvement that counts" in text or "improve-ment that counts" in text
 
 
-def test_a_table_in_one_of_two_columns_is_read_in_its_place() -> None:
-    document = blank()
-    end = at(document, 15, 20, prose("left", 10))
-    table = (("Town", "People"), ("Lund", "87000"), ("Falun", "53000"), ("Ystad", "29000"))
-    for number, row in enumerate(table):
-        document.text(15, end + 8 + 5 * number, row[0])
-        document.text(70, end + 8 + 5 * number, row[1])
-    at(document, 15, end + 35, prose("lower", 8))
-    at(document, 110, 20, prose("right", 22))
-    parsed = parse(document)
-    assert rows(parsed) == [
-        "Town: Lund | People: 87000", "Town: Falun | People: 53000", "Town: Ystad | People: 29000",
-    ]  # fmt: skip
-    text = "\n".join(block.text for block in parsed.blocks)
-    places = [text.index(word) for word in ("left9", "Lund", "lower0", "right0")]
-    assert places == sorted(places)
-
-
 def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
     return [
         Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
@@ -273,31 +248,6 @@ def test_a_row_between_two_tables_is_in_one_of_them() -> None:
     assert left == []
     assert [clean(row) for table in tables for row in table.rows] == [
         "Title: Rivers", "Year: 1990", "Context: Valleys", "Title: Lakes", "Year: 1991",
-    ]  # fmt: skip
-
-
-def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
-    lines = printed_row(700, ("way.", 90, 111), ("path", 252, 280))
-    lines += printed_row(688, ("A", 105, 113), ("set", 252, 270))
-    lines += printed_row(676, ("The", 105, 118), ("end", 252, 270))
-    for number in range(18):
-        lines += printed_row(664 - 12 * number, (f"file{number}", 119, 176), (f"use{number}", 252, 300))
-    ((table, parts),) = find_aligned(lines, Spelling([]))
-    assert [clean(row) for row in table.rows[-17:]] == [
-        f"file{number} | use{number}" for number in range(1, 18)
-    ]
-    assert len(parts) == len(lines)
-
-
-def test_rows_of_single_words_are_rows_though_their_column_is_narrow() -> None:
-    document = blank()
-    for number, (town, note) in enumerate(
-        (("Aarhus", "By the sea"), ("Lundby", "In a wood"), ("Skagen", ""), ("Malung", "On a river"))
-    ):
-        document.text(20, 40 + 5 * number, town)
-        document.text(60, 40 + 5 * number, note)
-    assert rows(parse(document)) == [
-        "Aarhus | By the sea", "Lundby | In a wood", "Skagen", "Malung | On a river",
     ]  # fmt: skip
 
 
@@ -447,18 +397,6 @@ def test_a_table_whose_names_a_ruled_line_sets_apart_is_not_in_doubt() -> None:
     document = blank()
     at(document, 15, 20, prose("above", 3), width=180)
     scientific(document, 60, [("Name", "Age", "Town"), ("Ada", "36", "Lund"), ("Bo", "41", "Falun")])
-    assert doubted(parse(document)) == []
-
-
-def test_a_table_whose_columns_only_white_parts_is_in_doubt() -> None:
-    assert doubted(parse(between_prose("NONE"))) == [("table", " ".join(NAMED))]
-
-
-def test_a_value_that_a_colon_names_is_not_in_doubt() -> None:
-    document = blank()
-    for number, (name, value) in enumerate((("Title:", "Rivers"), ("Year:", "1990"), ("Pages:", "214"))):
-        document.text(20, 30 + 6 * number, name)
-        document.text(70, 30 + 6 * number, value)
     assert doubted(parse(document)) == []
 
 
