@@ -1,16 +1,16 @@
 """Pages of a PDF to headings, paragraphs, list items, code and table rows.
 
 The order of steps from lines to blocks; what is set apart from the text (margin notes, footnotes, turned
-text); tables of contents and indexes, which are left out; and pages that fail, each with its reason.
+text); tables of contents, which are left out; and pages that fail, each with its reason.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -331,117 +331,97 @@ class _Depths:
         return len(self.lefts) - 1
 
 
-_PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
+_PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
-"""Fewer numbers, and twice as many first letters, are in order by chance in forms and lists of prices."""
+_FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
 _MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
 _LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
-_MOST_LOOKED_FOR = 40  # entries: more take time and tell no more
+_MOST_COMPARED = 40  # entries: more take time and tell no more
 _IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
 _FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
 
 
-_Entry = tuple[int, str, int]
-"""A line with dots before a page number: its place on the page, its text before the dots, the number."""
+class _Entry(NamedTuple):
+    """A line with dots before a page number: its place on the page, its text before the dots, the number."""
+
+    place: int
+    name: str
+    number: int
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out entries of tables of contents and of indexes; forms and lists of prices have dots too.
+    """Leave out tables of contents: several entries in a row whose page numbers count up.
 
-    A table of contents counts up, an index goes through the alphabet; either has several entries in a row.
-    Its title shows that it is one, or that the text of the document says again what half of the entries say.
-
-    Args:
-        pages: what was read of each page.
-        left_out: counts what does not reach the text.
+    Forms and lists of prices have dots too. A table of contents has a title, or the text says again what
+    half of its entries say.
     """
     remaining: list[PageContent] = []
-    text: _TextBesideEntries | None = None
-    going_on = ""  # what the entries above belong to
+    headings: set[str] = set()
+    goes_on = False  # from the entries above
     for page in pages:
-        runs: list[list[_Entry]] = []
-        for entry in _find_entries(page.lines):
-            if runs and entry[0] - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
-                runs[-1].append(entry)
-            else:
-                runs.append([entry])
-        reached: dict[int, str] = {}
-        text = text or (_TextBesideEntries(pages) if runs else None)
-        for run in runs:
-            kind = _kind_of(run, going_on)
-            titled = _title_of(run, page.lines) is not None
-            going_on = (
-                kind if kind and (kind == going_on or titled or (text and text.repeats(run, kind))) else ""
+        contents: set[int] = set()
+        for run in _runs_of_entries(page.lines):
+            headings = headings or {
+                letters_of(line.text)
+                for other in pages
+                for line in other.lines
+                if not LEADER.search(line.text)
+            }
+            above = range(run[0].place - 1, max(run[0].place - _MOST_BETWEEN, 0) - 1, -1)
+            titles = [at for at in above if page.lines[at].text.strip(" .:").casefold() in _TITLES]
+            goes_on = _counts_up(run) and (
+                goes_on or (len(run) >= _FEWEST_ENTRIES and (bool(titles) or _are_repeated(run, headings)))
             )
-            reached |= dict.fromkeys(_reach_of(run, page.lines), going_on) if going_on else {}
-        for place, kind in reached.items():
-            left_out.add(kind, printed_text(page.lines[place]))
-        lines = [line for place, line in enumerate(page.lines) if place not in reached]
-        remaining.append(replace(page, lines=lines) if reached else page)
-        going_on = going_on if reached else ""
+            if goes_on:
+                first, end = _reach_of(run, page.lines)
+                contents.update(range(titles[0] if titles else first, end))
+        for place in sorted(contents):
+            left_out.add("table_of_contents", printed_text(page.lines[place]))
+        lines = [line for place, line in enumerate(page.lines) if place not in contents]
+        remaining.append(replace(page, lines=lines) if contents else page)
+        goes_on = goes_on and bool(contents)
     return remaining
 
 
-def _find_entries(lines: Sequence[Line]) -> Iterator[_Entry]:
+def _runs_of_entries(lines: Sequence[Line]) -> list[list[_Entry]]:
+    runs: list[list[_Entry]] = []
     for place, line in enumerate(lines):
         *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
-        pages = _PAGES.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
-        if dots and pages:  # pages with Roman numbers come first
-            yield place, line.text[: dots.start()].strip(), int(pages[1]) if pages[1].isdecimal() else 0
-
-
-def _kind_of(run: Sequence[_Entry], going_on: str) -> str:
-    """Return the kind of list that entries in a row belong to; nothing for other text with dots."""
-    orders: dict[str, Sequence[Any]] = {
-        "table_of_contents": [number for _, _, number in run],
-        "index": [name[:1].casefold() for _, name, _ in run],
-    }
-    for kind, values in orders.items():
-        steps = [bool(first <= second) for first, second in pairwise(values)]
-        several = kind == going_on or len(run) >= _LEAST_ENTRIES[kind]
-        if several and sum(steps) >= _IN_ORDER * len(steps):
-            return kind
-    return ""
-
-
-def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
-    """Return the places of all entries from first to last, those without dots and the title included."""
-    (first, _, least), (last, _, most) = run[0], run[-1]
-    while first and least - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
-        first -= 1
-    while last + 1 < len(lines) and _number_of(lines[last + 1]) - most in range(_FURTHER_PAGES):
-        last += 1
-    title = _title_of(run, lines)
-    return range(first if title is None else title, last + 1)
-
-
-def _title_of(run: Sequence[_Entry], lines: Sequence[Line]) -> int | None:
-    """Return the place of the title above a table of contents, whose first entries may have no dots."""
-    above = range(run[0][0] - 1, max(run[0][0] - _MOST_BETWEEN, 0) - 1, -1)
-    return next((place for place in above if lines[place].text.strip(" .:").casefold() in _TITLES), None)
-
-
-class _TextBesideEntries:
-    """The text of a document in lines without leaders."""
-
-    def __init__(self, pages: Sequence[PageContent]) -> None:
-        others = [line.text for page in pages for line in page.lines if not LEADER.search(line.text)]
-        self.lines = {letters_of(text) for text in others}
-        self.text = " ".join(others).casefold()
-
-    def repeats(self, run: Sequence[_Entry], kind: str) -> bool:
-        """Return whether half of the entries stand in the text: headings as a line, words anywhere."""
-        names = [name for _, name, _ in run[:_MOST_LOOKED_FOR]]
-        if kind == "index":
-            count = sum(name.casefold() in self.text for name in names)
+        pages = _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
+        if not (dots and pages):
+            continue
+        number = int(pages[1]) if pages[1].isdecimal() else 0  # Roman numbers come first
+        entry = _Entry(place, line.text[: dots.start()].strip(), number)
+        if runs and place - runs[-1][-1].place <= _MOST_BETWEEN + 1:
+            runs[-1].append(entry)
         else:
-            count = sum(
-                not self.lines.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name))))
-                for name in names
-            )
-        return 2 * count >= len(names)
+            runs.append([entry])
+    return runs
+
+
+def _counts_up(run: Sequence[_Entry]) -> bool:
+    steps = [first.number <= second.number for first, second in pairwise(run)]
+    return sum(steps) >= _IN_ORDER * len(steps)
+
+
+def _are_repeated(run: Sequence[_Entry], headings: Set[str]) -> bool:
+    """Return True if half of the entries stand as a line in the text, with or without their number."""
+    names = [entry.name for entry in run[:_MOST_COMPARED]]
+    repeated = [
+        not headings.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name)))) for name in names
+    ]
+    return 2 * sum(repeated) >= len(names)
+
+
+def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> tuple[int, int]:
+    """Return the places of the first entry and behind the last, those without dots included."""
+    first, end = run[0].place, run[-1].place + 1
+    while first and run[0].number - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
+        first -= 1
+    while end < len(lines) and _number_of(lines[end]) - run[-1].number in range(_FURTHER_PAGES):
+        end += 1
+    return first, end
 
 
 def _number_of(line: Line) -> int:

@@ -7,7 +7,7 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence, Set
 from contextlib import closing
-from itertools import groupby, islice, takewhile
+from itertools import groupby, islice
 from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -70,11 +70,6 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 """Titles that programs state unasked: nothing, or the name of a file."""
-_PARTS = frozenset(
-    ("abstract", "introduction", "summary", "preface", "contents", "zusammenfassung", "einleitung", "vorwort",
-     "inhalt", "inhaltsverzeichnis", "sammanfattning", "inledning", "förord", "innehåll")
-)  # fmt: skip
-_SHORTEST_TEXT = 200  # characters: what stands above a title is shorter
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -238,20 +233,13 @@ def title_of(document: "PdfDocument") -> str | None:
 
 
 def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
-    """Return the stated title, if it is more than a word, or the one above the text; none if unsure."""
+    """Return the stated title, if it is more than a word or on the first page, or the first large heading."""
     first_page = [block for block in blocks if block.page == blocks[0].page]
-    if stated and (
-        " " in stated or letters_of(stated) in letters_of("".join(block.text for block in first_page))
-    ):
+    printed = letters_of("".join(block.text for block in first_page))
+    if stated and (" " in stated or letters_of(stated) in printed):
         return stated
-    largest = [block for block in blocks if block.kind == "heading" and block.level == 1]
-    if not largest or largest[0] not in first_page:
-        return stated
-    title = largest[0].text
-    above = takewhile(lambda block: block is not largest[0], first_page)
-    is_first = len(largest) == 1 or all(len(block.text) < _SHORTEST_TEXT for block in above)
-    is_part = NUMBER.match(title) or title.strip(" .:").casefold() in _PARTS
-    return title if is_first and not is_part else stated
+    titles = [block.text for block in first_page if block.kind == "heading" and block.level == 1]
+    return titles[0] if titles and not NUMBER.match(titles[0]) else stated
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:

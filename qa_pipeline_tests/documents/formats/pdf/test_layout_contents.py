@@ -61,16 +61,6 @@ def test_entries_without_dots_and_entries_over_two_lines_go_with_the_table_of_co
     assert [text[:5] for text in texts(document)] == ["body0"]
 
 
-def test_an_index_whose_entries_dots_lead_to_their_pages_is_left_out_and_counted() -> None:
-    document = blank()
-    at(document, 20, 20, prose("body", 4), width=170)
-    words = ("bridge", "castle", "forest", "garden", "harbour", "library", "market", "museum")
-    led(document, 60, [(word, f"{90 - 7 * n}, {95 - n}") for n, word in enumerate(words)])
-    parsed = parse(document)
-    assert [block.text[:5] for block in parsed.blocks] == ["body0"]
-    assert counts(parsed)["index"][0] == len(words)
-
-
 def test_entries_without_a_title_are_left_out_where_the_text_has_headings_of_their_names() -> None:
     document = blank()
     led(document, 30, [("1 Rivers", 2), ("2 Mountains", 3), ("3 Forests", 4)])

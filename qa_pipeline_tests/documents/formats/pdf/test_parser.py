@@ -257,7 +257,7 @@ def test_what_a_program_states_is_no_title(stated: str) -> None:
             "The depth of lakes",
         ),
         ([(16, "1 Introduction")], "A study of lakes", "A study of lakes"),
-        ([(16, "Abstract")], "", None),
+        ([(16, "2 Methods")], "", None),
     ],
 )
 def test_the_title_is_the_largest_line_above_the_text_or_the_stated_one(
