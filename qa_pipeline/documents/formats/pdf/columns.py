@@ -27,10 +27,6 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
 
     What is across two columns parts what is above it from what is below: above it the left column is
     read before the right one, and so below it.
-
-    Args:
-        lines: the lines, with their words where these may stand far apart.
-        depth: how often the page was parted into columns already.
     """
     gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
@@ -58,7 +54,6 @@ def order_lines(lines: Sequence[Line]) -> list[Line]:
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:
-    """Return the place where white runs down between two columns of text, if they are columns."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
     lefts = sorted([line.left for line in lines])
@@ -81,7 +76,6 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
 
 
 def _find_places(lines: Sequence[Line], first: float, second: float) -> list[float]:
-    """Return the places where several lines, and so perhaps a column, begin, away from the edges."""
     width = second - first
     counts: dict[float, int] = {}
     for line in lines:
@@ -98,7 +92,6 @@ def _crosses(line: Line, place: float) -> bool:
 
 
 def _splits(line: Line, place: float) -> bool:
-    """Return whether a line that PDFium read as one has a gap at a place, wide enough to part two columns."""
     return any(
         before.right <= place + 1
         and after.left >= place - 1
@@ -108,7 +101,7 @@ def _splits(line: Line, place: float) -> bool:
 
 
 def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> bool:
-    """Return whether both sides have much of the text, side by side, and are no columns of a table.
+    """Return True if both sides have much of the text, side by side, and are no columns of a table.
 
     The file holds columns one after the other and the cells of a table row by row; where it holds all row
     by row, both sides must be running text.
@@ -136,7 +129,6 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    """Yield lines in reading order: left of the gutter, right of it, then what is across below."""
     first: list[Line] = []
     second: list[Line] = []
     across: list[Line] = []
@@ -188,12 +180,6 @@ def remove_running_lines(
 
     What nothing else in the document says stays once, apart from the text, where it first stands; page
     numbers go. A row is text if one farther out is, if it is set larger, or if its numbers differ.
-
-    Args:
-        pages: lines of each page.
-        heights: how high each page is.
-        size: type size of the text.
-        left_out: counts what does not reach the text.
     """
     edges = [_rows_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
     returning = _find_returning([[part for row in edge for part in _keys_of(row)] for edge in edges])
@@ -236,7 +222,6 @@ def _words_of(text: str) -> str:
 
 
 def _is_said(line: str, words: str) -> bool:
-    """Return whether words hold those of a line, whose last may be cut off."""
     return f" {_words_of(line)}{'' if line.endswith(('…', '...')) else ' '}" in words
 
 
@@ -257,13 +242,11 @@ def _is_near_edge(line: Line, height: float) -> bool:
 
 
 def _keys_of(row: Sequence[Line]) -> set[tuple[str, int]]:
-    """Return what the lines of a row say, and what their parts say, and on which page."""
     parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
     return {(_fold_number(part.text, part.page), part.page) for part in parts}
 
 
 def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str, int]]:
-    """Return what stands near the edges of several pages near each other, with each of these pages."""
     least = _LEAST_PAGES if len(keys) > _FEW_PAGES else 2
     numbers: dict[str, list[int]] = {}
     for text, page in sorted({key for page_keys in keys for key in page_keys}):
@@ -283,7 +266,6 @@ def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str,
 def _outer_rows(
     rows: Sequence[list[Line]], height: float, size: float, returning: Set[tuple[str, int]]
 ) -> list[list[Line]]:
-    """Return the rows, from the outermost, that run through the pages and are set apart from the others."""
     outer: list[list[Line]] = []
     for row in rows:
         is_large = any(line.size > _LARGE * size for line in row)
@@ -298,12 +280,10 @@ def _outer_rows(
 
 
 def _is_number(row: Sequence[Line]) -> bool:
-    """Return whether a row holds the number of its page in the file."""
     return any(line.text.strip(" -–—") == str(line.page) for line in row)
 
 
 def _is_apart(rows: Sequence[list[Line]]) -> bool:
-    """Return whether a row is farther from the next than that from the one behind it."""
     levels = [row[0].bottom for row in rows[:3]]
     if len(levels) < 2:
         return True

@@ -45,10 +45,6 @@ class Drawing:
 def read_drawing(page: "PdfPage", most: int) -> Drawing:
     """Return the lines and pictures of a page, in the coordinates of its content.
 
-    Args:
-        page: the page.
-        most: how many objects it may hold.
-
     Raises:
         DocumentFailure: `too_many_objects`.
     """
@@ -114,7 +110,6 @@ class _Reader:
             self.drawing.upright.append(box)
 
     def _frame(self, item: Any, matrix: Matrix) -> None:
-        """Take the straight lines of a path up to a curve, which says that it is no frame."""
         raw = self.raw
         count = raw.FPDFPath_CountSegments(item)
         x, y = ctypes.c_float(), ctypes.c_float()
@@ -135,7 +130,6 @@ class _Reader:
             last = here
 
     def _matrix(self, item: Any, outer: Matrix) -> Matrix:
-        """Return the matrix from an object's coordinates to the page's, through those of its form."""
         inner = self.raw.FS_MATRIX()
         if not self.raw.FPDFPageObj_GetMatrix(item, inner):
             return outer

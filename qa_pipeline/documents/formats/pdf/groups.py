@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 
-from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
+from qa_pipeline.documents.formats.pdf.lines import Line, words_of
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.records import BlockKind
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -117,13 +117,7 @@ def _heaviest_of(counts: Mapping[float, int]) -> float:
 
 
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
-    """Put lines that belong together into groups.
-
-    Args:
-        items: lines, tables and asides in reading order.
-        shape: what is usual in the document.
-        plain: no group is a heading.
-    """
+    """Put lines that belong together into groups."""
     groups: list[Group] = []
     group: Group | None = None
     for item in items:
@@ -145,10 +139,10 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
 
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
-    width = first_word_width(line)
+    word = words_of(line)[0]
     return (
         not (last.broken or last.text.endswith("-"))
-        and last.right + _WORD_SPACE * last.size + _WIDER * width < end
+        and last.right + _WORD_SPACE * last.size + _WIDER * (word.right - word.left) < end
     )
 
 
@@ -210,7 +204,6 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
 
 
 def _is_hanging(group: Group, line: Line) -> bool:
-    """Return whether a line begins an entry of a list of works: it is out to the left of the last."""
     first = group.lines[0].left
     return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
@@ -319,7 +312,6 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
 
 
 def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
-    """Return the levels of the groups that the outline names, by place; each entry names one at most."""
     entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
         entries.setdefault((entry.page, letters_of(entry.title)), []).append(entry.level)

@@ -83,7 +83,6 @@ def list_pages(pages: Sequence[object]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason code of an error; messages of exceptions may quote the document."""
     from pypdfium2 import PdfiumError
 
     if isinstance(error, DocumentFailure):
@@ -120,14 +119,7 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart.
-
-    Args:
-        pages: what was read of each page.
-        outline: the file's own outline; may be empty.
-        left_out: counts what does not reach the text.
-        failed: takes the pages whose layout cannot be determined.
-    """
+    """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart."""
     pages = [replace(page, lines=_without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts = []
@@ -210,14 +202,12 @@ class _Draft:
 
 
 def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
-    """Return the lines wholly beside the column, where they are few: a margin and no column."""
     outside = [line for line in lines if line.right < shape.left - 1 or line.left > shape.right + 1]
     total = sum(len(line.text) for line in lines)
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
 def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Return the text and its footnotes: small lines at the end of a column that begin with a mark."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
@@ -313,8 +303,6 @@ def _order_by_page(blocks: list[Block]) -> list[Block]:
 
 
 class _Depths:
-    """The depths of nested list items, by how far they are set in."""
-
     def __init__(self) -> None:
         self.lefts: list[float] = []
         self.last: Line | None = None
@@ -406,7 +394,6 @@ def _counts_up(run: Sequence[_Entry]) -> bool:
 
 
 def _are_repeated(run: Sequence[_Entry], headings: Set[str]) -> bool:
-    """Return True if half of the entries stand as a line in the text, with or without their number."""
     names = [entry.name for entry in run[:_MOST_COMPARED]]
     repeated = [
         not headings.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name)))) for name in names
@@ -415,7 +402,6 @@ def _are_repeated(run: Sequence[_Entry], headings: Set[str]) -> bool:
 
 
 def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> tuple[int, int]:
-    """Return the places of the first entry and behind the last, those without dots included."""
     first, end = run[0].place, run[-1].place + 1
     while first and run[0].number - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
         first -= 1

@@ -72,7 +72,6 @@ def align(text: str, page: str) -> list[int | None]:
 
 
 def _fill(text: str, page: str, aligned: list[int | None]) -> list[int | None]:
-    """Match letters between two matched ones where the page has the same between them: a broken number."""
     letters = [place for place, character in enumerate(text) if character.isalnum()]
     before, gap = -1, list[int]()
     for place in [*letters, len(text)]:
@@ -90,7 +89,6 @@ def _fill(text: str, page: str, aligned: list[int | None]) -> list[int | None]:
 
 
 def _words(text: str) -> list[tuple[str, list[int]]]:
-    """Return the words in letters and digits of their plain form, and the place of each of these."""
     words = []
     for match in _WORD.finditer(text):
         letters = [
@@ -237,15 +235,6 @@ def draw_page(
 ) -> PagePicture:
     """Draw a page of a PDF, its chunks outlined in turns of two colours and the evidence highlighted.
 
-    Args:
-        content: the PDF file.
-        number: the page, from 1.
-        text: the document's canonical text.
-        page: the part of it that is on the page.
-        chunks: parts of the text to outline; what lies on other pages is left out.
-        evidence: a part of the text to highlight.
-        scale: pixels a point; lowered where the picture would be too large.
-
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.
     """
@@ -289,7 +278,6 @@ def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[B
 
 
 def _merge(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Box]:
-    """Return the boxes, each merged with those that follow and belong to it."""
     merged: list[Box] = []
     for box in boxes:
         if merged and belongs(merged[-1], box):
@@ -300,7 +288,6 @@ def _merge(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Bo
 
 
 def _goes_on(line: Box, box: Box) -> bool:
-    """Return whether a character is in the same line, a few blanks behind its end at most."""
     overlap = min(line.top, box.top) - max(line.bottom, box.bottom)
     high = min(line.top - line.bottom, box.top - box.bottom)
     return overlap > 0.4 * high and -_GAP * high < box.left - line.right < 2 * _GAP * high

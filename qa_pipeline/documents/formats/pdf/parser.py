@@ -135,7 +135,6 @@ def _read_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[PageContent]:
-    """Return all pages, a failed one without content, up to the allowed amount of text."""
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
@@ -177,7 +176,7 @@ def read_page(
         hidden = find_hidden(page, textpage, drawing.pictures)
         glyphs, lines = read_upright(page, textpage, number, hidden)
         drawing = drawing.turned(glyphs.turn, paper_of(page))
-        lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
+        lines = add_words(glyphs, lines)
     for text in glyphs.hidden:
         left_out.add("hidden", text)
     for mark in glyphs.note_marks:
@@ -306,7 +305,7 @@ _STAMP = 40  # characters: scanners print a date or a number on a page, and no s
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Return whether pictures cover most of a page that has no text but a stamp; blanks do not count."""
+    """Return True if pictures cover most of a page that has no text but a stamp; blanks do not count."""
     return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
@@ -406,7 +405,6 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
 
 
 def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return the words that Tesseract reports, gathered into lines; distances from pixels to points."""
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []

@@ -59,12 +59,6 @@ def table_of(
 
     On 90 PDFs two thirds of the tables without ruled names were text in columns, code or labels of figures,
     or had their columns wrong, as had those of one row or with long names.
-
-    Args:
-        header: printed lines of the header, from the top; empty where the first rows may be one.
-        strips: rows of cells.
-        gaps: the white between the columns.
-        spelling: how the document spells words.
     """
     rows = [columns_of(row) for row in strips]
     cells = [[Cell(join_text(cell, spelling)) for cell in row] for row in rows]
@@ -83,7 +77,6 @@ def table_of(
 
 
 def _doubt_row(row: str, names: Sequence[str]) -> str:
-    """Return a row with the sign of a doubt, unless a cell with a colon names its only value."""
     return row if not names and _PAIR.match(row) else row + SIGNS["table"]
 
 
@@ -105,10 +98,6 @@ def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
     """Return the rows of a table without a marked header, those marked that name its columns.
 
     They are the bold rows at its top, or a row of words above columns of numbers, titles above it included.
-
-    Args:
-        rows: the table.
-        bold: which of them are printed bold.
     """
     titles = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
     count = len(list(takewhile(bool, bold)))
@@ -160,13 +149,7 @@ _PADDING = 3.0  # points between the text of a cell and its edge, into which no 
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
-    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither.
-
-    Args:
-        lines: the lines of one page, those between ruled lines with their words.
-        drawing: what is drawn on it.
-        spelling: how the document spells words.
-    """
+    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither."""
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
@@ -185,7 +168,6 @@ def ruled_tables(
 
 
 def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
-    """Return whether a grid is a row of boxes, or a box beside another, which is no frame of a page."""
     if len(grid.heights) != 2:
         return False
     middle = sum(grid.heights) / 2
@@ -196,7 +178,6 @@ def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
 
 
 def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[Line]]:
-    """Return the text in boxes side by side, if sentences run over its lines, and the lines outside."""
     outside = fill(grid, lines)
     frames = [list(cell.lines) for cell in grid.cells if cell.lines]
     for cell in grid.cells:
@@ -229,7 +210,6 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
 
 
 def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
-    """Return the table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
     if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
@@ -262,7 +242,6 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
 
 
 def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
-    """Return the printed lines of a row of boxes; none where a box reaches over several rows."""
     if any(cell.rows > 1 for cell in row):
         return []
     columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
@@ -297,7 +276,6 @@ def _is_number(line: Line) -> bool:
 
 
 def _split_cells(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
-    """Return a row of boxes as the rows of cells of its printed lines; unchanged without any."""
     return [
         [replace(cell, lines=lines) for cell, lines in zip(row, columns_of(part), strict=True)]
         for part in parts
@@ -349,7 +327,6 @@ class _Stack:
         return [], bands
 
     def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
-        """Return whether what is between two lines is text in columns, a program or a single line."""
         rows = [row for band in bands for row in band]
         if len(rows) == 1 or all(line.fixed for row in rows for line in row):
             return True
@@ -357,7 +334,6 @@ class _Stack:
         return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
-        """Return the runs of zones with common columns: the first zone, and the one after the last."""
         runs: list[tuple[int, int]] = []
         for place in range(1, len(self.zones) - 1):
             if not self._gaps(place, place + 1):
