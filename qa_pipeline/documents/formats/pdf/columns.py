@@ -150,8 +150,6 @@ _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
 _APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
 _WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it
 _LONGEST_NUMBER = 4  # digits of a page number
-_MOST_SEARCHED = 200  # different heads looked for in the text, which takes time for each
-_WORDS = re.compile(r"\w+")
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _PAGES, _OF = any_of_all("layout.pages"), any_of_all("layout.of")
 _PAGE_NUMBER = re.compile(
@@ -178,63 +176,43 @@ def remove_running_lines(
 ) -> RunningLines:
     """Take heads and feet out of the text: outermost rows, set apart, that return on pages near each other.
 
-    What nothing else in the document says stays once, apart from the text, where it first stands; page
-    numbers go. A row is text if one farther out is, if it is set larger, or if its numbers differ.
+    Each stays once, apart from the text, where it first stands; page numbers go. A row is text if one
+    farther out is, if it is set larger, or if its numbers differ.
     """
-    edges = [_rows_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    returning = _find_returning([[part for row in edge for part in _keys_of(row)] for edge in edges])
-    running: list[list[tuple[Line, bool]]] = []
+    keys = []
+    for lines, height in zip(pages, heights, strict=True):
+        near = [line for line in lines if not line.turned and _is_near_edge(line, height)]
+        keys.append([key for row in rows_of(near) for key in _keys_of(row)])
+    returning = _find_returning(keys)
+    running: list[tuple[Line, bool]] = []
     remaining: list[list[Line]] = []
     for lines, height in zip(pages, heights, strict=True):
         upright = list(rows_of([line for line in lines if not line.turned]))
         from_top = _outer_rows(upright, height, size, returning)
         rest = upright[len(from_top) :][::-1]
         from_bottom = _outer_rows(rest, height, size, returning)
-        running.append(
-            [
-                (line, rows is from_top)
-                for rows in (from_top, from_bottom[::-1])
-                for row in rows
-                for line in row
-            ]
-        )
-        taken = {id(line) for line, _ in running[-1]}
+        heads = [(line, True) for row in from_top for line in row]
+        feet = [(line, False) for row in from_bottom[::-1] for line in row]
+        taken = {id(line) for line, _ in (*heads, *feet)}
+        running += [
+            (piece, is_head)
+            for line, is_head in (*heads, *feet)
+            for piece in pieces_of(line, _WIDE_GAP * line.size)
+        ]
         remaining.append([line for line in lines if id(line) not in taken])
-    text = f" {_words_of(' '.join(line.text for lines in remaining for line in lines))} "
     once = RunningLines(remaining, [], [])
     seen: set[str] = set()
-    for line, is_head in _pieces_of_rows(running):
+    for line, is_head in running:
         key = _fold_number(line.text, line.page)
         kind = (
             "page_number" if _PAGE_NUMBER.match(line.text) else "running_head" if is_head else "running_foot"
         )
-        stands_elsewhere = len(seen) < _MOST_SEARCHED and _is_said(line.text, text)
-        if kind == "page_number" or key in seen or stands_elsewhere:
+        if kind == "page_number" or key in seen:
             left_out.add(kind, printed_text(line))
         else:
             (once.heads if is_head else once.feet).append(line)
         seen.add(key)
     return once
-
-
-def _words_of(text: str) -> str:
-    return " ".join(_WORDS.findall(text.casefold()))
-
-
-def _is_said(line: str, words: str) -> bool:
-    return f" {_words_of(line)}{'' if line.endswith(('…', '...')) else ' '}" in words
-
-
-def _pieces_of_rows(running: Sequence[Sequence[tuple[Line, bool]]]) -> Iterator[tuple[Line, bool]]:
-    for lines in running:
-        for line, is_head in lines:
-            for piece in pieces_of(line, _WIDE_GAP * line.size):
-                yield piece, is_head
-
-
-def _rows_near_edge(lines: Sequence[Line], height: float) -> list[list[Line]]:
-    near = (line for line in lines if not line.turned and _is_near_edge(line, height))
-    return list(rows_of(list(near)))
 
 
 def _is_near_edge(line: Line, height: float) -> bool:

@@ -138,14 +138,6 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
     return groups
 
 
-def _has_room(last: Line, line: Line, end: float) -> bool:
-    word = words_of(line)[0]
-    return (
-        not (last.broken or last.text.endswith("-"))
-        and last.right + _WORD_SPACE * last.size + _WIDER * (word.right - word.left) < end
-    )
-
-
 def _kind_of(line: Line, shape: Shape, plain: bool) -> BlockKind:
     if line.fixed and not plain:
         return "code"
@@ -178,7 +170,9 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return line.left >= group.lines[0].left - 1
     is_whole = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
     set_back = line.left <= group.lines[0].left + _LEAST_INSET and not line.text[:1].islower()
-    if is_whole and set_back and _has_room(last, line, shape.end_of(last.left)):
+    word = words_of(line)[0]
+    end = last.right + _WORD_SPACE * last.size + _WIDER * (word.right - word.left)
+    if is_whole and set_back and not last.text.endswith("-") and end < shape.end_of(last.left):
         return False  # a statement or a value, the next of which would have fitted into its line
     set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
     begins = set_in and last.text.endswith(SENTENCE_END)  # a paragraph, after a line that ends a sentence

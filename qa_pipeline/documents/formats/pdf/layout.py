@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.columns import remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
@@ -73,21 +73,19 @@ class FailedPages:
         """Return a sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
-        described = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
+        from pypdfium2 import PdfiumError
+
+        described = []
+        for number, error in sorted(self.errors.items()):
+            reason = "damaged" if isinstance(error, PdfiumError) else type(error).__name__
+            # a reason code alone, since messages of exceptions may quote the document
+            described.append(f"{number} ({error.reason if isinstance(error, DocumentFailure) else reason})")
         return [f"{len(described)} of {pages} pages could not be read: {list_pages(described)}"]
 
 
 def list_pages(pages: Sequence[object]) -> str:
     """Return the first of some pages, parted by commas, and an ellipsis in place of the others."""
     return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
-
-
-def _reason(error: Exception) -> str:
-    from pypdfium2 import PdfiumError
-
-    if isinstance(error, DocumentFailure):
-        return error.reason
-    return "damaged" if isinstance(error, PdfiumError) else type(error).__name__
 
 
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
@@ -120,7 +118,7 @@ def lay_out_pages(
     failed: FailedPages,
 ) -> list[Block]:
     """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart."""
-    pages = [replace(page, lines=_without_leaders(page.lines, left_out)) for page in pages]
+    pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts = []
     for page in pages:
@@ -153,14 +151,6 @@ def lay_out_pages(
     blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
-
-
-def _without_leaders(lines: Sequence[Line], left_out: Omissions) -> list[Line]:
-    plain = list(map(without_leaders, lines))
-    pairs = [(line, other) for line, other in zip(lines, plain, strict=True) if line is not other]
-    dots = sum(visible(line.text) - visible(other.text) for line, other in pairs)
-    left_out.count("leader", len(pairs), dots)
-    return plain
 
 
 class _Draft:
@@ -277,19 +267,15 @@ def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
 
     Which group goes on with which is not certain there: a table, figure or note may stand between them.
     """
-    flow = [group for group in groups if not (group.plain or group.table)]
-    torn = [
-        (id(above), id(group))
-        for above, group in pairwise(flow)
-        if above.kind == group.kind == "paragraph" and _is_torn(above.lines[-1], group.lines[0])
-    ]
-    return {above for above, _ in torn}, {group for _, group in torn}
-
-
-def _is_torn(last: Line, line: Line) -> bool:
-    elsewhere = last.page != line.page or line.bottom > last.top
-    ended = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
-    return elsewhere and not (ended or ITEM.match(line.text))
+    ends, begins = set(), set()
+    for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
+        last, line = above.lines[-1], group.lines[0]
+        elsewhere = last.page != line.page or line.bottom > last.top
+        ended = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
+        if above.kind == group.kind == "paragraph" and elsewhere and not (ended or ITEM.match(line.text)):
+            ends.add(id(above))
+            begins.add(id(group))
+    return ends, begins
 
 
 def _order_by_page(blocks: list[Block]) -> list[Block]:

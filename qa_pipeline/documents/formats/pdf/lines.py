@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
+from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.pdf.glyphs import ADDRESS, BROKEN_WORD, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
@@ -181,11 +182,16 @@ def _join_runs(before: Line, after: Line) -> Line:
     )
 
 
-def without_leaders(line: Line) -> Line:
-    """Return a line with white in place of dots that lead from one thing to another."""
-    if not (line.words and LEADER.search(line.text)):
-        return line
-    return line._replace(text=" ".join(word.text for word in line.words))
+def without_leaders(lines: Iterable[Line], left_out: Omissions) -> list[Line]:
+    """Return the lines with white in place of dots that lead from one thing to another."""
+    plain = []
+    for line in lines:
+        text = " ".join(word.text for word in line.words)
+        if text and LEADER.search(line.text):
+            left_out.count("leader", 1, visible(line.text) - visible(text))
+            line = line._replace(text=text)  # noqa: PLW2901
+        plain.append(line)
+    return plain
 
 
 def part_of(line: Line, words: Sequence[Word]) -> Line:
@@ -266,16 +272,13 @@ class Spelling:
             return f"{stem}-", following
         rest = following[second.end() :]
         # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
-        chain = tail[: first.start()].endswith("-") and (
-            rest.startswith("-") or (first.group().islower() and self._is_word(first.group()))
-        )
+        stem_word = first.group()
+        is_word = stem_word.islower() and (stem_word in _SHORT_WORDS or self._words[stem_word] > 1)
+        chain = tail[: first.start()].endswith("-") and (rest.startswith("-") or is_word)
         if chain or self._is_compound(first.group(), second.group(), hard=hard):
             return f"{stem}-{second.group()}", rest
         self.joined += 1
         return stem + second.group(), rest
-
-    def _is_word(self, text: str) -> bool:
-        return text in _SHORT_WORDS or self._words[text] > 1
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
         before, after = first.lower(), second.lower()

@@ -71,17 +71,12 @@ def table_of(
         cells = mark_header(cells, [_is_bold(row) for row in rows])
     lines = [line for row in rows for cell in row for line in cell]
     names = [cell.text for row in cells for cell in row if cell.header]
-    rows_sure = header and len(strips) > 1 and max(map(_count_words, names), default=0) <= _LONGEST_NAME
+    short_names = all(len(name.split()) <= _LONGEST_NAME for name in names)
     table = _write_table(cells, [*(line for row in header for line in row), *lines])
-    return table if rows_sure else replace(table, rows=[_doubt_row(row, names) for row in table.rows])
-
-
-def _doubt_row(row: str, names: Sequence[str]) -> str:
-    return row if not names and _PAIR.match(row) else row + SIGNS["table"]
-
-
-def _count_words(text: str) -> int:
-    return len(text.split())
+    if header and len(strips) > 1 and short_names:
+        return table
+    doubted = (row if not names and _PAIR.match(row) else row + SIGNS["table"] for row in table.rows)
+    return replace(table, rows=list(doubted))
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
@@ -224,12 +219,15 @@ def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[
         printed = [max(len(_strips_of_boxes(row)), _LINED_ROWS) for row in rows]
         if not any(len(parts) == count for parts, count in zip(parted, printed, strict=True)):
             parted = [[] for _ in rows]
-    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _split_cells(row, parts)]
-    cells = [
-        [Cell(join_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
-        for row in rows
-    ]
-    bold = [_is_bold([cell.lines for cell in row]) for row in rows]
+    cells: list[list[Cell]] = []
+    bold: list[bool] = []
+    for row, parts in zip(rows, parted, strict=True):
+        for texts in map(columns_of, parts) if parts else [[cell.lines for cell in row]]:
+            pairs = zip(row, texts, strict=True)
+            cells.append(
+                [Cell(join_text(text, spelling), columns=box.columns, rows=box.rows) for box, text in pairs]
+            )
+            bold.append(_is_bold(texts))
     return [_write_table(mark_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
 
 
@@ -256,7 +254,10 @@ def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
 def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     """Return the rows that no line parts: each has a number, or no cell goes on for want of room."""
     strips = _strips_of_boxes(row)
-    if any(len(cell.lines) == len(strips) and all(map(_is_number, cell.lines)) for cell in row):
+    if any(
+        len(cell.lines) == len(strips) and all(_NUMBER.match(line.text) for line in cell.lines)
+        for cell in row
+    ):
         return [[strip] for strip in strips]
     ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
@@ -269,17 +270,6 @@ def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
         else:
             parts.append([strip])
     return parts
-
-
-def _is_number(line: Line) -> bool:
-    return _NUMBER.match(line.text) is not None
-
-
-def _split_cells(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
-    return [
-        [replace(cell, lines=lines) for cell, lines in zip(row, columns_of(part), strict=True)]
-        for part in parts
-    ] or [list(row)]
 
 
 class _Stack:

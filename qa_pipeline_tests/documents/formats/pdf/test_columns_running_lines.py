@@ -29,12 +29,6 @@ def test_heads_and_feet_stay_once_and_are_counted_by_kind_with_page_numbers() ->
     assert others == ["Chapter A", "Annual report"]
 
 
-def test_a_head_that_the_text_says_too_is_left_out_everywhere() -> None:
-    document = pages(5)
-    at(document, 20, 100, "This is the Annual report of the harbour.", width=160)
-    assert counts(parse(document))["running_foot"] == (5, 60)
-
-
 def test_heads_that_stay_tear_no_sentence_apart() -> None:
     document = blank()
     for number, text in enumerate(("The pump is started", "by the operator", "in the morning."), start=1):
