@@ -200,7 +200,7 @@ def remove_running_lines(
             for piece in pieces_of(line, _WIDE_GAP * line.size)
         ]
         remaining.append([line for line in lines if id(line) not in taken])
-    once = RunningLines(remaining, [], [])
+    running_lines = RunningLines(remaining, [], [])
     seen: set[str] = set()
     for line, is_head in running:
         key = _fold_number(line.text, line.page)
@@ -210,9 +210,9 @@ def remove_running_lines(
         if kind == "page_number" or key in seen:
             left_out.add(kind, printed_text(line))
         else:
-            (once.heads if is_head else once.feet).append(line)
+            (running_lines.heads if is_head else running_lines.feet).append(line)
         seen.add(key)
-    return once
+    return running_lines
 
 
 def _is_near_edge(line: Line, height: float) -> bool:

@@ -52,14 +52,14 @@ def find_grids(drawing: Drawing) -> list[Grid]:
 def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
     """Return lines, those that continue one another as one; `along` is 0 for across, 1 for upright."""
     other = 1 - along
-    done: list[Box] = []
+    joined: list[Box] = []
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
-        last = done[-1] if done else None
+        last = joined[-1] if joined else None
         if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
-            done[-1] = enclose([last, rule])
+            joined[-1] = enclose([last, rule])
         else:
-            done.append(rule)
-    return done
+            joined.append(rule)
+    return joined
 
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:

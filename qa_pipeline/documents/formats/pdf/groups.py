@@ -3,7 +3,8 @@
 import math
 import re
 from bisect import bisect, bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
@@ -84,7 +85,7 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    lefts = _add_weights((round(line.left), len(line.text)) for line in body)
+    lefts = _weigh((round(line.left), len(line.text)) for line in body)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
     first = min(columns, default=0.0)
     second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
@@ -94,26 +95,24 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
+    ((usual_step, _),) = _weigh(sorted(steps)).most_common(1) or [(0.0, 0)]
     usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
-    return Shape(size, first, second, _heaviest_of(_add_weights(steps)) or 1.2 * size, columns, usual)
+    return Shape(size, first, second, usual_step or 1.2 * size, columns, usual)
 
 
 def usual_size(lines: Iterable[Line]) -> float:
     """Return the type size of most characters, those of listings aside if there is other text."""
-    every = list(lines)
-    text = [line for line in every if not line.fixed]
-    return _heaviest_of(_add_weights((line.size, len(line.text)) for line in text or every))
+    all_lines = list(lines)
+    text = [line for line in all_lines if not line.fixed]
+    sizes = _weigh(sorted((line.size, len(line.text)) for line in text or all_lines))
+    return max(sizes, key=sizes.__getitem__, default=0.0)
 
 
-def _add_weights(values: Iterable[tuple[float, int]]) -> dict[float, int]:
-    counts: dict[float, int] = {}
+def _weigh(values: Iterable[tuple[float, int]]) -> Counter[float]:
+    counts: Counter[float] = Counter()
     for value, weight in values:
-        counts[value] = counts.get(value, 0) + weight
+        counts[value] += weight
     return counts
-
-
-def _heaviest_of(counts: Mapping[float, int]) -> float:
-    return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
 
 
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
@@ -294,15 +293,14 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     """Return True if a group is a bold line above text, which need not be larger to be a heading."""
     if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
         return False
-    line = group.lines[0]
-    if _is_row(line):
-        return False
-    text = line.text.strip()
-    if not line.bold or not text[:1].isalnum() or text.endswith((".", ",", ";")) or _CAPTION.match(text):
-        return False
-    if below.kind == "heading" or (below.lines and below.lines[0].bold and not NUMBER.match(text)):
-        return False
-    return len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size
+    line, text = group.lines[0], group.lines[0].text.strip()
+    is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
+    is_bold_text = below.lines and below.lines[0].bold and not NUMBER.match(text)
+    return (
+        (is_title and len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size)
+        and not (below.kind == "heading" or is_bold_text)
+        and not (_is_row(line) or _CAPTION.match(text))
+    )
 
 
 def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:

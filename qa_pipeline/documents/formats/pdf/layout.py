@@ -131,11 +131,11 @@ def lay_out_pages(
     upright = [line for lines in page_lines for line in lines if not line.turned]
     shape = shape_of(upright, size)
     margin = _lines_beside_column(upright, shape)
-    aside = {id(line) for line in margin}
+    margin_ids = {id(line) for line in margin}
     items: list[Item] = []
     feet = list(running.feet)
     for draft, lines in zip(drafts, page_lines, strict=True):
-        inner = [line for line in lines if id(line) not in aside]
+        inner = [line for line in lines if id(line) not in margin_ids]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
             ordered = sorted([*draft.places, *flow], key=lambda line: line.start)

@@ -163,12 +163,12 @@ class PageMap:
             elif box is not None:
                 lines.append((place, place + 1, box))
         following = [*(start for start, _, _ in lines[1:]), self.page[1]]
-        runs, done = [], self.page[0]
+        runs, begin = [], self.page[0]
         for (start, end, box), stop in zip(lines, following, strict=False):
-            gap = text[done:start]
-            first = done + max(gap.rfind(" "), gap.rfind("\n")) + 1
-            done = end + len(_SIGNS.findall(text[end:stop])[0])
-            runs.append(((first, done), box))
+            gap = text[begin:start]
+            first = begin + max(gap.rfind(" "), gap.rfind("\n")) + 1
+            begin = end + len(_SIGNS.findall(text[end:stop])[0])
+            runs.append(((first, begin), box))
         return runs
 
 
@@ -253,7 +253,7 @@ def draw_page(
         high, low = (paper.top - top - room) * scale, (paper.top - bottom + room) * scale
         return (first - room) * scale, high, (second + room) * scale, low
 
-    inside = [_boxes_within(span, page, places.boxes) for span in chunks]
+    chunk_boxes = [_boxes_within(span, page, places.boxes) for span in chunks]
     start, end = evidence or (0, 0)
     quoted = _boxes_within((start, end), page, places.boxes)
     layer = Image.new("RGB", picture.size, (255, 255, 255))
@@ -262,14 +262,14 @@ def draw_page(
         pen.rectangle(pixels(line), fill=_EVIDENCE)
     picture = ImageChops.multiply(picture, layer)  # as a marker pen does
     pen = ImageDraw.Draw(picture)
-    for place, place_in_text in enumerate(inside):
+    for place, place_in_text in enumerate(chunk_boxes):
         colour = _BORDERS[place % len(_BORDERS)]
         for frame in _merge(_merge(place_in_text, _goes_on), _belongs):
             pen.rectangle(pixels(frame, _ROOM), outline=colour, width=max(1, round(scale)))
     file = io.BytesIO()
     picture.save(file, "PNG")
     letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
-    return PagePicture(file.getvalue(), tuple(map(len, inside)), len(quoted), letters)
+    return PagePicture(file.getvalue(), tuple(map(len, chunk_boxes)), len(quoted), letters)
 
 
 def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:

@@ -366,8 +366,8 @@ def read_scans(
             for line in page.lines:
                 left_out.add("stamp", printed_text(line))
             page.lines, page.scanned = lines, False
-    done = [page.number for page in scans if not page.scanned]
-    return [describe_pages(len(pages), done, "read by OCR")] if done else []
+    pages_read = [page.number for page in scans if not page.scanned]
+    return [describe_pages(len(pages), pages_read, "read by OCR")] if pages_read else []
 
 
 def _load_engine(languages: Sequence[str]) -> Any:
@@ -406,9 +406,9 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
 
 def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
-    read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
+    words_read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
-    by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))
+    by_line = groupby(words_read, key=itemgetter("block_num", "par_num", "line_num"))
     for number, words in enumerate(list(part) for _, part in by_line):
         sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
         parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))
