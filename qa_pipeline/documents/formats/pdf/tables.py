@@ -31,7 +31,6 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 
-_PAIR = re.compile(r"[^:|]{1,60}: [^|]+$")
 _LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
 
 Row = list[Line]
@@ -55,28 +54,24 @@ class Table:
 def table_of(
     header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """Return a table whose columns white gaps part; in doubt unless ruled lines set its names apart.
+    """Return a table whose columns white gaps part; in doubt if it has one row or long names.
 
-    On 90 PDFs two thirds of the tables without ruled names were text in columns, code or labels of figures,
-    or had their columns wrong, as had those of one row or with long names.
+    On 90 PDFs most of such tables were text in columns, or had their columns wrong.
     """
     rows = [columns_of(row) for row in strips]
-    cells = [[Cell(join_text(cell, spelling)) for cell in row] for row in rows]
-    if header:
-        printed = strips_of(header, gaps)
-        texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
-        names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
-        cells = [*([Cell(text, header=names_columns) for text in row] for row in texts), *cells]
-    else:
-        cells = mark_header(cells, [_is_bold(row) for row in rows])
-    lines = [line for row in rows for cell in row for line in cell]
-    names = [cell.text for row in cells for cell in row if cell.header]
-    short_names = all(len(name.split()) <= _LONGEST_NAME for name in names)
-    table = _write_table(cells, [*(line for row in header for line in row), *lines])
-    if header and len(strips) > 1 and short_names:
+    printed = strips_of(header, gaps)
+    texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
+    names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
+    cells = [
+        *([Cell(text, header=names_columns) for text in row] for row in texts),
+        *([Cell(join_text(cell, spelling)) for cell in row] for row in rows),
+    ]
+    lines = [line for row in (*header, *(cell for row in rows for cell in row)) for line in row]
+    table = _write_table(cells, lines)
+    names = [text for row in texts for text in row if names_columns]
+    if len(strips) > 1 and all(len(name.split()) <= _LONGEST_NAME for name in names):
         return table
-    doubted = (row if not names and _PAIR.match(row) else row + SIGNS["table"] for row in table.rows)
-    return replace(table, rows=list(doubted))
+    return replace(table, rows=[row + SIGNS["table"] for row in table.rows])
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
@@ -294,7 +289,7 @@ class _Stack:
         tables: list[Table] = []
         for first, last in self._tabular():
             header, bands = self._parts(first, last)
-            if not header and self._is_text(bands):
+            if not header:
                 continue
             tables.append(self._table(header, bands, spelling))
             self.taken.update(id(line) for band in (header, *bands) for row in band for line in row)
@@ -315,13 +310,6 @@ class _Stack:
         if len(bands) > 1 or below:
             return bands[0], [*bands[1:], below] if below else bands[1:]
         return [], bands
-
-    def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
-        rows = [row for band in bands for row in band]
-        if len(rows) == 1 or all(line.fixed for row in rows for line in row):
-            return True
-        columns = columns_of(strips_of(rows, gaps_between(rows, _size_of(rows))))
-        return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
         runs: list[tuple[int, int]] = []
