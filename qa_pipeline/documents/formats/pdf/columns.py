@@ -27,10 +27,6 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
 
     What is across two columns parts what is above it from what is below: above it the left column is
     read before the right one, and so below it.
-
-    Args:
-        lines: the lines, with their words where these may stand far apart.
-        depth: how often the page was parted into columns already.
     """
     gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
@@ -58,7 +54,6 @@ def order_lines(lines: Sequence[Line]) -> list[Line]:
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:
-    """Return the place where white runs down between two columns of text, if they are columns."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
     lefts = sorted([line.left for line in lines])
@@ -81,7 +76,6 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
 
 
 def _find_places(lines: Sequence[Line], first: float, second: float) -> list[float]:
-    """Return the places where several lines, and so perhaps a column, begin, away from the edges."""
     width = second - first
     counts: dict[float, int] = {}
     for line in lines:
@@ -98,7 +92,6 @@ def _crosses(line: Line, place: float) -> bool:
 
 
 def _splits(line: Line, place: float) -> bool:
-    """Return whether a line that PDFium read as one has a gap at a place, wide enough to part two columns."""
     return any(
         before.right <= place + 1
         and after.left >= place - 1
@@ -108,7 +101,7 @@ def _splits(line: Line, place: float) -> bool:
 
 
 def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> bool:
-    """Return whether both sides have much of the text, side by side, and are no columns of a table.
+    """Return True if both sides have much of the text, side by side, and are no columns of a table.
 
     The file holds columns one after the other and the cells of a table row by row; where it holds all row
     by row, both sides must be running text.
@@ -136,7 +129,6 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    """Yield lines in reading order: left of the gutter, right of it, then what is across below."""
     first: list[Line] = []
     second: list[Line] = []
     across: list[Line] = []
@@ -158,8 +150,6 @@ _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
 _APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
 _WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it
 _LONGEST_NUMBER = 4  # digits of a page number
-_MOST_SEARCHED = 200  # different heads looked for in the text, which takes time for each
-_WORDS = re.compile(r"\w+")
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _PAGES, _OF = any_of_all("layout.pages"), any_of_all("layout.of")
 _PAGE_NUMBER = re.compile(
@@ -186,70 +176,43 @@ def remove_running_lines(
 ) -> RunningLines:
     """Take heads and feet out of the text: outermost rows, set apart, that return on pages near each other.
 
-    What nothing else in the document says stays once, apart from the text, where it first stands; page
-    numbers go. A row is text if one farther out is, if it is set larger, or if its numbers differ.
-
-    Args:
-        pages: lines of each page.
-        heights: how high each page is.
-        size: type size of the text.
-        left_out: counts what does not reach the text.
+    Each stays once, apart from the text, where it first stands; page numbers go. A row is text if one
+    farther out is, if it is set larger, or if its numbers differ.
     """
-    edges = [_rows_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    returning = _find_returning([[part for row in edge for part in _keys_of(row)] for edge in edges])
-    running: list[list[tuple[Line, bool]]] = []
+    keys = []
+    for lines, height in zip(pages, heights, strict=True):
+        near = [line for line in lines if not line.turned and _is_near_edge(line, height)]
+        keys.append([key for row in rows_of(near) for key in _keys_of(row)])
+    returning = _find_returning(keys)
+    running: list[tuple[Line, bool]] = []
     remaining: list[list[Line]] = []
     for lines, height in zip(pages, heights, strict=True):
         upright = list(rows_of([line for line in lines if not line.turned]))
         from_top = _outer_rows(upright, height, size, returning)
         rest = upright[len(from_top) :][::-1]
         from_bottom = _outer_rows(rest, height, size, returning)
-        running.append(
-            [
-                (line, rows is from_top)
-                for rows in (from_top, from_bottom[::-1])
-                for row in rows
-                for line in row
-            ]
-        )
-        taken = {id(line) for line, _ in running[-1]}
+        heads = [(line, True) for row in from_top for line in row]
+        feet = [(line, False) for row in from_bottom[::-1] for line in row]
+        taken = {id(line) for line, _ in (*heads, *feet)}
+        running += [
+            (piece, is_head)
+            for line, is_head in (*heads, *feet)
+            for piece in pieces_of(line, _WIDE_GAP * line.size)
+        ]
         remaining.append([line for line in lines if id(line) not in taken])
-    text = f" {_words_of(' '.join(line.text for lines in remaining for line in lines))} "
-    once = RunningLines(remaining, [], [])
+    running_lines = RunningLines(remaining, [], [])
     seen: set[str] = set()
-    for line, is_head in _pieces_of_rows(running):
+    for line, is_head in running:
         key = _fold_number(line.text, line.page)
         kind = (
             "page_number" if _PAGE_NUMBER.match(line.text) else "running_head" if is_head else "running_foot"
         )
-        stands_elsewhere = len(seen) < _MOST_SEARCHED and _is_said(line.text, text)
-        if kind == "page_number" or key in seen or stands_elsewhere:
+        if kind == "page_number" or key in seen:
             left_out.add(kind, printed_text(line))
         else:
-            (once.heads if is_head else once.feet).append(line)
+            (running_lines.heads if is_head else running_lines.feet).append(line)
         seen.add(key)
-    return once
-
-
-def _words_of(text: str) -> str:
-    return " ".join(_WORDS.findall(text.casefold()))
-
-
-def _is_said(line: str, words: str) -> bool:
-    """Return whether words hold those of a line, whose last may be cut off."""
-    return f" {_words_of(line)}{'' if line.endswith(('…', '...')) else ' '}" in words
-
-
-def _pieces_of_rows(running: Sequence[Sequence[tuple[Line, bool]]]) -> Iterator[tuple[Line, bool]]:
-    for lines in running:
-        for line, is_head in lines:
-            for piece in pieces_of(line, _WIDE_GAP * line.size):
-                yield piece, is_head
-
-
-def _rows_near_edge(lines: Sequence[Line], height: float) -> list[list[Line]]:
-    near = (line for line in lines if not line.turned and _is_near_edge(line, height))
-    return list(rows_of(list(near)))
+    return running_lines
 
 
 def _is_near_edge(line: Line, height: float) -> bool:
@@ -257,13 +220,11 @@ def _is_near_edge(line: Line, height: float) -> bool:
 
 
 def _keys_of(row: Sequence[Line]) -> set[tuple[str, int]]:
-    """Return what the lines of a row say, and what their parts say, and on which page."""
     parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
     return {(_fold_number(part.text, part.page), part.page) for part in parts}
 
 
 def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str, int]]:
-    """Return what stands near the edges of several pages near each other, with each of these pages."""
     least = _LEAST_PAGES if len(keys) > _FEW_PAGES else 2
     numbers: dict[str, list[int]] = {}
     for text, page in sorted({key for page_keys in keys for key in page_keys}):
@@ -283,7 +244,6 @@ def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str,
 def _outer_rows(
     rows: Sequence[list[Line]], height: float, size: float, returning: Set[tuple[str, int]]
 ) -> list[list[Line]]:
-    """Return the rows, from the outermost, that run through the pages and are set apart from the others."""
     outer: list[list[Line]] = []
     for row in rows:
         is_large = any(line.size > _LARGE * size for line in row)
@@ -298,12 +258,10 @@ def _outer_rows(
 
 
 def _is_number(row: Sequence[Line]) -> bool:
-    """Return whether a row holds the number of its page in the file."""
     return any(line.text.strip(" -–—") == str(line.page) for line in row)
 
 
 def _is_apart(rows: Sequence[list[Line]]) -> bool:
-    """Return whether a row is farther from the next than that from the one behind it."""
     levels = [row[0].bottom for row in rows[:3]]
     if len(levels) < 2:
         return True

@@ -1,4 +1,4 @@
-"""What is drawn on a PDF page beside its text: ruled lines, pictures and figures."""
+"""What is drawn on a PDF page beside its text: ruled lines and pictures."""
 
 import ctypes
 from collections.abc import Callable
@@ -26,32 +26,24 @@ _AS_IT_IS: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 class Drawing:
     """The graphics of a page beside its text; boxes in points from its lower left corner.
 
-    `across` and `upright` are ruled lines, as thin boxes. `figures` are drawings the file holds as one
-    object. `pictures` are raster images.
+    `across` and `upright` are ruled lines, as thin boxes, `pictures` raster images.
     """
 
     across: list[Box] = field(default_factory=list)
     upright: list[Box] = field(default_factory=list)
-    figures: list[Box] = field(default_factory=list)
     pictures: list[Box] = field(default_factory=list)
 
     def turned(self, turn: int, paper: Box) -> "Drawing":
         """Return the drawing of the page turned clockwise, its lower left corner at the origin."""
         if not turn and paper.left == paper.bottom == 0:
             return self
-        kinds = (self.across, self.upright, self.figures, self.pictures)
-        across, upright, figures, pictures = (
-            [turn_box(box, turn, paper) for box in boxes] for boxes in kinds
-        )
-        return Drawing(*((upright, across) if turn % 2 else (across, upright)), figures, pictures)
+        kinds = (self.across, self.upright, self.pictures)
+        across, upright, pictures = ([turn_box(box, turn, paper) for box in boxes] for boxes in kinds)
+        return Drawing(*((upright, across) if turn % 2 else (across, upright)), pictures)
 
 
 def read_drawing(page: "PdfPage", most: int) -> Drawing:
-    """Return the lines, figures and pictures of a page, in the coordinates of its content.
-
-    Args:
-        page: the page.
-        most: how many objects it may hold.
+    """Return the lines and pictures of a page, in the coordinates of its content.
 
     Raises:
         DocumentFailure: `too_many_objects`.
@@ -90,9 +82,11 @@ class _Reader:
                 drawing.pictures.append(box)
             elif kind == raw.FPDF_PAGEOBJ_PATH:
                 self._path(item, box, matrix)
-            elif kind == raw.FPDF_PAGEOBJ_FORM and share_of(box, self.paper) < _WHOLE_PAGE:
-                drawing.figures.append(box)
-            elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST_FORM:  # some writers put all into one
+            elif (
+                kind == raw.FPDF_PAGEOBJ_FORM
+                and depth < _DEEPEST_FORM
+                and share_of(box, self.paper) >= _WHOLE_PAGE  # some writers put all into one
+            ):
                 inside = max(raw.FPDFFormObj_CountObjects(item), 0)
                 self.read(raw.FPDFFormObj_GetObject, item, inside, self._matrix(item, matrix), depth + 1)
 
@@ -116,7 +110,6 @@ class _Reader:
             self.drawing.upright.append(box)
 
     def _frame(self, item: Any, matrix: Matrix) -> None:
-        """Take the straight lines of a path up to a curve, which says that it is no frame."""
         raw = self.raw
         count = raw.FPDFPath_CountSegments(item)
         x, y = ctypes.c_float(), ctypes.c_float()
@@ -137,7 +130,6 @@ class _Reader:
             last = here
 
     def _matrix(self, item: Any, outer: Matrix) -> Matrix:
-        """Return the matrix from an object's coordinates to the page's, through those of its form."""
         inner = self.raw.FS_MATRIX()
         if not self.raw.FPDFPageObj_GetMatrix(item, inner):
             return outer

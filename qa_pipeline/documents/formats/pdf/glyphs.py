@@ -225,7 +225,6 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
 
 
 def _take_out(text: str, places: Sequence[int], hidden: Set[int]) -> tuple[str, Sequence[int], list[str]]:
-    """Return text and places without the hidden ones and the blanks behind them, and what was taken out."""
     shown: list[int] = []
     taken: list[str] = []
     inside = False
@@ -267,16 +266,7 @@ Place = tuple[float, float, float, float]
 
 
 def join_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
-    """Return the text with each accent that is over or under a letter joined to it.
-
-    Args:
-        text: the characters of a page.
-        places: what each is known by.
-        box: where the character of a number is.
-
-    Returns:
-        The text, and what each of its characters is known by.
-    """
+    """Return the text with each accent that is over or under a letter joined to it."""
     letters = _find_letters_below(text, box) if _ACCENT.search(text) else {}
     if not letters:
         return text, places
@@ -300,7 +290,6 @@ def join_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
 
 
 def _find_letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
-    """Return the letter below or above each accent, in the same line or the next, and both as one."""
     accented: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
     box = cache(box)

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
-from qa_pipeline.documents.formats.pdf.lines import Line, Word, first_word_width, part_of, words_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
 
 _NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
 _NARROWEST = 12.0  # points: a lone line closer to a side is that side, as no column is narrower
@@ -52,14 +52,14 @@ def find_grids(drawing: Drawing) -> list[Grid]:
 def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
     """Return lines, those that continue one another as one; `along` is 0 for across, 1 for upright."""
     other = 1 - along
-    done: list[Box] = []
+    joined: list[Box] = []
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
-        last = done[-1] if done else None
+        last = joined[-1] if joined else None
         if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
-            done[-1] = enclose([last, rule])
+            joined[-1] = enclose([last, rule])
         else:
-            done.append(rule)
-    return done
+            joined.append(rule)
+    return joined
 
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
@@ -87,7 +87,6 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
-    """Return the cells between the lines; two fields with no line between them are one cell."""
     if len(across) < 2 or not upright:
         return None
     rules, sides = _close_sides(across, upright)
@@ -112,7 +111,6 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
 
 
 def _close_sides(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
-    """Return the lines of a grid, its open sides closed where the lines that cross them end."""
     first, second = min(rule.left for rule in across), max(rule.right for rule in across)
     bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
     sides = [Box(first, bottom, first, top), Box(second, bottom, second, top)]
@@ -139,7 +137,6 @@ def _build_cell(row: int, column: int, aside: list[list[bool]], below: list[list
 
 
 def _group_by_place(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]]]:
-    """Return the distinct places of lines, those near each other as one, and the lines at each."""
     places: Places = []
     at: list[list[Box]] = []
     for rule in sorted(rules, key=lambda rule: rule[along] + rule[along + 2]):
@@ -168,14 +165,12 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
             outside.append(line)
             continue
         for column, words in _by_column(words_of(line), grid.places):
-            part = part_of(line, words) if line.words else line
             cell = cells.get((row, column - 1))
-            (cell.lines if cell else outside).append(part)
+            (cell.lines if cell else outside).append(part_of(line, words))
     return outside
 
 
 def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int, list[Word]]]:
-    """Return neighbouring words between the same two places, with the number of places left of them."""
     by_place = groupby(words, key=lambda word: bisect(places, (word.left + word.right) / 2))
     return [(column, list(inside)) for column, inside in by_place]
 
@@ -199,10 +194,6 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """Return the white gaps that run through the rows from top to bottom, from left to right.
 
     The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
-
-    Args:
-        rows: lines side by side, row by row.
-        size: type size of the table.
     """
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     words = [word for row in rows for line in row for word in words_of(line)]
@@ -219,7 +210,6 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
 
 
 def _find_white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
-    """Return the stretches between word edges that at most the allowed number of words cross."""
     gaps: list[Gap] = []
     covered = 0
     for (place, change), (following, _) in pairwise(edges):
@@ -241,7 +231,7 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
         strip: Strip = [[] for _ in range(len(gaps) + 1)]
         for line in row:
             for column, words in _by_column(words_of(line), middles):
-                strip[column].append(part_of(line, words) if line.words else line)
+                strip[column].append(part_of(line, words))
         strips.append(strip)
     return strips
 
@@ -251,9 +241,6 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
 
     A new row begins where the lines stand farther apart; where a column has text again after none; or where
     the text of the line above had room for the next word and was not broken for want of it.
-
-    Args:
-        strips: the table from top to bottom, without its header.
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
@@ -280,7 +267,6 @@ def _base_of(strip: Strip) -> float:
 
 
 def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
-    """Return whether a strip begins a row; `key` is the column that has text in each row."""
     first, above = row[0], row[-1]
     filled = [column for column, lines in enumerate(strip) if lines]
     began = {column for part in row for column, lines in enumerate(part) if lines}
@@ -295,11 +281,9 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key
 
 
 def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
-    """Return whether the first word of a line would not have fitted into the line above."""
-    last, following = above[-1], below[0]
-    words = following.words
-    width = words[0].right - words[0].left if words else first_word_width(following)
-    return last.broken or last.right + _SPACE * last.size + width > limit
+    """Return True if the first word of a line would not have fitted into the line above."""
+    last, word = above[-1], words_of(below[0])[0]
+    return last.broken or last.right + _SPACE * last.size + word.right - word.left > limit
 
 
 def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
@@ -321,7 +305,7 @@ def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[
 
 
 def is_prose(column: Sequence[Line]) -> bool:
-    """Return whether a column is running text: long lines, most of them as wide as the column."""
+    """Return True if a column is running text: long lines, most of them as wide as the column."""
     if len(column) < _PROSE_LINES:
         return False
     width = max(line.right for line in column) - min(line.left for line in column)

@@ -3,12 +3,13 @@
 import math
 import re
 from bisect import bisect, bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 
-from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
+from qa_pipeline.documents.formats.pdf.lines import Line, words_of
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.records import BlockKind
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -20,18 +21,15 @@ _COLUMN = 0.15  # of the text: lines that begin at one place and are fewer are s
 _USUAL_END = 0.9  # of the lines of a column end before its right end; the rest reach into the margin
 _WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is certain
 _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
-_LEVEL = 2.0  # points: lines that end so close to each other were broken at one edge
-_LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
+_ROW_GAP = 1.5  # of the type size: blanks of justified text are narrower
 _SMALL_WORD = re.compile(r"(?<![^\W_])[^\W\d_A-ZÄÖÅ][^\W\d_]*$")
 _LONGEST_WORD = 60  # characters
 _LEAST_INSET = 6  # points: less is unevenness of the setting
 _INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
-_LABELLED = re.compile(r"^[^\W\d_]+:\s")
+_LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
 FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
-_LABEL_GAP = 0.4  # of the type size: lines of one label in a drawing are closer
-_LABELS_BESIDE = 30  # labels that a line is compared with: not all, whose number would be squared
 SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
@@ -53,14 +51,13 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """Text that is in a drawing, or in a frame beside another."""
+class Aside:
+    """Lines that are read by themselves: turned ones, or those in a frame beside another."""
 
     lines: tuple[Line, ...]
-    framed: bool = False
 
 
-Item = Line | Table | Figure
+Item = Line | Table | Aside
 
 
 @dataclass(slots=True)
@@ -88,7 +85,7 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    lefts = _add_weights((round(line.left), len(line.text)) for line in body)
+    lefts = _weigh((round(line.left), len(line.text)) for line in body)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
     first = min(columns, default=0.0)
     second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
@@ -98,36 +95,28 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
+    ((usual_step, _),) = _weigh(sorted(steps)).most_common(1) or [(0.0, 0)]
     usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
-    return Shape(size, first, second, _heaviest_of(_add_weights(steps)) or 1.2 * size, columns, usual)
+    return Shape(size, first, second, usual_step or 1.2 * size, columns, usual)
 
 
 def usual_size(lines: Iterable[Line]) -> float:
     """Return the type size of most characters, those of listings aside if there is other text."""
-    every = list(lines)
-    text = [line for line in every if not line.fixed]
-    return _heaviest_of(_add_weights((line.size, len(line.text)) for line in text or every))
+    all_lines = list(lines)
+    text = [line for line in all_lines if not line.fixed]
+    sizes = _weigh(sorted((line.size, len(line.text)) for line in text or all_lines))
+    return max(sizes, key=sizes.__getitem__, default=0.0)
 
 
-def _add_weights(values: Iterable[tuple[float, int]]) -> dict[float, int]:
-    counts: dict[float, int] = {}
+def _weigh(values: Iterable[tuple[float, int]]) -> Counter[float]:
+    counts: Counter[float] = Counter()
     for value, weight in values:
-        counts[value] = counts.get(value, 0) + weight
+        counts[value] += weight
     return counts
 
 
-def _heaviest_of(counts: Mapping[float, int]) -> float:
-    return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
-
-
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
-    """Put lines that belong together into groups.
-
-    Args:
-        items: lines, tables and figures in reading order.
-        shape: what is usual in the document.
-        plain: no group is a heading.
-    """
+    """Put lines that belong together into groups."""
     groups: list[Group] = []
     group: Group | None = None
     for item in items:
@@ -142,65 +131,10 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         group = None
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
-        elif item.framed:
+        else:
             own_shape = shape_of(item.lines, usual_size(item.lines))
             groups += group_lines(item.lines, own_shape, plain=True)
-        else:
-            groups += (Group("paragraph", label, plain=True) for label in _find_labels(item.lines))
-    return [part for group in groups for part in _split_ended_lines(group, shape)]
-
-
-def _split_ended_lines(group: Group, shape: Shape) -> list[Group]:
-    """Return a paragraph parted where a line was ended on purpose, as in minutes and lists of names.
-
-    The next word had room on such a line. Lines beside a figure all leave room, but where they end there is
-    none; so the line must end a sentence, or stand before a label, or be shorter than others of its group.
-    """
-    if group.kind != "paragraph" or group.plain or len(group.lines) < 2:
-        return [group]
-    if group.inner_left > group.lines[0].left + _LEAST_INSET:
-        return [group]  # an entry of a list of works, whose first line stands out
-    end = max(line.right for line in group.lines)
-    uneven = any(_has_room(last, line, end) for last, line in pairwise(group.lines))
-    parts = [replace(group, lines=[group.lines[0]], inner_left=math.inf)]
-    for last, line in pairwise(group.lines):
-        if _is_ended(last, line, shape, uneven=uneven):
-            parts.append(Group(group.kind, [line]))
-        else:
-            parts[-1].add(line)
-    return parts
-
-
-def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
-    """Return whether the next line begins a paragraph although it is close below."""
-    if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
-        return False
-    is_whole = last.text.endswith(SENTENCE_END) or _LABEL.match(line.text) is not None
-    level = abs(last.right - line.right) <= _LEVEL
-    return is_whole or (uneven and not level and not line.text[:1].islower())
-
-
-def _has_room(last: Line, line: Line, end: float) -> bool:
-    width = first_word_width(line)
-    return (
-        not (last.broken or last.text.endswith("-"))
-        and last.right + _WORD_SPACE * last.size + _WIDER * width < end
-    )
-
-
-def _find_labels(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return the text of a drawing, closely stacked lines taken together, from the top."""
-    labels: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: (-line.top, line.left)):
-        for label in labels[-_LABELS_BESIDE:]:
-            last = label[-1]
-            near = last.bottom - line.top < _LABEL_GAP * line.size and line.top <= last.top
-            if near and min(last.right, line.right) > max(last.left, line.left):
-                label.append(line)
-                break
-        else:
-            labels.append([line])
-    return labels
+    return groups
 
 
 def _kind_of(line: Line, shape: Shape, plain: bool) -> BlockKind:
@@ -221,7 +155,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
         return group.kind == kind and not turned_over and near
-    if not _is_alike(group, line, kind, shape) or _is_row(last):
+    if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):
         return False
     if turned_over or line.bottom > last.top:
         unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
@@ -233,18 +167,21 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
+    is_whole = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
+    set_back = line.left <= group.lines[0].left + _LEAST_INSET and not line.text[:1].islower()
+    word = words_of(line)[0]
+    end = last.right + _WORD_SPACE * last.size + _WIDER * (word.right - word.left)
+    if is_whole and set_back and not last.text.endswith("-") and end < shape.end_of(last.left):
+        return False  # a statement or a value, the next of which would have fitted into its line
     set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
     begins = set_in and last.text.endswith(SENTENCE_END)  # a paragraph, after a line that ends a sentence
     return not begins and not _is_hanging(group, line)
 
 
 def _is_row(line: Line) -> bool:
-    """Return whether a line is one of a list or form: white leads to a number at its end, or to nothing."""
-    words = line.words
-    if not words or words[-1].right < line.right - _NEARLY * line.size:
-        return bool(words)
-    apart = any(after.left - before.right > _NEARLY * line.size for before, after in pairwise(words))
-    return apart and line.text[-1:].isdigit()
+    """Return True if wide white parts the words of a line, as in a list or table, or follows the last."""
+    ends = [*(word.left for word in line.words[1:]), line.right]
+    return any(end - word.right > _ROW_GAP * line.size for word, end in zip(line.words, ends, strict=False))
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
@@ -260,22 +197,17 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
 
 
 def _is_hanging(group: Group, line: Line) -> bool:
-    """Return whether a line begins an entry of a list of works: it is out to the left of the last."""
     first = group.lines[0].left
     return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
 
 def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
-    """Return the groups with notes placed so that every block stays on its page.
-
-    Margin notes stand before the first group that begins on their page, footnotes before the first that
-    leaves it.
-    """
+    """Return the groups with margin notes at the top of their page, footnotes at its end."""
     first = [group.page for group in groups]
     last = [group.table.page if group.table else group.lines[-1].page for group in groups]
     placed = [
         *((bisect_left(first, note.page), note) for note in margin),
-        *((bisect(last, note.page), note) for note in feet),
+        *((bisect(last, foot.page), foot) for foot in feet),
         *enumerate(groups),
     ]
     return [group for _, group in sorted(placed, key=itemgetter(0))]
@@ -283,11 +215,11 @@ def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequenc
 
 _LONGEST = 200  # characters of a heading; what is longer is large text, as of a motto or a slide
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
+_LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
 _LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
 _MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
-_LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
+NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -319,7 +251,23 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
             size = group.lines[0].size
             above = (level for other, level in level_of.items() if other > size)
             group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
-    _mark_bold_headings(groups, shape, max(level_of.values(), default=0) + 1)
+    lowest = min(max(level_of.values(), default=0) + 1, 6)
+    bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below, shape)]
+    for group in bold:
+        group.kind, group.level = "heading", lowest
+
+
+def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
+    """Turn large text before an even larger heading, such as names of authors, into no heading."""
+    larger = 0.0  # than what is before the text that follows
+    for group in reversed([group for group in groups if group.lines]):
+        size = group.lines[0].size
+        if group.kind == "heading" and size < larger:
+            group.kind = "paragraph"
+        elif group.kind == "heading":
+            larger = size
+        elif abs(size - shape.size) < 0.5:
+            larger = 0.0
 
 
 def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
@@ -341,17 +289,21 @@ def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int])
     return level_of
 
 
-def _mark_bold_headings(groups: list[Group], shape: Shape, level: int) -> None:
-    """Set headings of body size below all larger ones, and below one another by number."""
-    numbered = ((place, _bold_heading(groups, place, shape)) for place in range(len(groups)))
-    depths = {place: depth for place, depth in numbered if depth is not None}
-    least = min((depth for depth in depths.values() if depth), default=0)
-    for place, depth in depths.items():
-        groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
+def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
+    """Return True if a group is a bold line above text, which need not be larger to be a heading."""
+    if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
+        return False
+    line, text = group.lines[0], group.lines[0].text.strip()
+    is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
+    is_bold_text = below.lines and below.lines[0].bold and not NUMBER.match(text)
+    return (
+        (is_title and len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size)
+        and not (below.kind == "heading" or is_bold_text)
+        and not (_is_row(line) or _CAPTION.match(text))
+    )
 
 
 def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
-    """Return the levels of the groups that the outline names, by place; each entry names one at most."""
     entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
         entries.setdefault((entry.page, letters_of(entry.title)), []).append(entry.level)
@@ -373,44 +325,3 @@ def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry])
 def letters_of(text: str) -> str:
     """Return the letters and digits of a text in lower case, by which headings are compared."""
     return _NO_LETTER.sub("", text).casefold()
-
-
-def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
-    """Turn large text before an even larger heading, such as names of authors, into no heading."""
-    body_seen, following = True, 0.0
-    for group in reversed(groups):
-        if not group.lines:
-            body_seen = True
-            continue
-        size = group.lines[0].size
-        if group.kind != "heading":
-            body_seen = body_seen or abs(size - shape.size) < 0.5
-        elif not body_seen and size < following:
-            group.kind = "paragraph"
-        else:
-            body_seen, following = False, size
-
-
-def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | None:
-    """Return the depth of the number of a line that is a heading for being bold; 0 without a number."""
-    group = groups[place]
-    if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
-        return None
-    line = group.lines[0]
-    text = line.text.strip()
-    following = groups[place + 1] if place + 1 < len(groups) else None
-    if following is None or len(text) > _LONGEST_BOLD or _CAPTION.match(line.text):
-        return None
-    below = following.lines[0] if following.lines else None
-    # A numbered line may stand above the first heading within it, as 2 does above 2.1.
-    within = below is not None and 0 < _depth_of(line.text) < _depth_of(below.text)
-    if (following.kind == "heading" or (below and below.bold)) and not within:
-        return None
-    is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
-    return _depth_of(text) if is_title and line.size >= _LEAST_SIZE * shape.size else None
-
-
-def _depth_of(text: str) -> int:
-    """Return the number of parts in the number of a heading; 0 without one."""
-    number = NUMBER.match(text)
-    return len(number[0].strip(" .").split(".")) if number else 0

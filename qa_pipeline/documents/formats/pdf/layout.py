@@ -1,20 +1,20 @@
 """Pages of a PDF to headings, paragraphs, list items, code and table rows.
 
 The order of steps from lines to blocks; what is set apart from the text (margin notes, footnotes, turned
-text); tables of contents and indexes, which are left out; and pages that fail, each with its reason.
+text); tables of contents, which are left out; and pages that fail, each with its reason.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, pairwise
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.columns import order_lines, remove_running_lines, split_columns
+from qa_pipeline.documents.formats.pdf.columns import remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
@@ -22,7 +22,7 @@ from qa_pipeline.documents.formats.pdf.groups import (
     ITEM,
     NUMBER,
     SENTENCE_END,
-    Figure,
+    Aside,
     Group,
     Item,
     OutlineEntry,
@@ -43,7 +43,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     texts_by_page,
     without_leaders,
 )
-from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
+from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables
 from qa_pipeline.records import Block
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
@@ -73,7 +73,13 @@ class FailedPages:
         """Return a sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
-        described = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
+        from pypdfium2 import PdfiumError
+
+        described = []
+        for number, error in sorted(self.errors.items()):
+            reason = "damaged" if isinstance(error, PdfiumError) else type(error).__name__
+            # a reason code alone, since messages of exceptions may quote the document
+            described.append(f"{number} ({error.reason if isinstance(error, DocumentFailure) else reason})")
         return [f"{len(described)} of {pages} pages could not be read: {list_pages(described)}"]
 
 
@@ -82,21 +88,11 @@ def list_pages(pages: Sequence[object]) -> str:
     return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
 
 
-def _reason(error: Exception) -> str:
-    """Return the reason code of an error; messages of exceptions may quote the document."""
-    from pypdfium2 import PdfiumError
-
-    if isinstance(error, DocumentFailure):
-        return error.reason
-    return "damaged" if isinstance(error, PdfiumError) else type(error).__name__
-
-
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
 _FOOTNOTE_SIZE = 0.92  # of the usual type size: notes are a point smaller in text of 10 points
 _MOST_FOOTNOTES = 0.6  # of the lines of a column: where more are small, they are text in small type
 _SET_IN = 6.0  # points by which deeper items of a list are set in; less is unevenness
 _APART = 1.6  # of the type size: a note that follows text in the same size is set off from it
-_MOST_FIGURES = 100  # of a page: each looks through all of its lines
 _LAST = sys.maxsize
 
 
@@ -121,15 +117,8 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart.
-
-    Args:
-        pages: what was read of each page.
-        outline: the file's own outline; may be empty.
-        left_out: counts what does not reach the text.
-        failed: takes the pages whose layout cannot be determined.
-    """
-    pages = [replace(page, lines=_without_leaders(page.lines, left_out)) for page in pages]
+    """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart."""
+    pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts = []
     for page in pages:
@@ -142,34 +131,26 @@ def lay_out_pages(
     upright = [line for lines in page_lines for line in lines if not line.turned]
     shape = shape_of(upright, size)
     margin = _lines_beside_column(upright, shape)
-    aside = {id(line) for line in margin}
+    margin_ids = {id(line) for line in margin}
     items: list[Item] = []
     feet = list(running.feet)
     for draft, lines in zip(drafts, page_lines, strict=True):
-        inner = [line for line in lines if id(line) not in aside]
+        inner = [line for line in lines if id(line) not in margin_ids]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
-            parts = [_split_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
+            ordered = sorted([*draft.places, *flow], key=lambda line: line.start)
+            parts = [_split_footnotes(stretch, shape) for stretch in split_columns(ordered)]
             feet += [line for _, below in parts for line in below]
             items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
-    margin = sorted([*running.heads, *margin], key=lambda line: line.page)
     feet.sort(key=lambda line: line.page)
-    by_page = (order_lines(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
-    notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
+    margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
+    notes = group_lines(margin, shape, plain=True)
     placed = insert_notes(groups, notes, group_lines(feet, shape, plain=True))
     blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
-
-
-def _without_leaders(lines: Sequence[Line], left_out: Omissions) -> list[Line]:
-    plain = list(map(without_leaders, lines))
-    pairs = [(line, other) for line, other in zip(lines, plain, strict=True) if line is not other]
-    dots = sum(visible(line.text) - visible(other.text) for line, other in pairs)
-    left_out.count("leader", len(pairs), dots)
-    return plain
 
 
 class _Draft:
@@ -180,35 +161,25 @@ class _Draft:
     """
 
     def __init__(self, page: PageContent, spelling: Spelling) -> None:
-        self.spelling = spelling
         self.page = page.number
         self.height = page.height
         self.lines = page.lines
-        self.apart: dict[int, Table | Figure] = {}
+        self.apart: dict[int, Table | Aside] = {}
         self.places: list[Line] = []
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
             for lines in framed:
-                self._set_apart(
-                    Figure(tuple(lines), framed=True), enclose(line[2:6] for line in lines), lines[0].start
-                )
+                self._set_apart(Aside(tuple(lines)), enclose(line[2:6] for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:
             foot = Box(0.0, 0.0, 0.0, 0.0)
             self._set_apart(Table(tuple(page.fields), page.number, foot, _LAST), foot, _LAST)
-        for box in page.drawing.figures[:_MOST_FIGURES]:
-            inside = [line for line in self.lines if _is_inside(line, box)]
-            if inside:
-                inside_ids = {id(line) for line in inside}
-                self.lines = [line for line in self.lines if id(line) not in inside_ids]
-                self._set_apart(Figure(tuple(order_lines(inside))), box, inside[0].start)
 
-    def _set_apart(self, item: Table | Figure, box: Box, start: int) -> Line:
+    def _set_apart(self, item: Table | Aside, box: Box, start: int) -> None:
         place = Line("", self.page, *box, 0.0, False, False, start=start)
         self.apart[id(place)] = item
         self.places.append(place)
-        return place
 
     def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
         """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
@@ -216,38 +187,17 @@ class _Draft:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
                 left_out.add("rotated_text", printed_text(line))
             elif line.turned:
-                self._set_apart(Figure((line,)), Box(*line[2:6]), line.start)
+                self._set_apart(Aside((line,)), Box(*line[2:6]), line.start)
         return [line for line in lines if not line.turned]
-
-    def stretches(self, lines: list[Line]) -> list[list[Line]]:
-        """Return the columns of the page in turn, tables without ruled lines set apart."""
-        ordered = sorted([*self.places, *lines], key=lambda line: line.start) if self.places else lines
-        return [self._without_aligned(stretch) for stretch in split_columns(ordered)]
-
-    def _without_aligned(self, lines: list[Line]) -> list[Line]:
-        place_of: dict[int, Line] = {}
-        for table, parts in find_aligned([line for line in lines if line.text], self.spelling):
-            place_of |= dict.fromkeys(map(id, parts), self._set_apart(table, table.box, table.start))
-        if not place_of:
-            return lines
-        return list({id(line): line for line in (place_of.get(id(line), line) for line in lines)}.values())
-
-
-def _is_inside(line: Line, box: Box) -> bool:
-    across, up = (line.left + line.right) / 2, (line.bottom + line.top) / 2
-    return box.left <= across <= box.right and box.bottom <= up <= box.top
 
 
 def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
-    """Return the lines wholly beside the column, where they are few: a margin and no column."""
-    first, second = shape.left - 1, shape.right + 1
-    outside = [line for line in lines if line.right < first or line.left > second]
+    outside = [line for line in lines if line.right < shape.left - 1 or line.left > shape.right + 1]
     total = sum(len(line.text) for line in lines)
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
 def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Return the text and its footnotes: small lines at the end of a column that begin with a mark."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
@@ -317,19 +267,15 @@ def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
 
     Which group goes on with which is not certain there: a table, figure or note may stand between them.
     """
-    flow = [group for group in groups if not (group.plain or group.table)]
-    torn = [
-        (id(above), id(group))
-        for above, group in pairwise(flow)
-        if above.kind == group.kind == "paragraph" and _is_torn(above.lines[-1], group.lines[0])
-    ]
-    return {above for above, _ in torn}, {group for _, group in torn}
-
-
-def _is_torn(last: Line, line: Line) -> bool:
-    elsewhere = last.page != line.page or line.bottom > last.top
-    ended = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
-    return elsewhere and not (ended or ITEM.match(line.text))
+    ends, begins = set(), set()
+    for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
+        last, line = above.lines[-1], group.lines[0]
+        elsewhere = last.page != line.page or line.bottom > last.top
+        ended = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
+        if above.kind == group.kind == "paragraph" and elsewhere and not (ended or ITEM.match(line.text)):
+            ends.add(id(above))
+            begins.add(id(group))
+    return ends, begins
 
 
 def _order_by_page(blocks: list[Block]) -> list[Block]:
@@ -343,8 +289,6 @@ def _order_by_page(blocks: list[Block]) -> list[Block]:
 
 
 class _Depths:
-    """The depths of nested list items, by how far they are set in."""
-
     def __init__(self) -> None:
         self.lefts: list[float] = []
         self.last: Line | None = None
@@ -361,117 +305,95 @@ class _Depths:
         return len(self.lefts) - 1
 
 
-_PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
+_PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
-"""Fewer numbers, and twice as many first letters, are in order by chance in forms and lists of prices."""
+_FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
 _MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
 _LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
-_MOST_LOOKED_FOR = 40  # entries: more take time and tell no more
+_MOST_COMPARED = 40  # entries: more take time and tell no more
 _IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
 _FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
 
 
-_Entry = tuple[int, str, int]
-"""A line with dots before a page number: its place on the page, its text before the dots, the number."""
+class _Entry(NamedTuple):
+    """A line with dots before a page number: its place on the page, its text before the dots, the number."""
+
+    place: int
+    name: str
+    number: int
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out entries of tables of contents and of indexes; forms and lists of prices have dots too.
+    """Leave out tables of contents: several entries in a row whose page numbers count up.
 
-    A table of contents counts up, an index goes through the alphabet; either has several entries in a row.
-    Its title shows that it is one, or that the text of the document says again what half of the entries say.
-
-    Args:
-        pages: what was read of each page.
-        left_out: counts what does not reach the text.
+    Forms and lists of prices have dots too. A table of contents has a title, or the text says again what
+    half of its entries say.
     """
     remaining: list[PageContent] = []
-    text: _TextBesideEntries | None = None
-    going_on = ""  # what the entries above belong to
+    headings: set[str] = set()
+    goes_on = False  # from the entries above
     for page in pages:
-        runs: list[list[_Entry]] = []
-        for entry in _find_entries(page.lines):
-            if runs and entry[0] - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
-                runs[-1].append(entry)
-            else:
-                runs.append([entry])
-        reached: dict[int, str] = {}
-        text = text or (_TextBesideEntries(pages) if runs else None)
-        for run in runs:
-            kind = _kind_of(run, going_on)
-            titled = _title_of(run, page.lines) is not None
-            going_on = (
-                kind if kind and (kind == going_on or titled or (text and text.repeats(run, kind))) else ""
+        contents: set[int] = set()
+        for run in _runs_of_entries(page.lines):
+            headings = headings or {
+                letters_of(line.text)
+                for other in pages
+                for line in other.lines
+                if not LEADER.search(line.text)
+            }
+            above = range(run[0].place - 1, max(run[0].place - _MOST_BETWEEN, 0) - 1, -1)
+            titles = [at for at in above if page.lines[at].text.strip(" .:").casefold() in _TITLES]
+            goes_on = _counts_up(run) and (
+                goes_on or (len(run) >= _FEWEST_ENTRIES and (bool(titles) or _are_repeated(run, headings)))
             )
-            reached |= dict.fromkeys(_reach_of(run, page.lines), going_on) if going_on else {}
-        for place, kind in reached.items():
-            left_out.add(kind, printed_text(page.lines[place]))
-        lines = [line for place, line in enumerate(page.lines) if place not in reached]
-        remaining.append(replace(page, lines=lines) if reached else page)
-        going_on = going_on if reached else ""
+            if goes_on:
+                first, end = _reach_of(run, page.lines)
+                contents.update(range(titles[0] if titles else first, end))
+        for place in sorted(contents):
+            left_out.add("table_of_contents", printed_text(page.lines[place]))
+        lines = [line for place, line in enumerate(page.lines) if place not in contents]
+        remaining.append(replace(page, lines=lines) if contents else page)
+        goes_on = goes_on and bool(contents)
     return remaining
 
 
-def _find_entries(lines: Sequence[Line]) -> Iterator[_Entry]:
+def _runs_of_entries(lines: Sequence[Line]) -> list[list[_Entry]]:
+    runs: list[list[_Entry]] = []
     for place, line in enumerate(lines):
         *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
-        pages = _PAGES.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
-        if dots and pages:  # pages with Roman numbers come first
-            yield place, line.text[: dots.start()].strip(), int(pages[1]) if pages[1].isdecimal() else 0
-
-
-def _kind_of(run: Sequence[_Entry], going_on: str) -> str:
-    """Return the kind of list that entries in a row belong to; nothing for other text with dots."""
-    orders: dict[str, Sequence[Any]] = {
-        "table_of_contents": [number for _, _, number in run],
-        "index": [name[:1].casefold() for _, name, _ in run],
-    }
-    for kind, values in orders.items():
-        steps = [bool(first <= second) for first, second in pairwise(values)]
-        several = kind == going_on or len(run) >= _LEAST_ENTRIES[kind]
-        if several and sum(steps) >= _IN_ORDER * len(steps):
-            return kind
-    return ""
-
-
-def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
-    """Return the places of all entries from first to last, those without dots and the title included."""
-    (first, _, least), (last, _, most) = run[0], run[-1]
-    while first and least - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
-        first -= 1
-    while last + 1 < len(lines) and _number_of(lines[last + 1]) - most in range(_FURTHER_PAGES):
-        last += 1
-    title = _title_of(run, lines)
-    return range(first if title is None else title, last + 1)
-
-
-def _title_of(run: Sequence[_Entry], lines: Sequence[Line]) -> int | None:
-    """Return the place of the title above a table of contents, whose first entries may have no dots."""
-    above = range(run[0][0] - 1, max(run[0][0] - _MOST_BETWEEN, 0) - 1, -1)
-    return next((place for place in above if lines[place].text.strip(" .:").casefold() in _TITLES), None)
-
-
-class _TextBesideEntries:
-    """The text of a document in lines without leaders."""
-
-    def __init__(self, pages: Sequence[PageContent]) -> None:
-        others = [line.text for page in pages for line in page.lines if not LEADER.search(line.text)]
-        self.lines = {letters_of(text) for text in others}
-        self.text = " ".join(others).casefold()
-
-    def repeats(self, run: Sequence[_Entry], kind: str) -> bool:
-        """Return whether half of the entries stand in the text: headings as a line, words anywhere."""
-        names = [name for _, name, _ in run[:_MOST_LOOKED_FOR]]
-        if kind == "index":
-            count = sum(name.casefold() in self.text for name in names)
+        pages = _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
+        if not (dots and pages):
+            continue
+        number = int(pages[1]) if pages[1].isdecimal() else 0  # Roman numbers come first
+        entry = _Entry(place, line.text[: dots.start()].strip(), number)
+        if runs and place - runs[-1][-1].place <= _MOST_BETWEEN + 1:
+            runs[-1].append(entry)
         else:
-            count = sum(
-                not self.lines.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name))))
-                for name in names
-            )
-        return 2 * count >= len(names)
+            runs.append([entry])
+    return runs
+
+
+def _counts_up(run: Sequence[_Entry]) -> bool:
+    steps = [first.number <= second.number for first, second in pairwise(run)]
+    return sum(steps) >= _IN_ORDER * len(steps)
+
+
+def _are_repeated(run: Sequence[_Entry], headings: Set[str]) -> bool:
+    names = [entry.name for entry in run[:_MOST_COMPARED]]
+    repeated = [
+        not headings.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name)))) for name in names
+    ]
+    return 2 * sum(repeated) >= len(names)
+
+
+def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> tuple[int, int]:
+    first, end = run[0].place, run[-1].place + 1
+    while first and run[0].number - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
+        first -= 1
+    while end < len(lines) and _number_of(lines[end]) - run[-1].number in range(_FURTHER_PAGES):
+        end += 1
+    return first, end
 
 
 def _number_of(line: Line) -> int:

@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
+from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.pdf.glyphs import ADDRESS, BROKEN_WORD, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
@@ -15,10 +16,6 @@ _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Dots that lead from one thing to another, in a table of contents, a form or a list of prices."""
-_LONG = 20  # characters: over fewer of them the mean width of letters differs from line to line
-_USUAL_WIDTH = 0.5  # of the type size: the mean width of letters in most fonts
-_LOOSE = 1.12  # of the usual width: justified text is as loose, a line with a wide gap is looser
-_WIDE_GAP = 1.2  # of the type size: wider than the blanks of justified text
 _STACKED = 1.2  # of the type size: how far a mark below reaches back under the mark above it
 _RETURN = 2.0  # type sizes to the left: a step back as far is a new line, and no raised mark
 _LONE_HYPHEN = "-"
@@ -37,8 +34,8 @@ class Line(NamedTuple):
     """A line on paper; distances in points from the lower left corner of the page.
 
     `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
-    `start` and `end` are its place among the characters of the page. `words` are known where
-    they may stand far apart.
+    `start` and `end` are its place among the characters of the page. `words` are known of
+    upright lines.
     """
 
     text: str
@@ -89,32 +86,13 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
     return most if 2 * counts[most] > sum(len(line.text) for line in lines) else 0
 
 
-def add_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Line]:
-    """Return the lines with words: those of a `ruled` page, of code, and those with wide gaps.
+def add_words(glyphs: Glyphs, lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with their words.
 
     PDFium writes one blank between two characters however far apart they are, so that cells of a table row
-    and lines of two columns read as one. A line much wider than its letters says that it has such a gap;
-    where all lines of a page have one, a few of them tell.
+    and lines of two columns read as one.
     """
-    widths = [(line.right - line.left) / (line.size * len(line.text) or 1) for line in lines]
-    long = [place for place, line in enumerate(lines) if len(line.text) >= _LONG]
-    limit = _LOOSE * (median(widths[place] for place in long) if len(long) > 2 else _USUAL_WIDTH)
-    some = [lines[long[part * len(long) // 3]] for part in (1, 2)] if len(long) > 2 else []
-    if ruled or any(_has_gap(glyphs, line) for line in some):
-        limit = 0.0
-    return [
-        Line(*line[:-1], _read_words(glyphs, line))
-        if ((width > limit or line.fixed) and " " in line.text) or LEADER.search(line.text)
-        else line
-        for width, line in zip(widths, lines, strict=True)
-    ]
-
-
-def _has_gap(glyphs: Glyphs, line: Line) -> bool:
-    """Return whether two words about the middle of a line are as far apart as columns."""
-    quarter = (line.end - line.start) // 4
-    words = _read_words(glyphs, line._replace(start=line.start + quarter, end=line.end - quarter))
-    return any(after.left - before.right > _WIDE_GAP * line.size for before, after in pairwise(words))
+    return [Line(*line[:-1], _read_words(glyphs, line)) for line in lines]
 
 
 def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
@@ -175,7 +153,7 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
 
 
 def _is_same_line(before: Line, after: Line) -> bool:
-    """Return whether a run goes on where another ended: PDFium ends a run at a raised mark.
+    """Return True if a run goes on where another ended: PDFium ends a run at a raised mark.
 
     A mark below the base begins under the raised one and thus before the end of the run.
     """
@@ -204,18 +182,24 @@ def _join_runs(before: Line, after: Line) -> Line:
     )
 
 
-def without_leaders(line: Line) -> Line:
-    """Return a line with white in place of dots that lead from one thing to another."""
-    if not (line.words and LEADER.search(line.text)):
-        return line
-    return line._replace(text=" ".join(word.text for word in line.words))
+def without_leaders(lines: Iterable[Line], left_out: Omissions) -> list[Line]:
+    """Return the lines with white in place of dots that lead from one thing to another."""
+    plain = []
+    for line in lines:
+        text = " ".join(word.text for word in line.words)
+        if text and LEADER.search(line.text):
+            left_out.count("leader", 1, visible(line.text) - visible(text))
+            line = line._replace(text=text)  # noqa: PLW2901
+        plain.append(line)
+    return plain
 
 
 def part_of(line: Line, words: Sequence[Word]) -> Line:
     """Return some neighbouring words of a line as a line of their own."""
-    is_whole = len(words) == len(line.words)
+    if len(words) == len(words_of(line)):
+        return line
     return line._replace(
-        text=line.text if is_whole else " ".join(word.text for word in words),
+        text=" ".join(word.text for word in words),
         left=words[0].left,
         right=words[-1].right,
         broken=line.broken and words[-1] is line.words[-1],
@@ -226,11 +210,6 @@ def part_of(line: Line, words: Sequence[Word]) -> Line:
 def words_of(line: Line) -> tuple[Word, ...]:
     """Return the words of a line; a line whose words are not known counts as one."""
     return line.words or (Word(line.text, line.left, line.right),)
-
-
-def first_word_width(line: Line) -> float:
-    """Return the width of the first word of a line, were all its letters of one width."""
-    return (line.right - line.left) * len(line.text.split(maxsplit=1)[0]) / len(line.text)
 
 
 def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -293,16 +272,13 @@ class Spelling:
             return f"{stem}-", following
         rest = following[second.end() :]
         # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
-        chain = tail[: first.start()].endswith("-") and (
-            rest.startswith("-") or (first.group().islower() and self._is_word(first.group()))
-        )
+        stem_word = first.group()
+        is_word = stem_word.islower() and (stem_word in _SHORT_WORDS or self._words[stem_word] > 1)
+        chain = tail[: first.start()].endswith("-") and (rest.startswith("-") or is_word)
         if chain or self._is_compound(first.group(), second.group(), hard=hard):
             return f"{stem}-{second.group()}", rest
         self.joined += 1
         return stem + second.group(), rest
-
-    def _is_word(self, text: str) -> bool:
-        return text in _SHORT_WORDS or self._words[text] > 1
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
         before, after = first.lower(), second.lower()
@@ -320,11 +296,8 @@ class Spelling:
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
-_OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
-_CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
-_MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
 _LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
@@ -348,8 +321,9 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             joined, here = spelling.rejoin(ended, here, hard=is_hard)
             parts.append(joined)
         else:
-            glued = (last[-1:] in _MAY_GO_ON or here[:1] in "_/") and _is_glued(last, here)
-            glued = glued or (here[:1].isdigit() and _RANGE.search(last[-2:]) is not None)
+            is_range = here[:1].isdigit() and _RANGE.search(last[-2:])
+            is_name = (last[-1:].isalnum() and here.startswith("_")) or _OPEN_NAME.search(last[-2:])
+            glued = is_range or is_name or _is_address(last[-_LOOKED_AT:], here)
             parts.append(last if glued or line.page != page else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
@@ -362,7 +336,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 
 
 def _is_unsure(before: Line, line: Line) -> bool:
-    """Return whether a line may not go on with the one before it.
+    """Return True if a line may not go on with the one before it.
 
     It is on another page or higher up and begins with no small letter, or it is below it and before it in
     the file, with other text between the two.
@@ -374,26 +348,16 @@ def _is_unsure(before: Line, line: Line) -> bool:
 
 
 def _is_broken(text: str, following: str) -> bool:
-    """Return whether a line ends in a printed hyphen after which its last word or number goes on."""
     if not _HARD_HYPHEN.search(text[-2:]):
         return False
     return following[:1].islower() or following[:1].isdigit() or not text[-2:-1].isalpha()
 
 
-def _is_glued(text: str, following: str) -> bool:
-    last = text[-1:]
+def _is_address(text: str, following: str) -> bool:
     if following.startswith("/"):
-        return ADDRESS.search(text[-_LOOKED_AT:]) is not None
-    if last.isalnum():
-        return following.startswith("_")
-    if last not in _MAY_GO_ON:
-        return False
-    if last == "_" and _OPEN_NAME.search(text[-2:]):
-        return True
-    tail = text[-_LOOKED_AT:]
+        return ADDRESS.search(text) is not None
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
-    in_brackets = _CLOSED.match(following) is not None and _OPEN_BRACKET.search(tail) is not None
-    return (goes_on or in_brackets) and _OPEN_ADDRESS.search(tail) is not None
+    return goes_on and _OPEN_ADDRESS.search(text) is not None
 
 
 def code_text(lines: Sequence[Line]) -> str:
@@ -413,7 +377,6 @@ def code_text(lines: Sequence[Line]) -> str:
 
 
 def _code_line(line: Line, left: float, width: float) -> str:
-    """Return a line with its words as far apart as on paper, in letters of one width."""
     text = ""
     for word in line.words:
         column = round((word.left - left) / width)

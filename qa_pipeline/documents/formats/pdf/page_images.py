@@ -72,7 +72,6 @@ def align(text: str, page: str) -> list[int | None]:
 
 
 def _fill(text: str, page: str, aligned: list[int | None]) -> list[int | None]:
-    """Match letters between two matched ones where the page has the same between them: a broken number."""
     letters = [place for place, character in enumerate(text) if character.isalnum()]
     before, gap = -1, list[int]()
     for place in [*letters, len(text)]:
@@ -90,7 +89,6 @@ def _fill(text: str, page: str, aligned: list[int | None]) -> list[int | None]:
 
 
 def _words(text: str) -> list[tuple[str, list[int]]]:
-    """Return the words in letters and digits of their plain form, and the place of each of these."""
     words = []
     for match in _WORD.finditer(text):
         letters = [
@@ -165,12 +163,12 @@ class PageMap:
             elif box is not None:
                 lines.append((place, place + 1, box))
         following = [*(start for start, _, _ in lines[1:]), self.page[1]]
-        runs, done = [], self.page[0]
+        runs, begin = [], self.page[0]
         for (start, end, box), stop in zip(lines, following, strict=False):
-            gap = text[done:start]
-            first = done + max(gap.rfind(" "), gap.rfind("\n")) + 1
-            done = end + len(_SIGNS.findall(text[end:stop])[0])
-            runs.append(((first, done), box))
+            gap = text[begin:start]
+            first = begin + max(gap.rfind(" "), gap.rfind("\n")) + 1
+            begin = end + len(_SIGNS.findall(text[end:stop])[0])
+            runs.append(((first, begin), box))
         return runs
 
 
@@ -237,15 +235,6 @@ def draw_page(
 ) -> PagePicture:
     """Draw a page of a PDF, its chunks outlined in turns of two colours and the evidence highlighted.
 
-    Args:
-        content: the PDF file.
-        number: the page, from 1.
-        text: the document's canonical text.
-        page: the part of it that is on the page.
-        chunks: parts of the text to outline; what lies on other pages is left out.
-        evidence: a part of the text to highlight.
-        scale: pixels a point; lowered where the picture would be too large.
-
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.
     """
@@ -264,7 +253,7 @@ def draw_page(
         high, low = (paper.top - top - room) * scale, (paper.top - bottom + room) * scale
         return (first - room) * scale, high, (second + room) * scale, low
 
-    inside = [_boxes_within(span, page, places.boxes) for span in chunks]
+    chunk_boxes = [_boxes_within(span, page, places.boxes) for span in chunks]
     start, end = evidence or (0, 0)
     quoted = _boxes_within((start, end), page, places.boxes)
     layer = Image.new("RGB", picture.size, (255, 255, 255))
@@ -273,14 +262,14 @@ def draw_page(
         pen.rectangle(pixels(line), fill=_EVIDENCE)
     picture = ImageChops.multiply(picture, layer)  # as a marker pen does
     pen = ImageDraw.Draw(picture)
-    for place, place_in_text in enumerate(inside):
+    for place, place_in_text in enumerate(chunk_boxes):
         colour = _BORDERS[place % len(_BORDERS)]
         for frame in _merge(_merge(place_in_text, _goes_on), _belongs):
             pen.rectangle(pixels(frame, _ROOM), outline=colour, width=max(1, round(scale)))
     file = io.BytesIO()
     picture.save(file, "PNG")
     letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
-    return PagePicture(file.getvalue(), tuple(map(len, inside)), len(quoted), letters)
+    return PagePicture(file.getvalue(), tuple(map(len, chunk_boxes)), len(quoted), letters)
 
 
 def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
@@ -289,7 +278,6 @@ def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[B
 
 
 def _merge(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Box]:
-    """Return the boxes, each merged with those that follow and belong to it."""
     merged: list[Box] = []
     for box in boxes:
         if merged and belongs(merged[-1], box):
@@ -300,7 +288,6 @@ def _merge(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Bo
 
 
 def _goes_on(line: Box, box: Box) -> bool:
-    """Return whether a character is in the same line, a few blanks behind its end at most."""
     overlap = min(line.top, box.top) - max(line.bottom, box.bottom)
     high = min(line.top - line.bottom, box.top - box.bottom)
     return overlap > 0.4 * high and -_GAP * high < box.left - line.right < 2 * _GAP * high

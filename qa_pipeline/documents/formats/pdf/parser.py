@@ -7,7 +7,7 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence, Set
 from contextlib import closing
-from itertools import groupby, islice, takewhile
+from itertools import groupby, islice
 from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -70,11 +70,6 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 """Titles that programs state unasked: nothing, or the name of a file."""
-_PARTS = frozenset(
-    ("abstract", "introduction", "summary", "preface", "contents", "zusammenfassung", "einleitung", "vorwort",
-     "inhalt", "inhaltsverzeichnis", "sammanfattning", "inledning", "förord", "innehåll")
-)  # fmt: skip
-_SHORTEST_TEXT = 200  # characters: what stands above a title is shorter
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -140,7 +135,6 @@ def _read_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[PageContent]:
-    """Return all pages, a failed one without content, up to the allowed amount of text."""
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
@@ -182,7 +176,7 @@ def read_page(
         hidden = find_hidden(page, textpage, drawing.pictures)
         glyphs, lines = read_upright(page, textpage, number, hidden)
         drawing = drawing.turned(glyphs.turn, paper_of(page))
-        lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
+        lines = add_words(glyphs, lines)
     for text in glyphs.hidden:
         left_out.add("hidden", text)
     for mark in glyphs.note_marks:
@@ -238,20 +232,13 @@ def title_of(document: "PdfDocument") -> str | None:
 
 
 def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
-    """Return the stated title, if it is more than a word, or the one above the text; none if unsure."""
+    """Return the stated title, if it is more than a word or on the first page, or the first large heading."""
     first_page = [block for block in blocks if block.page == blocks[0].page]
-    if stated and (
-        " " in stated or letters_of(stated) in letters_of("".join(block.text for block in first_page))
-    ):
+    printed = letters_of("".join(block.text for block in first_page))
+    if stated and (" " in stated or letters_of(stated) in printed):
         return stated
-    largest = [block for block in blocks if block.kind == "heading" and block.level == 1]
-    if not largest or largest[0] not in first_page:
-        return stated
-    title = largest[0].text
-    above = takewhile(lambda block: block is not largest[0], first_page)
-    is_first = len(largest) == 1 or all(len(block.text) < _SHORTEST_TEXT for block in above)
-    is_part = NUMBER.match(title) or title.strip(" .:").casefold() in _PARTS
-    return title if is_first and not is_part else stated
+    titles = [block.text for block in first_page if block.kind == "heading" and block.level == 1]
+    return titles[0] if titles and not NUMBER.match(titles[0]) else stated
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
@@ -318,7 +305,7 @@ _STAMP = 40  # characters: scanners print a date or a number on a page, and no s
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Return whether pictures cover most of a page that has no text but a stamp; blanks do not count."""
+    """Return True if pictures cover most of a page that has no text but a stamp; blanks do not count."""
     return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
@@ -379,8 +366,8 @@ def read_scans(
             for line in page.lines:
                 left_out.add("stamp", printed_text(line))
             page.lines, page.scanned = lines, False
-    done = [page.number for page in scans if not page.scanned]
-    return [describe_pages(len(pages), done, "read by OCR")] if done else []
+    pages_read = [page.number for page in scans if not page.scanned]
+    return [describe_pages(len(pages), pages_read, "read by OCR")] if pages_read else []
 
 
 def _load_engine(languages: Sequence[str]) -> Any:
@@ -418,11 +405,10 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
 
 
 def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return the words that Tesseract reports, gathered into lines; distances from pixels to points."""
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
-    read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
+    words_read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
-    by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))
+    by_line = groupby(words_read, key=itemgetter("block_num", "par_num", "line_num"))
     for number, words in enumerate(list(part) for _, part in by_line):
         sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
         parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))

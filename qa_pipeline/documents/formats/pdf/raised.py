@@ -35,17 +35,7 @@ def mark_raised(
     size_of: Callable[[int], float],
     baseline: Callable[[int], float],
 ) -> tuple[str, Sequence[int], list[str]]:
-    """Return the text with powers marked and without marks of notes.
-
-    Args:
-        text: the characters of a page.
-        places: what each is known by.
-        size_of: the type size of the character of a number.
-        baseline: how high it stands.
-
-    Returns:
-        The text, what each of its characters is known by, and the marks left out.
-    """
+    """Return the text with powers marked and without marks of notes."""
     edits: list[tuple[int, int, str]] = []
     labels = frozenset(_LABEL.findall(text))
     changes = _changes_of_size(text, size_of)
@@ -90,7 +80,6 @@ def _changes_of_size(text: str, size_of: Callable[[int], float]) -> list[int]:
 
 
 def _printed_before(text: str, start: int) -> int:
-    """Return the place of the last character before a word in its run; the word's own where it is first."""
     before = len(text[max(start - _LONGEST, 0) : start].rstrip(" ")) + max(start - _LONGEST, 0) - 1
     return start if before < 0 or text[before].isspace() else before
 
@@ -133,7 +122,6 @@ def _edits_of(
 
 
 def _write(before: str, mark: str, labels: Set[str]) -> str:
-    """Return what is written for raised text: a power with a caret, nothing for the mark of a note."""
     base = match[0] if (match := _BASE.search(before)) else ""
     if len(base) == 1 and base.isalpha() and mark.isalpha():
         return f"^{mark}"

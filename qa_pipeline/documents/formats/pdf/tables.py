@@ -31,7 +31,6 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 
-_PAIR = re.compile(r"[^:|]{1,60}: [^|]+$")
 _LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
 
 Row = list[Line]
@@ -55,40 +54,24 @@ class Table:
 def table_of(
     header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """Return a table whose columns white gaps part; in doubt unless ruled lines set its names apart.
+    """Return a table whose columns white gaps part; in doubt if it has one row or long names.
 
-    On 90 PDFs two thirds of the tables without ruled names were text in columns, code or labels of figures,
-    or had their columns wrong, as had those of one row or with long names.
-
-    Args:
-        header: printed lines of the header, from the top; empty where the first rows may be one.
-        strips: rows of cells.
-        gaps: the white between the columns.
-        spelling: how the document spells words.
+    On 90 PDFs most of such tables were text in columns, or had their columns wrong.
     """
     rows = [columns_of(row) for row in strips]
-    cells = [[Cell(join_text(cell, spelling)) for cell in row] for row in rows]
-    if header:
-        printed = strips_of(header, gaps)
-        texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
-        names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
-        cells = [*([Cell(text, header=names_columns) for text in row] for row in texts), *cells]
-    else:
-        cells = mark_header(cells, [_is_bold(row) for row in rows])
-    lines = [line for row in rows for cell in row for line in cell]
-    names = [cell.text for row in cells for cell in row if cell.header]
-    rows_sure = header and len(strips) > 1 and max(map(_count_words, names), default=0) <= _LONGEST_NAME
-    table = _write_table(cells, [*(line for row in header for line in row), *lines])
-    return table if rows_sure else replace(table, rows=[_doubt_row(row, names) for row in table.rows])
-
-
-def _doubt_row(row: str, names: Sequence[str]) -> str:
-    """Return a row with the sign of a doubt, unless a cell with a colon names its only value."""
-    return row if not names and _PAIR.match(row) else row + SIGNS["table"]
-
-
-def _count_words(text: str) -> int:
-    return len(text.split())
+    printed = strips_of(header, gaps)
+    texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
+    names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
+    cells = [
+        *([Cell(text, header=names_columns) for text in row] for row in texts),
+        *([Cell(join_text(cell, spelling)) for cell in row] for row in rows),
+    ]
+    lines = [line for row in (*header, *(cell for row in rows for cell in row)) for line in row]
+    table = _write_table(cells, lines)
+    names = [text for row in texts for text in row if names_columns]
+    if len(strips) > 1 and all(len(name.split()) <= _LONGEST_NAME for name in names):
+        return table
+    return replace(table, rows=[row + SIGNS["table"] for row in table.rows])
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
@@ -105,10 +88,6 @@ def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
     """Return the rows of a table without a marked header, those marked that name its columns.
 
     They are the bold rows at its top, or a row of words above columns of numbers, titles above it included.
-
-    Args:
-        rows: the table.
-        bold: which of them are printed bold.
     """
     titles = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
     count = len(list(takewhile(bool, bold)))
@@ -160,13 +139,7 @@ _PADDING = 3.0  # points between the text of a cell and its edge, into which no 
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
-    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither.
-
-    Args:
-        lines: the lines of one page, those between ruled lines with their words.
-        drawing: what is drawn on it.
-        spelling: how the document spells words.
-    """
+    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither."""
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
@@ -185,7 +158,6 @@ def ruled_tables(
 
 
 def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
-    """Return whether a grid is a row of boxes, or a box beside another, which is no frame of a page."""
     if len(grid.heights) != 2:
         return False
     middle = sum(grid.heights) / 2
@@ -196,7 +168,6 @@ def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
 
 
 def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[Line]]:
-    """Return the text in boxes side by side, if sentences run over its lines, and the lines outside."""
     outside = fill(grid, lines)
     frames = [list(cell.lines) for cell in grid.cells if cell.lines]
     for cell in grid.cells:
@@ -229,7 +200,6 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
 
 
 def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
-    """Return the table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
     if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
@@ -244,12 +214,15 @@ def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[
         printed = [max(len(_strips_of_boxes(row)), _LINED_ROWS) for row in rows]
         if not any(len(parts) == count for parts, count in zip(parted, printed, strict=True)):
             parted = [[] for _ in rows]
-    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _split_cells(row, parts)]
-    cells = [
-        [Cell(join_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
-        for row in rows
-    ]
-    bold = [_is_bold([cell.lines for cell in row]) for row in rows]
+    cells: list[list[Cell]] = []
+    bold: list[bool] = []
+    for row, parts in zip(rows, parted, strict=True):
+        for texts in map(columns_of, parts) if parts else [[cell.lines for cell in row]]:
+            pairs = zip(row, texts, strict=True)
+            cells.append(
+                [Cell(join_text(text, spelling), columns=box.columns, rows=box.rows) for box, text in pairs]
+            )
+            bold.append(_is_bold(texts))
     return [_write_table(mark_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
 
 
@@ -262,7 +235,6 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
 
 
 def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
-    """Return the printed lines of a row of boxes; none where a box reaches over several rows."""
     if any(cell.rows > 1 for cell in row):
         return []
     columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
@@ -277,7 +249,10 @@ def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
 def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     """Return the rows that no line parts: each has a number, or no cell goes on for want of room."""
     strips = _strips_of_boxes(row)
-    if any(len(cell.lines) == len(strips) and all(map(_is_number, cell.lines)) for cell in row):
+    if any(
+        len(cell.lines) == len(strips) and all(_NUMBER.match(line.text) for line in cell.lines)
+        for cell in row
+    ):
         return [[strip] for strip in strips]
     ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
@@ -290,18 +265,6 @@ def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
         else:
             parts.append([strip])
     return parts
-
-
-def _is_number(line: Line) -> bool:
-    return _NUMBER.match(line.text) is not None
-
-
-def _split_cells(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
-    """Return a row of boxes as the rows of cells of its printed lines; unchanged without any."""
-    return [
-        [replace(cell, lines=lines) for cell, lines in zip(row, columns_of(part), strict=True)]
-        for part in parts
-    ] or [list(row)]
 
 
 class _Stack:
@@ -326,7 +289,7 @@ class _Stack:
         tables: list[Table] = []
         for first, last in self._tabular():
             header, bands = self._parts(first, last)
-            if not header and self._is_text(bands):
+            if not header:
                 continue
             tables.append(self._table(header, bands, spelling))
             self.taken.update(id(line) for band in (header, *bands) for row in band for line in row)
@@ -348,16 +311,7 @@ class _Stack:
             return bands[0], [*bands[1:], below] if below else bands[1:]
         return [], bands
 
-    def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
-        """Return whether what is between two lines is text in columns, a program or a single line."""
-        rows = [row for band in bands for row in band]
-        if len(rows) == 1 or all(line.fixed for row in rows for line in row):
-            return True
-        columns = columns_of(strips_of(rows, gaps_between(rows, _size_of(rows))))
-        return all(is_prose(column) for column in columns if column)
-
     def _tabular(self) -> list[tuple[int, int]]:
-        """Return the runs of zones with common columns: the first zone, and the one after the last."""
         runs: list[tuple[int, int]] = []
         for place in range(1, len(self.zones) - 1):
             if not self._gaps(place, place + 1):
@@ -407,57 +361,3 @@ class _Stack:
 
 def _size_of(rows: Sequence[Row]) -> float:
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
-
-
-_WIDE_GAP = 1.0  # of the type size: blanks of justified text are narrower
-_LEAST_ROWS = 3  # rows that show two columns: two lines of text may have wide blanks above one another
-_LEAST_CELLS = 6  # three rows of two columns, or two rows of three
-_MARK = re.compile(r"^(?:[•‣▪●○◦∙–*-]|[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,5})[\]).]*)$")
-_EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
-
-
-def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table, list[Line]]]:
-    """Return tables among the lines of one column of a page, from the top, and the lines that make up each.
-
-    Args:
-        lines: the lines, with their words where these may stand far apart.
-        spelling: how the document spells words.
-    """
-    tables = []
-    for run in _find_runs(list(rows_of([line for line in lines if not line.turned]))):
-        gaps = gaps_between(run, _size_of(run))
-        strips = strips_of(run, gaps)
-        if gaps and _is_table(strips, gaps):
-            table = table_of([], rows_of_cells(strips), gaps, spelling)
-            tables.append((table, [line for row in run for line in row]))
-    return tables
-
-
-def _find_runs(rows: Sequence[Row]) -> list[list[Row]]:
-    """Return rows one below the other that begin and end with one of several pieces, most of them such."""
-    runs: list[list[Row]] = []
-    current: list[Row] = []
-    tail: list[Row] = []
-    for above, row in zip([None, *rows], rows, strict=False):
-        apart = above and above[0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size
-        if current and (apart or len(tail) > _LEAST_ROWS):
-            runs.append(current)
-            current, tail = [], []
-        if len([piece for line in row for piece in pieces_of(line, _WIDE_GAP * line.size)]) > 1:
-            current += [*tail, row]
-            tail = []
-        elif current:
-            tail.append(row)
-    return [*runs, current] if current else runs
-
-
-def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
-    columns = columns_of(strips)
-    counts = [count for strip in strips if (count := sum(map(bool, strip))) > 1]
-    least_rows = _LEAST_ROWS if len(gaps) < 2 else 2
-    if sum(counts) < _LEAST_CELLS or len(counts) < max(least_rows, len(strips) / 2):
-        return False
-    is_code = all(line.fixed for column in columns for line in column)
-    is_list = len(gaps) == 1 and all(_MARK.match(line.text) for line in columns[0])
-    is_equations = all(_EQUATION_NUMBER.match(line.text) for line in columns[-1])
-    return not (is_code or is_list or is_equations or any(map(is_prose, columns)))

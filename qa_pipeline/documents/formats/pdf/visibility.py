@@ -89,7 +89,6 @@ def find_hidden(page: "PdfPage", textpage: "PdfTextPage", pictures: Sequence[Box
 
 
 def _objects_of(take: Callable[..., Any], holder: Any, count: int, depth: int) -> Iterator[tuple[Any, int]]:
-    """Yield the objects of a page or form in the order of painting, each with the number of forms around."""
     from pypdfium2 import raw
 
     for item in (take(holder, number) for number in range(count)):
@@ -188,7 +187,6 @@ def _is_usual(text: Any) -> bool:
 
 
 def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int], set[int]]:
-    """Return the letters that may show, the objects that are bars of letters, and the letters too small."""
     from pypdfium2 import raw
 
     letters: list[_Letter] = []
@@ -252,13 +250,11 @@ def _read_by_ocr(
 
 
 def _is_within(inner: Box, boxes: Sequence[Box]) -> bool:
-    """Return True if the middle of a box is in one of the boxes."""
     x, y = (inner.left + inner.right) / 2, (inner.bottom + inner.top) / 2
     return any(box.left <= x <= box.right and box.bottom <= y <= box.top for box in boxes)
 
 
 def _pixels_of(box: Box, sheet: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the rows and columns of a picture of the sheet in which a box lies."""
     across, up = shape[1] / (sheet.right - sheet.left), shape[0] / (sheet.top - sheet.bottom)
     rows = math.floor((sheet.top - box.top) * up), math.ceil((sheet.top - box.bottom) * up)
     columns = math.floor((box.left - sheet.left) * across), math.ceil((box.right - sheet.left) * across)

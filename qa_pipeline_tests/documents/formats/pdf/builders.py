@@ -1,8 +1,7 @@
 """PDF files built on the spot: columns, tables, and objects that libraries do not write."""
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from fpdf import FPDF
 
@@ -13,7 +12,6 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import SETTINGS, source
 
-Item = TypeVar("Item")
 WORDS = (
     "river", "mountain", "valley", "forest", "bridge", "harbour", "village", "meadow", "castle", "garden",
     "market", "station", "library", "museum", "theatre", "school", "church", "factory", "office", "kitchen",
@@ -53,14 +51,6 @@ def blank(size: float = 10, font: str = "Helvetica") -> FPDF:
     document.set_font(font, size=size)
     document.add_page()
     return document
-
-
-def each_page(document: FPDF, items: Iterable[Item]) -> Iterator[Item]:
-    """Yield each item on a page of its own, the first on the page that is there."""
-    for number, item in enumerate(items):
-        if number:
-            document.add_page()
-        yield item
 
 
 def at(document: FPDF, x: float, y: float, text: str, width: float = 85, height: float = 5) -> float:

@@ -1,18 +1,17 @@
+import pytest
 from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.columns import order_lines, remove_running_lines, split_columns
+from qa_pipeline.documents.formats.pdf.columns import order_lines, split_columns
 from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
-    counts,
-    each_page,
     marks,
+    of_kind,
     parse,
     prose,
     with_table,
@@ -24,21 +23,13 @@ def text_of(document: FPDF) -> str:
     return "\n".join(block.text for block in parse(document).blocks)
 
 
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
-def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
-    lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
-    read = [one for stretch in split_columns(lines) for one in stretch]
-    assert sorted(read, key=lambda one: one.start) == lines
-    assert sorted(order_lines(lines), key=lambda one: one.start) == lines
-
-
-@given(st.text(alphabet="0123456789ivxlcIVXLCİıſ¹٣ ", min_size=1, max_size=9))
-def test_any_number_near_the_edge_can_be_read(text: str) -> None:
-    pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
-    left_out = Omissions()
-    running = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
-    remaining = sum(map(len, (*running.pages, running.heads, running.feet)))
-    assert remaining + sum(part.pieces for part in left_out.record()) == len(pages)
+def test_the_left_column_is_read_before_the_right_one() -> None:
+    document = blank()
+    at(document, 15, 20, prose("left", 20))
+    at(document, 110, 20, prose("right", 20))
+    text = text_of(document)
+    assert marks(text, "left") == marks(text, "right") == list(range(20))
+    assert text.index("left19") < text.index("right0")
 
 
 def test_columns_that_the_file_holds_line_by_line_are_read_one_after_the_other() -> None:
@@ -81,6 +72,23 @@ def test_a_table_over_both_columns_parts_what_is_above_it_from_what_is_below() -
     assert places == sorted(places)
 
 
+def test_three_columns_are_read_from_left_to_right() -> None:
+    document = blank(size=8)
+    for number, name in enumerate(("first", "second", "third")):
+        at(document, 12 + 65 * number, 20, prose(name, 20), width=56, height=4)
+    text = text_of(document)
+    assert text.index("first19") < text.index("second0") < text.index("second19") < text.index("third0")
+
+
+def test_a_paragraph_that_runs_over_a_column_break_is_one() -> None:
+    document = blank()
+    lines = wrapped(document, prose("only", 40))
+    half = len(lines) // 2
+    for number, line in enumerate(lines):
+        document.text(15 if number < half else 110, 20 + 5 * (number % half), line)
+    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
+
+
 def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> None:
     document = blank()
     for y, text in ((60, "third line of it."), (40, "First comes this"), (50, "then that, and the")):
@@ -102,65 +110,29 @@ def test_a_right_margin_note_tears_nothing_apart() -> None:
     assert marks(paragraphs[1], "body") == list(range(16))
 
 
+def test_columns_change_nothing_where_the_page_has_one() -> None:
+    document = blank()
+    at(document, 15, 20, prose("only", 40), width=170)
+    assert len(of_kind(parse(document), "paragraph")) == 1
+
+
 def line(left: float, bottom: float, right: float, start: int) -> Line:
     return Line(f"line {start} of text", 1, left, bottom, right, bottom + 10, 10, False, False, start=start)
 
 
-def pages(count: int, chapter_length: int = 100) -> FPDF:
-    """Pages with a head that names the chapter, a foot, and a number."""
-    document = blank()
-    for number in each_page(document, range(1, count + 1)):
-        document.text(20, 10, "Chapter " + "ABCDEFGH"[(number - 1) // chapter_length])
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-        document.text(20, 285, "Annual report")
-        document.text(190, 291, str(number))
-    return document
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
+def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
+    lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
+    read = [one for stretch in split_columns(lines) for one in stretch]
+    assert sorted(read, key=lambda one: one.start) == lines
+    assert sorted(order_lines(lines), key=lambda one: one.start) == lines
 
 
-def test_heads_and_feet_stay_once_and_are_counted_by_kind_with_page_numbers() -> None:
-    parsed = parse(pages(5))
-    assert counts(parsed) == {"page_number": (5, 5), "running_foot": (4, 48), "running_head": (4, 32)}
-    others = [block.text for block in parsed.blocks if not block.text.startswith("page")]
-    assert others == ["Chapter A", "Annual report"]
-
-
-def test_a_head_that_changes_with_the_chapter_is_left_out_but_once_where_it_stays_three_pages() -> None:
-    parsed = parse(pages(12, chapter_length=4))
-    assert counts(parsed)["running_head"] == (9, 72)
-
-
-def test_a_number_near_the_edge_that_counts_no_pages_is_text() -> None:
-    document = blank()
-    for number in each_page(document, range(1, 5)):
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-        document.text(20, 280, str(3909717 + number * number))
-    assert counts(parse(document)) == {}
-
-
-def test_roman_and_spelt_out_page_numbers_are_page_numbers() -> None:
-    document = blank()
-    for number, roman in each_page(document, enumerate(("i", "ii", "iii", "iv"), start=1)):
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-        document.text(100, 285, f"Page {number} of 4")
-        document.text(20, 291, roman)
-    found = counts(parse(document))
-    assert found["page_number"][0] >= 4
-    assert "running_foot" not in found
-
-
-def test_a_line_whose_numbers_differ_is_text_on_each_page() -> None:
-    document = blank()
-    for number in each_page(document, (1, 2, 3, 5)):
-        document.text(20, 10, f"Customer {number} pays {7 * number} %")
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-    texts = " ".join(block.text for block in parse(document).blocks)
-    assert all(f"Customer {number} pays {7 * number} %" in texts for number in (1, 2, 3, 5))
-
-
-def test_pages_whose_every_line_returns_lose_none_of_them() -> None:
-    document = blank()
-    for _ in each_page(document, range(4)):
-        for row in range(50):
-            document.text(20, 10 + 5.5 * row, f"Line {row} of the form says this.")
-    parsed = parse(document)
-    assert sum(block.text.count("of the form") for block in parsed.blocks) == 200
+@pytest.mark.parametrize("columns", [1, 2])
+def test_lines_in_their_order_keep_it(columns: int) -> None:
+    lines = [
+        line(50 + 260 * column, 780 - 12 * row, 290 + 260 * column, 40 * column + row)
+        for column in range(columns)
+        for row in range(40)
+    ]
+    assert [one for stretch in split_columns(lines) for one in stretch] == lines

@@ -3,6 +3,7 @@
 import pytest
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.pdf.glyphs import join_accents
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import counts, one_page, parse, stream
 
@@ -25,6 +26,23 @@ def test_an_accent_is_joined_to_the_letter_it_is_over(drawn: str) -> None:
     assert text_of(drawn) == "für mich"
 
 
+@pytest.mark.parametrize(
+    ("accent", "letter", "whole"),
+    [("\\250", "o", "ö"), ("\\264", "e", "é"), ("`", "a", "à"), ("\\260", "a", "å"), ("\\270", "c", "ç")],
+)
+def test_accents_of_all_kinds_are_joined(accent: str, letter: str, whole: str) -> None:
+    assert text_of(f"(x{letter}x) Tj 7.1 0 Td ({accent}) Tj") == f"x{whole}x"
+
+
+def test_an_accent_raised_over_a_capital_letter_is_joined() -> None:
+    assert text_of(r"(Uber) Tj 2.3 2.4 Td (\250) Tj") == "Über"
+
+
+def test_several_accents_at_the_end_of_a_line_are_joined_to_their_letters() -> None:
+    umlauts = r"(fur die Ubung) Tj 4.7 0 Td (\250) Tj 34.3 2.4 Td (\250) Tj"
+    assert text_of(umlauts) == "für die Übung"
+
+
 def test_signs_that_stand_beside_letters_stay_signs() -> None:
     assert text_of(r"(Run `ls` at 20 \260C, not x^2 or \250a.) Tj") == "Run `ls` at 20 °C, not x^2 or ¨a."
 
@@ -32,6 +50,19 @@ def test_signs_that_stand_beside_letters_stay_signs() -> None:
 def test_a_word_broken_before_an_accent_at_the_line_end_is_mended() -> None:
     drawn = r"(Dies ist fur die Doku-) Tj 47.3 0 Td (\250) Tj -47.3 -14 Td (mentation gedacht.) Tj"
     assert text_of(drawn) == "Dies ist für die Dokumentation gedacht."
+
+
+def test_many_accents_and_letters_in_one_place_take_time_in_proportion() -> None:
+    asked = 0
+
+    def box(number: int) -> tuple[float, float, float, float]:
+        nonlocal asked
+        asked += 1
+        return 0.0, 0.0, 5.0, 10.0
+
+    text = "u¨" * 20_000
+    join_accents(text, range(len(text)), box)
+    assert asked <= 3 * len(text)
 
 
 def in_broken_font(letters: str, codes: str) -> bytes:

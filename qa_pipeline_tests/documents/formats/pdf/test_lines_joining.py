@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.groups import Group, insert_notes
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, texts_by_page
+from qa_pipeline.documents.formats.pdf.lines import (
+    Line,
+    Spelling,
+    Word,
+    code_text,
+    join_text,
+    texts_by_page,
+)
 
 NO_WORDS = Spelling([])
 
@@ -12,34 +19,17 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
     return Line(text, page, left, bottom, left + 5 * len(text), bottom + 10, 10.0, False, False, broken)
 
 
-pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
-
-
-@given(pages, pages, pages)
-def test_no_group_is_lost_among_notes(
-    flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
-) -> None:
-    every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
-    placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
-    assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
-
-
-@given(st.text(max_size=30), st.text(max_size=30), st.booleans())
-def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool) -> None:
-    before = first + "-" if hard else first
-    joined, rest = Spelling([first, second]).rejoin(before, second, hard=hard)
-    both = joined + rest
-    assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")
-
-
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
         (("see https://", "example.org/page now"), "see https://example.org/page now"),
+        (("see https:", "//example.org/page"), "see https://example.org/page"),
         (
             ("https://doi.org/10.1016/", "S1474-4422(21)00074-0"),
             "https://doi.org/10.1016/S1474-4422(21)00074-0",
         ),
+        (("https://example.org/-", "users.html or"), "https://example.org/users.html or"),
+        (("https://example.org/a/-", "/issues"), "https://example.org/a/-/issues"),
         (("https://example.org/Learn/", "Instructor/Ultra"), "https://example.org/Learn/Instructor/Ultra"),
         (
             ("see https://example.org/reports", "/2020/spring.pdf now"),
@@ -48,13 +38,21 @@ def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool
         (("either this", "/ or that"), "either this / or that"),
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
         (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
+        (("call plot_", "beam now"), "call plot_beam now"),
         (("the years 2024-", "2026 were"), "the years 2024-2026 were"),
+        (("the years 2024–", "2026 were"), "the years 2024–2026 were"),
+        (("a 24-", "hour service"), "a 24-hour service"),
         (("mit 64-", "Bit-Prozessoren"), "mit 64-Bit-Prozessoren"),
+        (("Sentinel-", "5 is"), "Sentinel-5 is"),
         (("either this/", "or that"), "either this/ or that"),
     ],
 )
 def test_addresses_and_names_go_on_in_the_next_line(lines: tuple[str, ...], text: str) -> None:
     assert join_text([line(part) for part in lines], NO_WORDS) == text
+
+
+def test_a_line_that_ends_a_block_amid_a_word_keeps_its_hyphen() -> None:
+    assert join_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
 
 
 def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
@@ -67,6 +65,21 @@ def test_very_long_lines_are_joined_in_little_time() -> None:
     assert len(join_text(lines, NO_WORDS)) > 1_000_000
 
 
+def test_words_of_code_stand_as_far_apart_as_on_paper() -> None:
+    words = (
+        Word("x", 50, 55),
+        Word("=", 60, 65),
+        Word("1", 70, 75),
+        Word("#", 105, 110),
+        Word("one", 115, 130),
+    )
+    wide = line("x = 1 # one")._replace(words=words)
+    assert code_text([wide, line("return", left=70, bottom=688)]) == "x = 1      # one\n    return"
+
+
+pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
+
+
 def groups_of(spans: list[tuple[int, int]], plain: bool = False) -> list[Group]:
     """Groups in the order of their pages, each over one to three of them."""
     return [
@@ -75,36 +88,18 @@ def groups_of(spans: list[tuple[int, int]], plain: bool = False) -> list[Group]:
     ]
 
 
-def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
-    joined, rest = Spelling([text, first, second]).rejoin(first, second, hard=hard)
-    return joined + rest
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "whole"),
-    [
-        ("an improve", "ment of", "an improvement of"),
-        ("a computer", "based course", "a computer-based course"),
-        ("the well", "known rule", "the well-known rule"),
-        ("is inter", "connected with", "is interconnected with"),
-        ("Martínez", "Ferrer, A.", "Martínez-Ferrer, A."),
-        ("the satellite", "and model-based data", "the satellite- and model-based data"),
-        ("Wasser", "und Schifffahrt", "Wasser- und Schifffahrt"),
-        ("Sentinel", "5 is", "Sentinel-5 is"),
-        ("https://example.org/future-in", "chemistry", "https://example.org/future-in-chemistry"),
-        ("E-Mail-Adres", "sen der Stadt", "E-Mail-Adressen der Stadt"),
-        ("GNU/", "Linux ist", "GNU/Linux ist"),
-        ("in 20", "and 30-year plans", "in 20- and 30-year plans"),
-    ],
-)
-def test_a_word_broken_at_a_line_end_is_spelt_as_it_would_be_within_one(
-    first: str, second: str, whole: str
+@given(pages, pages, pages)
+def test_no_group_is_lost_among_notes(
+    flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
 ) -> None:
-    assert rejoined(first, second) == whole
+    every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
+    placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
+    assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
 
 
-def test_what_the_document_writes_elsewhere_decides() -> None:
-    assert rejoined("a note", "based system", "notebased systems exist") == "a notebased system"
-    assert rejoined("an on", "line course", "every on-line course") == "an on-line course"
-    assert rejoined("a data", "base", "data here, data there; the base, this base") == "a data-base"
-    assert rejoined("a data-", "base", "the database", hard=True) == "a database"
+def test_a_word_that_a_hyphen_breaks_at_the_end_of_a_page_is_whole_on_the_first() -> None:
+    pages = [line("mit Umbruch am Sei-"), line("tenende. Danach", page=2)]
+    assert [text for _, text in texts_by_page(pages, Spelling([]))] == [
+        "mit Umbruch am Seitenende",
+        ". Danach",
+    ]

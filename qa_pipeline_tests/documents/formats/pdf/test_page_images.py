@@ -2,6 +2,7 @@ import io
 from functools import cache
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from qa_pipeline.documents.formats.pdf.page_images import PageMap, PagePicture, 
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
 
 MARKER = (255, 221, 87)
+BORDER = (31, 119, 180)
 
 
 def page_with_prose() -> tuple[bytes, Assembled]:
@@ -48,41 +50,6 @@ def marked(picture: Image.Image) -> set[tuple[int, int]]:
     return {place for place in places if picture.getpixel(place) == MARKER}
 
 
-PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
-
-
-words = st.lists(st.sampled_from(PARTS), max_size=40)
-
-
-@given(words, st.randoms(use_true_random=False))
-def test_each_character_gets_a_place_of_its_own_with_the_same_letter(parts: list[str], draw: object) -> None:
-    shuffled = list(parts)
-    draw.shuffle(shuffled)  # type: ignore[attr-defined]
-    text, page = " ".join(parts), "\r\n".join(shuffled)
-    places = [place for place in align(text, page) if place is not None]
-    assert len(places) == len(set(places))
-    assert all(place is None or page[place] == text[number] for number, place in enumerate(align(text, page)))
-
-
-@given(words)
-def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: list[str]) -> None:
-    text = " ".join(parts)
-    page = "\r\n".join(f"{part[: len(part) // 2]}\ufffe{part[len(part) // 2 :]}" for part in parts)
-    found = align(text, page)
-    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
-
-
-@given(st.integers(0, 60), st.integers(1, 60))
-def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
-    text, mapped = mapped_prose()
-    runs = mapped.runs(text)
-    assert all(first[0][1] <= second[0][0] for first, second in pairwise(runs))
-    words = "".join(text[slice(*span)] for span, _ in runs)
-    assert "".join(words.split()) == "".join(text.split())
-    span = (begin, begin + length)
-    assert bool(mapped.lines_of(span)) == any(letter.isalnum() for letter in text[slice(*span)])
-
-
 def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     content, text = page_with_prose()
     quote = " ".join(text.text[text.text.index("right3") :].split()[:7])
@@ -93,6 +60,18 @@ def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     places = marked(picture)
     assert places
     assert min(x for x, _ in places) > picture.width / 2
+
+
+def test_every_letter_of_the_chunks_on_a_page_is_found() -> None:
+    content, text = page_with_prose()
+    assert draw(content, text).chunks == (sum(letter.isalnum() for letter in text.text),)
+
+
+def test_a_chunk_is_outlined() -> None:
+    content, text = page_with_prose()
+    bare = draw_page(content, 1, text.text, (0, len(text.text)))
+    assert picture_of(draw(content, text)).getcolors(1 << 24) != picture_of(bare).getcolors(1 << 24)
+    assert bare.chunks == ()
 
 
 def test_a_row_of_a_table_is_found_in_its_cells_and_repeated_names_count_once() -> None:
@@ -119,6 +98,21 @@ def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
     assert all(ink[0] - 9 <= x <= ink[2] + 9 and ink[1] - 9 <= y <= ink[3] + 9 for x, y in places)
 
 
+@pytest.mark.parametrize("matrix", ["0 1 -1 0 {} 100", "0 -1 1 0 {} 700"])
+@pytest.mark.parametrize("shown", [0, 90])
+def test_lines_of_turned_text_are_outlined_together(matrix: str, shown: int) -> None:
+    lines = "".join(
+        f"BT /F1 12 Tf {matrix.format(100 + 14 * number)} Tm (Many words in row {number}) Tj ET\n"
+        for number in range(4)
+    )
+    content = one_page(lines, page=f"/Rotate {shown}")
+    picture = picture_of(draw(content, assemble(parse(content).blocks), scale=1.0))
+    border = np.argwhere((np.asarray(picture) == BORDER).all(axis=2))
+    high, wide = np.ptp(border, axis=0)
+    assert (wide > high) == bool(shown)
+    assert len(border) < 2.2 * (wide + high)
+
+
 def test_the_scale_gives_the_size_but_for_pages_that_would_be_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -137,8 +131,80 @@ def test_a_file_or_page_that_cannot_be_drawn_is_a_failure(content: bytes | None,
         draw_page(content or page_with_prose()[0], number, "text", (0, 4))
 
 
+def test_equal_input_gives_equal_pictures() -> None:
+    content, text = page_with_prose()
+    assert draw(content, text, "left0").png == draw(content, text, "left0").png
+
+
+PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
+words = st.lists(st.sampled_from(PARTS), max_size=40)
+
+
+@given(words, st.randoms(use_true_random=False))
+def test_each_character_gets_a_place_of_its_own_with_the_same_letter(parts: list[str], draw: object) -> None:
+    shuffled = list(parts)
+    draw.shuffle(shuffled)  # type: ignore[attr-defined]
+    text, page = " ".join(parts), "\r\n".join(shuffled)
+    places = [place for place in align(text, page) if place is not None]
+    assert len(places) == len(set(places))
+    assert all(place is None or page[place] == text[number] for number, place in enumerate(align(text, page)))
+
+
+@given(words)
+def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: list[str]) -> None:
+    text = " ".join(parts)
+    page = "\r\n".join(f"{part[: len(part) // 2]}\ufffe{part[len(part) // 2 :]}" for part in parts)
+    found = align(text, page)
+    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
+
+
+def test_text_moved_to_another_place_is_found_there() -> None:
+    first, second = prose("first", 4), prose("second", 4)
+    text = f"{first} {second}"
+    found = align(text, f"{second}\r\n{first}")
+    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
+
+
+def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
+    rows = [(f"{name}town", "d" if name == "P" else "7.2", "21") for name in "ABCDEFGHIJKLMNOPQRST"]
+    page = "21\r\nTown Rain (d) Age\r\n" + "\r\n".join(" ".join(row) for row in rows)
+    lines = [f"Town: {town} | Rain (d): {rain} | Age: {age}" for town, rain, age in rows]
+    found = align("\n".join(lines), page)
+    start = len(lines[0]) + 1
+    places = [place for place in found[start : start + len(lines[1])] if place is not None]
+    assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
+
+
+def test_a_ligature_stands_for_its_letters() -> None:
+    assert align("find", "ﬁnd") == [0, 0, 1, 2]
+
+
 def test_a_number_broken_at_a_line_end_has_its_place() -> None:
     text, page = "see doi 10.1038 there", "see doi 10.\r\n1038 there"
     assert align(text, page) == [
         place if text[at].isalnum() else None for at, place in enumerate([*range(11), *range(13, 23)])
     ]
+
+
+def test_lines_of_a_quoted_row_are_its_cells_and_the_names_above_them() -> None:
+    document = blank()
+    document.set_xy(15, 20)
+    with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
+    content = bytes(document.output())
+    text = assemble(parse(content).blocks).text
+    mapped = map_page(content, 1, text, (0, len(text)))
+    start = text.index("Name: Cy")
+    boxes = mapped.lines_of((start, start + len("Name: Cy | Town: Falun")))
+    assert len(boxes) == 4
+    assert len({round(box.bottom) for box in boxes}) == 2
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
+    text, mapped = mapped_prose()
+    runs = mapped.runs(text)
+    assert all(first[0][1] <= second[0][0] for first, second in pairwise(runs))
+    words = "".join(text[slice(*span)] for span, _ in runs)
+    assert "".join(words.split()) == "".join(text.split())
+    span = (begin, begin + length)
+    assert bool(mapped.lines_of(span)) == any(letter.isalnum() for letter in text[slice(*span)])

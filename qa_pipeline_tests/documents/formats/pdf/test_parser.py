@@ -1,10 +1,13 @@
 import pytest
-from fpdf import FPDF
 
-from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.assembly import Omissions, assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.pdf import parser as pdf
+from qa_pipeline.documents.formats.pdf.layout import PageContent
+from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.builders import new_pdf, outline, pdf_bytes, refusal
-from qa_pipeline_tests.documents.formats.pdf.builders import of_kind, parse
+from qa_pipeline_tests.documents.builders import SETTINGS, new_pdf, outline, pdf_bytes, source
 
 PROSE = (
     "The committee met in the spring and decided that the old rules would stay in force until the end of the"
@@ -12,37 +15,102 @@ PROSE = (
 )
 
 
-def page(*lines: tuple[float, str], font: str = "Helvetica", title: str = "") -> FPDF:
-    """A page with lines of these sizes above prose."""
-    document = new_pdf()
-    document.set_title(title)
-    document.add_page()
-    for size, text in lines:
-        document.set_font(font, size=size)
-        document.multi_cell(0, size * 0.6, text, new_x="LMARGIN", new_y="NEXT")
-    document.set_font("Helvetica", size=11)
-    document.multi_cell(0, 6, PROSE)
-    return document
+def parse(content: bytes, settings: DocumentSettings = SETTINGS) -> ParsedFile:
+    return pdf.parse(source(content), settings)
+
+
+def reason(content: bytes, settings: DocumentSettings = SETTINGS) -> str:
+    with pytest.raises(DocumentFailure) as refused:
+        parse(content, settings)
+    return refused.value.reason
+
+
+def test_lines_of_a_paragraph_are_joined_to_flowing_text() -> None:
+    assert outline(parse(pdf_bytes(PROSE * 2))) == [("paragraph", (PROSE * 2).strip())]
 
 
 def test_a_paragraph_over_a_page_break_is_one_and_each_half_is_on_its_page() -> None:
-    assembled = assemble(parse(pdf_bytes((PROSE * 30).strip())).blocks)
+    document = new_pdf()
+    document.add_page()
+    document.multi_cell(0, 6, (PROSE * 30).strip())
+    assembled = assemble(parse(bytes(document.output())).blocks)
     assert assembled.text == (PROSE * 30).strip()
     assert [page.number for page in assembled.pages] == [1, 2]
     assert "".join(assembled.text[page.start : page.end] for page in assembled.pages) == assembled.text
 
 
+def test_larger_type_is_a_heading_and_its_size_gives_the_level() -> None:
+    document = new_pdf()
+    document.add_page()
+    for size, text in ((22, "Annual Report"), (15, "Members"), (11, PROSE), (15, "Money"), (11, PROSE)):
+        document.set_font("Helvetica", size=size)
+        document.multi_cell(0, size * 0.6, text, new_x="LMARGIN", new_y="NEXT")
+        document.ln(4)
+    parsed = parse(bytes(document.output()))
+    headings = [(block.text, block.level) for block in parsed.blocks if block.kind == "heading"]
+    assert headings == [("Annual Report", 1), ("Members", 2), ("Money", 2)]
+
+
+def test_names_in_large_type_between_title_and_first_heading_are_no_heading() -> None:
+    document = new_pdf()
+    document.add_page()
+    for size, text in ((22, "Annual Report"), (13, "Ada Berg and Bo Ek"), (16, "Summary"), (11, PROSE)):
+        document.set_font("Helvetica", size=size)
+        document.multi_cell(0, size * 0.6, text, new_x="LMARGIN", new_y="NEXT")
+        document.ln(4)
+    kinds = {text: kind for kind, text in outline(parse(bytes(document.output())))}
+    assert kinds["Ada Berg and Bo Ek"] == "paragraph"
+    assert kinds["Summary"] == "heading"
+
+
 def test_numbered_lines_become_list_items_that_keep_their_numbers_and_wrapped_lines() -> None:
-    parsed = parse(page((11, PROSE), (11, "1. First of all, count the members."), (11, "2. " + PROSE)))
-    items = [(block.marker, block.text) for block in of_kind(parsed, "list_item")]
-    assert items[0] == ("1.", "First of all, count the members.")
-    assert items[1][0] == "2."
-    assert items[1][1].startswith(PROSE.strip())
+    document = new_pdf()
+    document.add_page()
+    document.multi_cell(0, 6, PROSE, new_x="LMARGIN", new_y="NEXT")
+    for item in ("1. First of all, count the members.", "2. " + PROSE):
+        document.multi_cell(0, 6, item, new_x="LMARGIN", new_y="NEXT")
+    items = [block for block in parse(bytes(document.output())).blocks if block.kind == "list_item"]
+    assert [(one.marker, one.text) for one in items] == [
+        ("1.", "First of all, count the members."),
+        ("2.", PROSE.strip()),
+    ]
 
 
 def test_text_in_a_typewriter_font_is_code_with_its_indentation() -> None:
-    parsed = parse(page((10, "def area(r):\n    return 3 * r"), font="Courier"))
-    assert [block.text for block in of_kind(parsed, "code")] == ["def area(r):\n    return 3 * r"]
+    document = new_pdf()
+    document.add_page()
+    document.multi_cell(0, 6, PROSE, new_x="LMARGIN", new_y="NEXT")
+    document.set_font("Courier", size=10)
+    document.multi_cell(0, 5, "def area(r):\n    return 3 * r", new_x="LMARGIN", new_y="NEXT")
+    code = [block.text for block in parse(bytes(document.output())).blocks if block.kind == "code"]
+    assert code == ["def area(r):\n    return 3 * r"]
+
+
+def test_heads_and_feet_that_return_on_each_page_stay_once() -> None:
+    document = new_pdf()
+    for number in range(1, 5):
+        document.add_page()
+        document.text(20, 10, f"Annual Report 2024, page {number} of 4")
+        document.set_y(40)
+        document.multi_cell(0, 6, f"Part {number} tells this. {PROSE}")
+        document.text(100, 285, str(number))
+    assembled = assemble(parse(bytes(document.output())).blocks)
+    assert assembled.text.count("Annual Report") == 1
+    assert assembled.text.count("tells this.") == 4
+    assert not assembled.text.rstrip().endswith("4")
+
+
+def test_margin_notes_stand_before_the_text_of_their_page_and_tear_nothing_apart() -> None:
+    document = new_pdf()
+    document.set_left_margin(60)
+    document.add_page()
+    document.set_font("Helvetica", size=8)
+    document.text(8, 60, "Published: 1 May")
+    document.set_font("Helvetica", size=11)
+    document.set_xy(60, 20)
+    document.multi_cell(0, 6, PROSE * 5)
+    blocks = outline(parse(bytes(document.output())))
+    assert blocks == [("paragraph", "Published: 1 May"), ("paragraph", (PROSE * 5).strip())]
 
 
 def test_footnotes_stand_where_they_tear_no_paragraph_apart() -> None:
@@ -58,48 +126,166 @@ def test_footnotes_stand_where_they_tear_no_paragraph_apart() -> None:
     document.add_page()
     document.set_y(20)
     document.multi_cell(0, 6, f"{second} {PROSE}")
-    texts = [text for _, text in outline(parse(document))]
+    texts = [text for _, text in outline(parse(bytes(document.output())))]
     assert texts[0].startswith("1 See the minutes")
     assert " ".join(texts[1:]) == f"{PROSE}{first} {second} {PROSE}".strip()
 
 
+def test_a_number_that_begins_a_line_of_small_text_begins_no_footnote() -> None:
+    document = new_pdf()
+    document.set_auto_page_break(False)
+    document.add_page()
+    document.set_xy(15, 40)
+    document.multi_cell(180, 6, PROSE * 3)
+    document.set_font("Helvetica", size=8)
+    works = [("[1] A. Writer. A long title,", "50 pages of it.")] + [
+        (f"[{n}] B. Writer.", "And more.") for n in (2, 3)
+    ]
+    for number, (first, second) in enumerate(works):
+        document.text(15, 200 + 8 * number, first)
+        document.text(19, 204 + 8 * number, second)
+    texts = [text for _, text in outline(parse(bytes(document.output())))]
+    assert texts[1:] == [
+        "[1] A. Writer. A long title, 50 pages of it.",
+        "[2] B. Writer. And more.",
+        "[3] B. Writer. And more.",
+    ]
+
+
+def test_footnotes_that_name_programs_are_footnotes() -> None:
+    document = new_pdf()
+    document.set_auto_page_break(False)
+    document.add_page()
+    document.set_y(40)
+    document.multi_cell(0, 6, PROSE + "The rules began to apply", new_x="LMARGIN", new_y="NEXT")
+    document.set_font("Helvetica", size=7)
+    document.text(15, 270, "1 See the minutes, and")
+    document.set_font("Courier", size=7)
+    document.text(15, 273, "minutes.txt")
+    document.set_font("Helvetica", size=7)
+    document.text(15, 276, "2 Of the same year.")
+    document.set_font("Helvetica", size=11)
+    document.add_page()
+    document.multi_cell(0, 6, f"in the year that followed. {PROSE}")
+    texts = [text for _, text in outline(parse(bytes(document.output())))]
+    assert texts[:2] == ["1 See the minutes, and minutes.txt", "2 Of the same year."]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("a real improve-", "ment of the rules", "a real improvement of the rules"),
+        ("four-wheel drive and a four-", "wheel car", "four-wheel drive and a four-wheel car"),
+        ("an improve-", "ment, and improvement counts", "an improvement, and improvement counts"),
+        ("the well-", "known rule", "the well-known rule"),
+        ("see https://example.org/", "page for more", "see https://example.org/page for more"),
+    ],
+)
+def test_words_and_addresses_broken_at_a_line_end_are_mended(first: str, second: str, whole: str) -> None:
+    document = new_pdf()
+    document.add_page()
+    document.set_y(40)
+    for line in (first, second):
+        document.cell(0, 6, line, new_x="LMARGIN", new_y="NEXT")
+    assert [text for _, text in outline(parse(bytes(document.output())))] == [whole]
+
+
+def test_text_off_the_paper_is_not_read() -> None:
+    document = new_pdf()
+    document.add_page()
+    document.text(20, 40, "Visible text.")
+    document.text(500, 40, "Hidden text.")
+    assert outline(parse(bytes(document.output()))) == [("paragraph", "Visible text.")]
+
+
 def test_an_encrypted_file_is_named_so_and_one_without_user_password_is_read() -> None:
-    assert refusal(lambda: parse(pdf_bytes("secret", password="closed"))) == "encrypted"
-    document = page()
+    assert reason(pdf_bytes("secret", password="closed")) == "encrypted"
+    document = new_pdf()
     document.set_encryption(owner_password="owner")
-    assert outline(parse(document)) == [("paragraph", PROSE.strip())]
+    document.add_page()
+    document.multi_cell(0, 6, "Open to read.")
+    assert outline(parse(bytes(document.output()))) == [("paragraph", "Open to read.")]
 
 
-WHOLE = pdf_bytes(*(PROSE * 9 for _ in range(5)))
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.98])
+def test_a_cut_off_file_is_damaged_rather_than_read_in_part(share: float) -> None:
+    content = pdf_bytes(*(PROSE * 9 for _ in range(5)))
+    assert reason(content[: int(share * len(content))]) == "damaged"
 
 
-@pytest.mark.parametrize("content", [WHOLE[: len(WHOLE) // 2], WHOLE[:-90], b"text", b"%PDF-1.4\n\xff%%EOF"])
-def test_a_cut_off_file_and_what_is_no_pdf_are_damaged(content: bytes) -> None:
-    assert refusal(lambda: parse(content)) == "damaged"
+@pytest.mark.parametrize("content", [b"just text", b"%PDF-1.7\n%%EOF", b"%PDF-1.4\ngarbage\x00\xff%%EOF"])
+def test_what_is_no_pdf_is_damaged(content: bytes) -> None:
+    assert reason(content) == "damaged"
+
+
+def test_pages_without_text_are_a_failure_of_their_own() -> None:
+    assert reason(pdf_bytes("", "")) == "no_text"
 
 
 def test_limits_on_pages_and_characters_hold() -> None:
     content = pdf_bytes("one", "two", "three")
-    assert refusal(lambda: parse(content, DocumentSettings(max_pages=2))) == "too_many_pages"
-    assert refusal(lambda: parse(content, DocumentSettings(max_characters=5))) == "too_long"
+    assert reason(content, DocumentSettings(max_pages=2)) == "too_many_pages"
+    assert reason(content, DocumentSettings(max_characters=5)) == "too_long"
 
 
-INSTITUTE = [(13.0, "Institute of Lakes"), (20.0, "The depth of lakes")]
+def test_the_stated_title_is_used_where_no_heading_is_found() -> None:
+    document = new_pdf()
+    document.set_title("Minutes of May")
+    document.add_page()
+    document.multi_cell(0, 6, PROSE)
+    assert parse(bytes(document.output())).title == "Minutes of May"
+
+
+@pytest.mark.parametrize(
+    "stated", ["untitled", "Microsoft Word - draft.docx", "report_v2.tex", "(anonymous)"]
+)
+def test_what_a_program_states_is_no_title(stated: str) -> None:
+    document = new_pdf()
+    document.set_title(stated)
+    document.add_page()
+    document.multi_cell(0, 6, PROSE)
+    assert parse(bytes(document.output())).title is None
 
 
 @pytest.mark.parametrize(
     ("headings", "stated", "title"),
     [
-        (INSTITUTE, "", "The depth of lakes"),
-        (INSTITUTE, "The depth of lakes", "The depth of lakes"),
-        ([(16.0, "1 Introduction")], "A study of lakes", "A study of lakes"),
-        ([(16.0, "Abstract")], "", None),
-        ([], "Minutes of May", "Minutes of May"),
-        ([], "untitled", None),
-        ([], "Microsoft Word - draft.docx", None),
+        ([(12, "Institute of Lakes"), (20, "The depth of lakes")], "", "The depth of lakes"),
+        (
+            [(12, "Institute of Lakes"), (20, "The depth of lakes")],
+            "The depth of lakes",
+            "The depth of lakes",
+        ),
+        ([(16, "1 Introduction")], "A study of lakes", "A study of lakes"),
+        ([(16, "2 Methods")], "", None),
     ],
 )
 def test_the_title_is_the_largest_line_above_the_text_or_the_stated_one(
-    headings: list[tuple[float, str]], stated: str, title: str | None
+    headings: list[tuple[int, str]], stated: str, title: str | None
 ) -> None:
-    assert parse(page(*headings, title=stated)).title == title
+    document = new_pdf()
+    document.set_title(stated)
+    document.add_page()
+    for size, text in headings:
+        document.set_font("Helvetica", size=size)
+        document.multi_cell(0, 10, text, new_x="LMARGIN", new_y="NEXT")
+    document.set_font("Helvetica", size=10)
+    document.multi_cell(0, 6, PROSE)
+    assert parse(bytes(document.output())).title == title
+
+
+def test_an_address_that_the_edge_of_the_page_cuts_is_left_out_whole() -> None:
+    document = new_pdf()
+    document.add_page()
+    document.text(150, 50, "see https://example.org/a/very/long/address/that/is/cut here")
+    document.text(20, 100, PROSE[:60])
+    parsed = parse(bytes(document.output()))
+    assert next(block.text for block in parsed.blocks) == "see"
+    assert any(part.what == "hidden" for part in parsed.left_out)
+
+
+def test_letters_of_another_script_than_the_rest_are_said() -> None:
+    words = "The river \u0431nd the \u0432alley"
+    lines = [Line(f"{words} are seen.", 1, 20, 700, 300, 710, 10.0, bold=False, fixed=False)] * 2
+    (note,) = pdf.count_broken_letters([PageContent(1, 842.0, lines)], Omissions())
+    assert note.startswith("4 of 56 characters (7.1%)")

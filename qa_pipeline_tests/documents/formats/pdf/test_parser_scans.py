@@ -1,66 +1,109 @@
 import io
 import shutil
 import sys
+from typing import Any
 
 import pytest
 from fpdf import FPDF
 from PIL import Image, ImageDraw, ImageFont
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.pdf import parser as pdf_ocr
+from qa_pipeline.documents.formats.pdf.parser import describe_pages
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.builders import refusal
 from qa_pipeline_tests.documents.formats.pdf.builders import blank, counts, parse, prose
 
 OCR = DocumentSettings(ocr=True, ocr_languages=("eng",))
 LINES = ("The river flows through the valley", "and the old bridge crosses it in the village.")
 
 
-def with_scan(document: FPDF, width: float = 210, height: float = 297) -> FPDF:
-    """Add a page with a picture of text."""
+def scan(lines: tuple[str, ...] = LINES) -> Image.Image:
+    """A page of text as a scanner sees it."""
     picture = Image.new("L", (1240, 1754), 255)
     pen = ImageDraw.Draw(picture)
-    for number, line in enumerate(LINES):
+    for number, line in enumerate(lines):
         pen.text((120, 160 + 60 * number), line, fill=0, font=ImageFont.load_default(size=36))
-    file = io.BytesIO()
-    picture.save(file, "PNG")
+    return picture
+
+
+def with_scan(document: FPDF) -> FPDF:
     document.add_page()
-    document.image(file, 0, 0, width, height)
+    file = io.BytesIO()
+    scan().save(file, "PNG")
+    document.image(file, 0, 0, 210, 297)
     return document
 
 
-def text_page(document: FPDF) -> FPDF:
+def refusal(document: FPDF, settings: DocumentSettings | None = None) -> DocumentFailure:
+    with pytest.raises(DocumentFailure) as refused:
+        parse(document, settings or DocumentSettings())
+    return refused.value
+
+
+def test_pages_that_are_pictures_are_counted_and_named() -> None:
+    document = blank()
     document.multi_cell(0, 5, prose("body", 5))
-    return document
-
-
-def test_pages_that_are_pictures_are_counted_and_named_and_a_stamp_does_not_hide_them() -> None:
-    document = with_scan(with_scan(text_page(blank())))
-    document.set_font("Helvetica", size=8)
-    document.text(20, 10, "Received 1 May")
+    with_scan(with_scan(document))
+    document.add_page()
+    document.multi_cell(0, 5, prose("more", 5))
     parsed = parse(document)
     assert counts(parsed)["scanned_page"] == (2, 0)
     assert parsed.notes[0].endswith(": 2, 3")
 
 
-def test_a_document_of_pictures_alone_is_refused() -> None:
-    assert refusal(lambda: parse(with_scan(FPDF()))) == "scanned"
+def test_a_document_of_pictures_alone_is_refused_with_advice() -> None:
+    failure = refusal(with_scan(with_scan(FPDF())))
+    assert failure.reason == "scanned"
+    assert "documents.ocr" in failure.detail
+
+
+def stamped() -> FPDF:
+    document = with_scan(FPDF())
+    document.set_font("Helvetica", size=8)
+    document.text(20, 10, "Received 1 May")
+    return document
+
+
+def test_a_scan_with_a_stamp_is_a_scan() -> None:
+    assert refusal(stamped()).reason == "scanned"
+    document = stamped()
+    document.add_page()
+    document.multi_cell(0, 5, prose("body", 5))
+    assert counts(parse(document))["scanned_page"] == (1, 0)
 
 
 def test_an_empty_page_and_a_small_picture_are_no_scan() -> None:
-    document = text_page(blank())
+    document = blank()
+    document.multi_cell(0, 5, prose("body", 5))
     document.add_page()
-    parsed = parse(with_scan(document, 60, 60))
+    document.add_page()
+    file = io.BytesIO()
+    scan().save(file, "PNG")
+    document.image(file, 20, 20, 60, 60)
+    parsed = parse(document)
     assert "scanned_page" not in counts(parsed)
     assert parsed.notes == ()
 
 
-def test_without_the_extra_scans_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_of_empty_pages_has_no_text() -> None:
+    assert refusal(blank()).reason == "no_text"
+
+
+def test_many_pages_are_not_all_named() -> None:
+    said = describe_pages(100, range(1, 60), "without text")
+    assert said.startswith("59 of 100 pages")
+    assert said.endswith("20, …")
+
+
+def test_without_the_extra_it_is_said_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pytesseract", None)
-    assert refusal(lambda: parse(with_scan(FPDF()), OCR)) == "scanned"
+    failure = refusal(with_scan(FPDF()), OCR)
+    assert failure.reason == "scanned"
+    assert "ocr extra" in failure.detail
 
 
-class Tesseract:
-    """Stands in for pytesseract: with some languages or not installed, with words to find or too slow."""
+class TesseractThatFails:
+    """Stands in for pytesseract on a machine without Tesseract or where it does not end."""
 
     class TesseractError(RuntimeError):
         pass
@@ -71,50 +114,58 @@ class Tesseract:
     class Output:
         DICT = "dict"
 
-    def __init__(self, languages: list[str] | None, words: dict[str, list[object]] | None = None) -> None:
-        self.languages, self.words = languages, words
+    def __init__(self, languages: list[str] | None) -> None:
+        self.languages = languages
 
     def get_languages(self, config: str) -> list[str]:
         if self.languages is None:
             raise self.TesseractNotFoundError
         return self.languages
 
-    def image_to_data(self, picture: Image.Image, **how: object) -> dict[str, list[object]]:
-        if self.words is None:
-            raise RuntimeError("Tesseract process timeout")
-        return self.words
+    def image_to_data(self, picture: Image.Image, **how: object) -> None:
+        raise RuntimeError("Tesseract process timeout")
 
 
 @pytest.mark.parametrize(
     ("languages", "reason", "detail"),
-    [(None, "scanned", "Tesseract"), (["deu"], "scanned", "eng"), (["eng"], "timed_out", "page 1")],
+    [
+        (None, "scanned", "Tesseract"),
+        (["deu"], "scanned", "eng"),
+        (["eng"], "timed_out", "page 1"),
+    ],
 )
 def test_an_engine_that_cannot_read_gives_its_reason(
     monkeypatch: pytest.MonkeyPatch, languages: list[str] | None, reason: str, detail: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pytesseract", Tesseract(languages))
-    with pytest.raises(DocumentFailure, match=detail) as refused:
-        parse(with_scan(FPDF()), OCR)
-    assert refused.value.reason == reason
+    monkeypatch.setitem(sys.modules, "pytesseract", TesseractThatFails(languages))
+    failure = refusal(with_scan(FPDF()), OCR)
+    assert (failure.reason, detail in failure.detail) == (reason, True)
 
 
-def test_words_that_the_engine_is_sure_of_become_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    words: dict[str, list[object]] = {
-        "text": ["The", "river", "", "flows", "?"], "conf": ["95", "91", "-1", "88", "3"],
-        "block_num": [1] * 5, "par_num": [1] * 5, "line_num": [1, 1, 2, 2, 2],
-        "left": [100, 180, 0, 100, 400], "top": [100, 100, 0, 150, 150],
-        "width": [60, 100, 0, 100, 20], "height": [30, 30, 0, 30, 30],
-    }  # fmt: skip
-    monkeypatch.setitem(sys.modules, "pytesseract", Tesseract(["eng"], words))
-    parsed = parse(with_scan(text_page(blank())), OCR)
-    assert parsed.notes[0].endswith("OCR: 2")
-    read = [block.text for block in parsed.blocks if block.page == 2]
-    assert read == ["The river", "flows"]
+def test_words_of_the_engine_become_lines_in_points() -> None:
+    found: dict[str, list[Any]] = {
+        "text": ["The", "river", "", "flows", "?"],
+        "conf": ["95", "91", "-1", "88", "3"],
+        "block_num": [1, 1, 1, 1, 1],
+        "par_num": [1, 1, 1, 1, 1],
+        "line_num": [1, 1, 2, 2, 2],
+        "left": [100, 180, 0, 100, 400],
+        "top": [100, 100, 0, 150, 150],
+        "width": [60, 100, 0, 100, 20],
+        "height": [30, 30, 0, 30, 30],
+    }
+    first, second = pdf_ocr._gather_lines(found, page=3, scale=2.0, height=800.0)
+    assert (first.text, first.page) == ("The river", 3)
+    assert (first.left, first.right, first.top) == (50.0, 140.0, 750.0)
+    assert (second.text, second.bottom) == ("flows", 710.0)
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")
 def test_tesseract_reads_a_page_that_is_a_picture() -> None:
-    parsed = parse(with_scan(text_page(blank())), OCR)
+    document = blank()
+    document.multi_cell(0, 5, prose("body", 5))
+    parsed = parse(with_scan(document), OCR)
+    assert parsed.notes[0].endswith("OCR: 2")
     read = " ".join(" ".join(block.text.split()) for block in parsed.blocks if block.page == 2)
     assert " ".join(LINES) in read
     assert "scanned_page" not in counts(parsed)

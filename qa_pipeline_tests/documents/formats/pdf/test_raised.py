@@ -24,11 +24,14 @@ def text_of(content: bytes) -> str:
     ("parts", "text"),
     [
         (("It holds 10", "^6", " litres."), "It holds 10^6 litres."),
+        (("It is 10", "^-3", " m thick."), "It is 10^-3 m thick."),
         (("It has 450 m", "^2", ", and 3600 m", "^3", "."), "It has 450 m^2, and 3600 m^3."),
         (("We take x", "^n", " and 2", "^10", " of them."), "We take x^n and 2^10 of them."),
+        (("The load is 900 kg/m", "^2", " there."), "The load is 900 kg/m^2 there."),
         (("The acid H", "_2", "SO", "_4", " boils."), "The acid H2SO4 boils."),
         (("On the 3", "^rd", " of June it rained."), "On the 3rd of June it rained."),
         (("By Bo Ek", "^1, 2", " and Ann Dal", "^2"), "By Bo Ek and Ann Dal"),
+        (("The rule", "^12", " was shown.", "^3,4"), "The rule was shown."),
     ],
 )
 def test_powers_get_a_caret_and_marks_after_words_go(parts: tuple[str, ...], text: str) -> None:
@@ -42,6 +45,11 @@ def test_a_mark_that_a_line_of_the_page_begins_with_goes_and_is_counted() -> Non
     )
     assert text_of(content) == "It is 25 mg and 40 mg in 2030 on 5 m^2."
     assert counts(parse(content))["footnote_mark"] == (3, 3)
+
+
+def test_letters_and_signs_as_marks_never_touch_a_word() -> None:
+    content = printed("The board", "^a", " took 50 mg", "^*", " a day", "^b", foot="a In May.\nb In June.")
+    assert text_of(content) == "The board took 50 mg a day"
 
 
 def test_the_raised_label_of_a_note_stands_apart_from_its_text() -> None:
