@@ -3,7 +3,6 @@
 import polars as pl
 
 from qa_pipeline.storage.tables import COVERAGE
-from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _SECTION = ("document_id", "section_start")
 
@@ -73,7 +72,7 @@ OUTCOMES = pl.Schema(
         "reason": pl.String(),
     }
 )
-LANGUAGE_NOT_HANDLED, NO_SENTENCE = "language_not_handled", "no_sentence"
+UNWRITTEN, NO_SENTENCE = ("not_written", "language_not_handled"), "no_sentence"
 _NO_PROSE = r"(?s:```.*?(?:```|\z))|(?m:^#{1,6} .*$)"
 _SENTENCE = r"(?:\S+\s+){3}\S*\w[.!?:][”“\"')]*(?:\s|$)"
 """Four words up to a mark that ends a sentence."""
@@ -83,22 +82,15 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame, chunks: pl
     """Return what each section gave, by document, and why one gave nothing: OUTCOMES.
 
     A document without a text has one row without a section, whose reason is why it could not be read. Where
-    no question was written, the reason is a text without a sentence beside headings and code, else a language
-    without rules and prompts, if that is so.
+    no question was written, the reason is a text without a sentence beside headings and code, if that is so.
     """
     of_document = documents.select("document_id", "path", "format", "language")
     texts = chunks.group_by(*_SECTION).agg(text=pl.col("text").str.join("\n\n"))
     sections = coverage.join(of_document, on="document_id", how="left", maintain_order="left")
     sections = sections.join(texts, on=_SECTION, how="left", maintain_order="left")
-    unwritten = pl.col("reason") == "not_written"
+    unwritten = pl.col("reason").is_in(UNWRITTEN)
     has_sentence = pl.col("text").str.replace_all(_NO_PROSE, "").str.contains(_SENTENCE)
-    reason = (
-        pl.when(unwritten & ~has_sentence)
-        .then(pl.lit(NO_SENTENCE))
-        .when(unwritten & ~pl.col("language").is_in(LANGUAGES))
-        .then(pl.lit(LANGUAGE_NOT_HANDLED))
-        .otherwise("reason")
-    )
+    reason = pl.when(unwritten & ~has_sentence).then(pl.lit(NO_SENTENCE)).otherwise("reason")
     textless = documents.join(coverage, on="document_id", how="anti", maintain_order="left").with_columns(
         section_path=pl.lit(None), accepted=0, reason=pl.coalesce("reason", pl.lit("no_text"))
     )

@@ -44,13 +44,14 @@ from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.characters import fold
 from qa_pipeline.text.doubt import blank_doubts
 from qa_pipeline.text.language import QUOTED, in_other_language
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""
 
 MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
-NOT_WRITTEN = "not_written"
+NOT_WRITTEN, LANGUAGE_NOT_HANDLED = "not_written", "language_not_handled"
 NOT_STANDALONE = "not_standalone"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 IN_DOUBT = "in_doubt"
@@ -324,10 +325,11 @@ def _rows(
     drafts: dict[int, DraftQuestion] = {}
     if not isinstance(reply, ModelError):
         drafts = _fitting(request.types, _possible(planned, _drafts(planned, reply.value)))
+    reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     rows = []
     for place, planned_type in enumerate(request.types):
         row = _dropped(
-            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=NOT_WRITTEN
+            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
         )
         row["place"], row["planned_type"] = place, planned_type
         if isinstance(reply, ModelError):

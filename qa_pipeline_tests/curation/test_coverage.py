@@ -96,21 +96,19 @@ def document(document_id: str, **values: object) -> dict[str, object]:
     return {**lists, **path, **values}
 
 
-def outcomes_of(*texts: str, language: str = "en") -> pl.DataFrame:
+def outcomes_of(*texts: str, reason: str = "not_written") -> pl.DataFrame:
     """What a document gives of whose sections, with these texts, none was asked anything."""
     chunks = rows.chunks(
         *(rows.chunk(str(n), text, section_start=n, section_path=[f"S{n}"]) for n, text in enumerate(texts))
     )
     asked = QUESTIONS.frame(
         [
-            question(
-                str(n), str(n), status="dropped", reason="not_written", question=None, question_type=None
-            )
+            question(str(n), str(n), status="dropped", reason=reason, question=None, question_type=None)
             for n in range(len(texts))
         ]
     )
     covered = cover_sections(chunks, asked, rows.pairs(), verdicts())
-    return section_outcomes(covered, documents(document("d", language=language)), chunks)
+    return section_outcomes(covered, documents(document("d")), chunks)
 
 
 def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gave_none() -> None:
@@ -137,4 +135,4 @@ def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gav
 def test_a_section_of_which_nothing_was_asked_says_whether_it_has_a_sentence(text: str, reason: str) -> None:
     assert outcomes_of(text)["reason"].to_list() == [reason]
     unhandled = "language_not_handled" if reason == "not_written" else reason
-    assert outcomes_of(text, language="fi")["reason"].to_list() == [unhandled]
+    assert outcomes_of(text, reason="language_not_handled")["reason"].to_list() == [unhandled]

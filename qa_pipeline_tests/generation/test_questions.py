@@ -185,6 +185,11 @@ def test_each_planned_question_has_a_row_written_in_its_type_in_another_or_not_a
     assert sorted(others, key=str) == [["summary", "kept", None], [None, "dropped", "not_written"]]
 
 
+def test_a_chunk_in_a_language_without_rules_and_prompts_says_that_this_is_why_it_gave_no_question() -> None:
+    asked = write(chunks("a", language="fi"), ScriptedModel([QuestionsReply(questions=[])]))
+    assert asked["reason"].to_list() == ["language_not_handled"]
+
+
 def test_a_chunk_that_gave_no_question_is_not_asked_again() -> None:
     first = write(chunks("a"), ScriptedModel([QuestionsReply(questions=[])]))
     assert first["reason"].to_list() == ["not_written"]
