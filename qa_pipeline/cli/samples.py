@@ -1,4 +1,4 @@
-"""A few pairs of a run in full: what a person looks at first."""
+"""Sample pairs of a run in full, for a first look."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
 
 
 def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
-    """Note the result of a blocking gate; a failure moves aside what was published of the batch.
+    """Note the result of a blocking gate; a failure moves the published files of the batch aside.
 
     Args:
         layout: the output folder.

@@ -47,7 +47,7 @@ class Retention(dg.Config):
     """Set how long runs are kept."""
 
     days: float = 30
-    """Days after which a run is deleted that a later one of the same batch replaced."""
+    """Days after which a replaced run is deleted."""
 
 
 @dg.op

@@ -62,7 +62,7 @@ def _cell(value: object) -> str | int | float | bool:
 
 
 def plotted(figures: dict[str, Any], digits: int = 4) -> dict[str, Any]:
-    """Return the known figures, rounded; Dagster plots those that are numbers."""
+    """Return the known figures, rounded; Dagster plots the numbers."""
     rounded = {
         name: round(value, digits) if isinstance(value, float) else value for name, value in figures.items()
     }
@@ -80,6 +80,6 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]
 
 
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
-    """Return what the texts of the documents leave out, and the personal data in them."""
+    """Return the counts of text left out of the documents, and of personal data in them."""
     counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
     return {name: frame_table(frame) for name, frame in counts.items() if frame.height}

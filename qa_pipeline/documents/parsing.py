@@ -17,8 +17,7 @@ from typing_extensions import TypedDict
 
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length, lay_out
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES
-from qa_pipeline.documents.formats.signatures import suffix_of
+from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES, suffix_of
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings

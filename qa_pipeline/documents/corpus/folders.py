@@ -128,7 +128,7 @@ def _look_at(folder: str, location: str, base: str | None) -> FoundFile:
 
 
 def _target(location: str, base: str | None) -> str:
-    """Return the file to open; with `base`, the one that a link leads to, if that is still inside."""
+    """Return the file to open; with `base`, the target of a link, if it is inside."""
     target = os.path.realpath(location, strict=True) if base else location
     if base and not _is_inside(target, base):
         raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")

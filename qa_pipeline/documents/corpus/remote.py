@@ -60,7 +60,7 @@ class RemoteCorpus(Corpus):
         return {name: hash_json(seen[name]) if name in seen else None for name in names}
 
     def entries(self) -> Iterator[Entry]:
-        """Return what is directly at the address; some stores list the address itself too."""
+        """List the entries directly at the address; some stores list the address itself too."""
         with _name_faults(self.location):
             entries = self._files.ls(self._root, detail=True)
         for info in entries:
@@ -135,7 +135,7 @@ def cause_of(error: Exception) -> str:
 
 
 def _stamp(info: Info) -> str | None:
-    """Return what a listing says of the content, equal only while that is."""
+    """Return a fingerprint of a listing, equal only while its content is."""
     settings = info.get("content_settings")
     stamp = {**info, **settings} if isinstance(settings, Mapping) else info
     for name in _VOUCHERS:

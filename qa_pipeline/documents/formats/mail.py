@@ -195,7 +195,7 @@ class _Reader:
 
 
 def _mark_earlier(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks with earlier mail marked: what is quoted, and what is below the head that Outlook sets."""
+    """Yield blocks with earlier mail marked: quoted lines, and text below a head of Outlook."""
     is_earlier = False
     for block in blocks:
         is_earlier |= _EARLIER.match(block.text) is not None

@@ -39,6 +39,17 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
 }
 PARSERS = {name: parser for name, (parser, _) in _FORMATS.items()}
 SUFFIXES = {suffix: name for name, (_, suffixes) in _FORMATS.items() for suffix in suffixes.split()}
+_LOOKED_AT = 1024
+_ZIP = b"PK\x03\x04"
+_PARTS = {
+    b"word/document.xml": ".docx",
+    b"xl/workbook.xml": ".xlsx",
+    b"ppt/presentation.xml": ".pptx",
+    b"META-INF/container.xml": ".epub",
+    b"opendocument.text": ".odt",
+    b"opendocument.spreadsheet": ".ods",
+}
+"""Names of members of an archive that tell its format."""
 ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 """Formats whose headings are those of rows or sheets, none of which names the whole."""
 
@@ -49,3 +60,14 @@ def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:
     `readers` are formats of further suffixes, or others for those above.
     """
     return {**SUFFIXES, **readers}.get(PurePosixPath(path).suffix.lower())
+
+
+def suffix_of(content: bytes) -> str | None:
+    """Return the suffix that a file should have; None where its bytes do not tell."""
+    start = content[:_LOOKED_AT]
+    if b"%PDF-" in start:
+        return ".pdf"
+    if start.startswith(_ZIP):
+        return next((suffix for part, suffix in _PARTS.items() if part in content), None)
+    is_page = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html"))
+    return ".html" if is_page else None

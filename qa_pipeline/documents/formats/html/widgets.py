@@ -15,7 +15,7 @@ _LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[titl
 
 
 def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
-    """Put text in place of what a page draws; an icon without a name is counted as an image."""
+    """Replace drawn widgets by text; an icon without a name is counted as an image."""
     for node in tree.css("input[type=checkbox], input[type=radio]"):
         if ".tabbed-set" not in _classes_of(node.parent):
             following = node.next.text_content if node.next is not None else None
