@@ -15,7 +15,7 @@ from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import LanguageShare
 
-COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", __name__)
+COMMAND = (sys.executable, "-P", "-W", "ignore", __file__)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

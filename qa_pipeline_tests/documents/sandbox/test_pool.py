@@ -14,7 +14,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.documents.sandbox import pool as pool_module
-from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool
+from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
@@ -24,7 +24,6 @@ from qa_pipeline_tests.documents.sandbox import hostile_worker
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = (*COMMAND[:-1], hostile_worker.__name__)
 ONE = DocumentSettings(parse_workers=1, parse_seconds=20, parse_memory=800_000_000)
 TWO = ONE.model_copy(update={"parse_workers": 2})
 SHORT = ONE.model_copy(update={"parse_seconds": 0.5})
@@ -48,14 +47,14 @@ def text_of(outcome: ParseOutcome) -> str:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ParsingPool]:
-    kept = ParsingPool(os.environ, HOSTILE)
+    kept = ParsingPool(os.environ, hostile_worker.COMMAND)
     yield kept
     kept.close()
 
 
 @pytest.fixture
 def fresh() -> Iterator[ParsingPool]:
-    kept = ParsingPool(os.environ, HOSTILE)
+    kept = ParsingPool(os.environ, hostile_worker.COMMAND)
     yield kept
     kept.close()
 
@@ -161,7 +160,7 @@ def test_what_libraries_print_reaches_neither_the_protocol_nor_anybody(
 
 def test_a_worker_knows_no_keys() -> None:
     environ = {**os.environ, "GEMINI_API_KEY": "a", "AWS_SECRET_ACCESS_KEY": "b", "MY_TOKEN": "c"}
-    fresh = ParsingPool(environ, HOSTILE)
+    fresh = ParsingPool(environ, hostile_worker.COMMAND)
     (names,) = run(fresh, "text = ' '.join(os.environ)")
     fresh.close()
     assert {"KEY", "TOKEN", "SECRET"}.isdisjoint(names.replace("_", " ").split())
@@ -226,8 +225,9 @@ PARENT = """
 import os, sys, threading
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.sandbox.test_pool import HOSTILE, asked, children_of, say
-pool = ParsingPool(os.environ, HOSTILE)
+from qa_pipeline_tests.documents.sandbox import hostile_worker
+from qa_pipeline_tests.documents.sandbox.test_pool import asked, children_of, say
+pool = ParsingPool(os.environ, hostile_worker.COMMAND)
 limits = DocumentSettings(parse_workers=1, parse_seconds=2)
 outcomes = pool.parse(asked(say("a"), sys.argv[1]), limits)
 next(outcomes)
