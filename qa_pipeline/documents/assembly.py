@@ -96,12 +96,12 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
 def _doubts_of(block: Block, text: str, mask: Mask) -> Iterator[tuple[Doubt, int, int]]:
     """Yield the kind of each doubt of a block and its span in the text of the block.
 
-    A row is in doubt as a whole, of other text the characters beside the sign.
+    A row or quoted mail is in doubt as a whole, of other text the characters beside the sign.
     """
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
         kind, start, end = KINDS[sign[0]], 0, len(text)
-        if block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
+        if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
             at = min(len(mask(lay_out(block.kind, clean(block.text[: sign.start()])))[0]), end)
             start, end = max(at - 1, 0), min(at + 2, end)
         yield kind, start, end

@@ -350,7 +350,7 @@ DOCUMENTS = Table(
         column("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
         column("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
         column("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
-        column("doubts", pl.List(DOUBT), "Where its reader is not sure of the text, by kind: order (of lines), table (columns, names or spans) or formula (left out); null where nothing is in doubt.", nullable=True),
+        column("doubts", pl.List(DOUBT), "Where its reader is not sure of the text, by kind: order (of lines), table (columns, names or spans), formula (left out) or quoted (earlier mail); null where nothing is in doubt.", nullable=True),
         column("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
         column("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that represents both.", nullable=True),
         column("near_duplicate_similarity", F64, "Share of five-word sequences they have in common.", nullable=True),

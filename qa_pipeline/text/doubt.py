@@ -1,8 +1,9 @@
 """Doubt: places of a text of which its reader is not sure that they say what the document says.
 
 A reader puts the sign of a doubt into the text of a block where it is unsure: of the order of lines, of the
-columns and names of a table, of a formula that no line can hold. Canonical text holds no such sign; the
-places are kept beside it, and nothing that rests on them is accepted without a person.
+columns and names of a table, of a formula that no line can hold. Earlier mail that a reply quotes has one,
+too. Canonical text holds no such sign; the places are kept beside it, and nothing that rests on them is
+accepted without a person.
 """
 
 import re
@@ -13,8 +14,8 @@ from qa_pipeline.storage.rows import DoubtStruct
 from qa_pipeline.text.characters import blank
 from qa_pipeline.text.sentences import sentence_spans
 
-Doubt = Literal["order", "table", "formula"]
-SIGNS: dict[Doubt, str] = dict(zip(get_args(Doubt), "\ufdd0\ufdd1\ufdd2", strict=True))
+Doubt = Literal["order", "table", "formula", "quoted"]
+SIGNS: dict[Doubt, str] = dict(zip(get_args(Doubt), "\ufdd0\ufdd1\ufdd2\ufdd3", strict=True))
 """Non-characters, which no file holds by chance and `clean` takes out of any text."""
 SIGN = re.compile(f"[{''.join(SIGNS.values())}]")
 KINDS: dict[str, Doubt] = {sign: kind for kind, sign in SIGNS.items()}

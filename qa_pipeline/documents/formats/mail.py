@@ -1,17 +1,19 @@
 """E-mail files: who wrote to whom about what, and the text of the message.
 
 Of plain and HTML versions of a text the plain one is taken, unless it is cut or only names the other. Earlier
-mail that a reply quotes is marked by `>` on each line. Attachments are counted and never opened.
+mail that a reply quotes is marked by `>` on each line and is in doubt, so that nothing is asked about it.
+Attachments are counted and never opened.
 """
 
 import base64
 import email
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from email.headerregistry import HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage, MIMEPart
 from email.policy import EmailPolicy
+from itertools import zip_longest
 from typing import Any
 
 from qa_pipeline.documents.assembly import Omissions
@@ -20,6 +22,7 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import lower_headings, read_inner
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.language import declared_language
 
 _HEAD_LINES = ("From", "To", "Cc", "Date")
@@ -27,19 +30,24 @@ _OF_A_MAIL = frozenset(
     ["from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path", "delivered-to"]
 )
 _DEEPEST = 20  # parts in parts: a message that was forwarded ten times has as many
-_MOST_HEADER_LINES, _MOST_PARTS = 10_000, 20_000  # the library takes seconds for more
 _LONGEST_HEADER = 10_000  # characters: the time to parse one grows with the square of its length
 _LEAST_SHARE = 0.5  # of the text of the HTML version: a plain one with less is cut, or only names the other
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
 """The lines of a body up to a blank one, or one that holds other signs."""
 _FLOWED = re.compile(r"(?<=\S) \n(?![> \n]|-- \n)(?m:(?<!^-- \n))")
-_QUOTED = re.compile(r"^(?:.{0,200}(?:wrote|schrieb|skrev).{0,80}:[ \t]*\n\s*)?(?:^>.*\n?)+", re.MULTILINE)
+_WROTE = (
+    r"(?:(?:On|Am|Den)\b[^\n]{0,200}\n)?[^\n]{0,200}\b(?:wrote|schrieb|skrev)\b[^\n]{0,80}"
+    r"(?:\n<[^\n]{1,80}>)?:[ \t]*"
+)
+_QUOTED = re.compile(rf"(?:^(?!>){_WROTE}\n\s*)?(?:^>.*\n?)+", re.MULTILINE)
+_ATTRIBUTION = re.compile(rf"(?=[^\n]*\d){_WROTE}")
+"""`On 2 May 2031 Bo wrote:`, a paragraph of its own."""
 _EARLIER = re.compile(
     r"-{2,}\s*(?:Original Message|Urspr(?:ü|u)n(?:gliche Nachricht|gligt meddelande))"
-    r"|\**(?:From|Von|Från):.{1,300}\b(?:Sent|Gesendet|Skickat):",
+    r"|\W*(?:From|Von|Från):.{1,300}?\b(?:Sent|Date|Gesendet|Datum|Skickat):",
     re.DOTALL,
 )
-"""How Outlook begins the mail that is answered below."""
+"""How mail programs begin the mail that is answered below."""
 _FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)
 _NOTES = {
     "attachment": "attachments were not opened",
@@ -73,13 +81,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one message.
 
     Raises:
-        DocumentFailure: it is no e-mail, has more parts than it may, or they are nested too deep.
+        DocumentFailure: it is no e-mail, or its parts are nested too deep.
     """
-    head = re.match(rb"(?:[^\r\n]+\r?\n)*", source.content)
-    if head and head[0].count(b"\n") > _MOST_HEADER_LINES:
-        raise DocumentFailure("damaged", f"the message has more than {_MOST_HEADER_LINES} headers")
-    if source.content.count(b"\n--") > 2 * _MOST_PARTS:
-        raise DocumentFailure("damaged", f"the message has more than {_MOST_PARTS} parts")
     reader = _Reader(source.path, settings)
     try:
         message = email.message_from_bytes(source.content, policy=_POLICY)
@@ -116,7 +119,7 @@ class _Reader:
         for name, value in message.raw_items():
             if name.title() not in (*_HEAD_LINES, "Subject"):
                 self.omissions.add("header", f"{name}{value}")
-        blocks = self._part(message, level, depth)
+        blocks = [*self._part(message, level, depth)]
         yield from blocks if _FORWARD.match(subject) else _mark_earlier(blocks)
 
     def _part(self, part: MIMEPart, level: int, depth: int) -> Iterator[Block]:
@@ -194,14 +197,17 @@ class _Reader:
         return parsed.blocks
 
 
-def _mark_earlier(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks with earlier mail marked: quoted lines, and text below a head of Outlook."""
+def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks with earlier mail marked: quoted lines, and text below the head of a mail program."""
     is_earlier = False
-    for block in blocks:
+    for block, following in zip_longest(blocks, blocks[1:]):
+        is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
         is_earlier |= _EARLIER.match(block.text) is not None
-        if is_earlier or block.kind == "quote":
+        is_earlier |= is_attribution and following is not None and following.kind != "quote"
+        if is_earlier or is_attribution or block.kind == "quote":
             lines = [line for line in block.text.splitlines() if line.strip()]
-            yield replace(block, kind="quote", text="\n".join(f"> {line}" for line in lines))
+            text = "\n".join(f"> {line}" for line in lines)
+            yield replace(block, kind="quote", text=f"{text}{SIGNS['quoted']}")
         else:
             yield block
 

@@ -1,11 +1,8 @@
 """reStructuredText files: docutils' parser and HTML writer, then the reader of HTML.
 
 Directives and roles are looked up here and not in docutils: one that it does not know would become an error
-message, and one that it knows might read a file. Text of unknown directives and roles is kept; what has no
-place in the text is counted.
-
-A file may begin with lines such as `Title: ...`, as Python Enhancement Proposals do: they become rows of a
-table, and the title above them the heading of the document.
+message, and one that it knows might read a file. Text of unknown directives is kept and their names are
+counted; what has no place in the text is counted, too.
 """
 
 import re
@@ -17,9 +14,10 @@ from functools import cache
 from typing import Any, ClassVar
 
 from docutils import frontend, nodes, utils
-from docutils.parsers.rst import Directive, Parser, directives, roles, states, tableparser
+from docutils.parsers.rst import Directive, Parser, directives, roles, states
 from docutils.parsers.rst.directives import misc, tables
 from docutils.statemachine import StringList
+from docutils.transforms.references import PropagateTargets
 from docutils.writers import html5_polyglot
 
 from qa_pipeline.documents.assembly import Omissions, check_length
@@ -36,50 +34,37 @@ _SETTINGS = {
     "stylesheet_path": None, "embed_stylesheet": False,
 }  # fmt: skip
 _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){2,}(?:[ \t]*\n|\Z)")
+"""Lines such as `Title: ...`, with which a Python Enhancement Proposal begins."""
 _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 """A title whose adornment does not fit those before it, as the parser gives it back."""
 _TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
-_NUMBERED = {"pep": "PEP", "pep-reference": "PEP", "rfc": "RFC", "rfc-reference": "RFC"}
-_PLAIN_ROLES = frozenset({
-    "code", "command", "dfn", "emphasis", "file", "guilabel", "kbd", "literal", "mailheader", "math",
-    "mimetype", "program", "regexp", "samp", "strong", "title-reference", "title",
-})  # fmt: skip
-"""Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
-_STRUCK = frozenset({"strike", "strikethrough", "del", "deleted", "line-through", "s"})
+_PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})
+"""Roles in whose text `Title <target>` is no link."""
 _LEVELS = {
     "sup": nodes.superscript, "superscript": nodes.superscript, "sub": nodes.subscript,
     "subscript": nodes.subscript,
 }  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters; definitions that use one another may double with each step
-_MOST_SEARCHED = 400_000_000
-"""Characters looked at for the ends of inline markup in one paragraph: a few seconds."""
-_DEEPEST = 100
-"""More levels cost the parser a copy of all lines each, and end in a RecursionError anyway."""
-
-_BOXES = {
-    name: name.capitalize()
-    for name in (
-        "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo", "warning",
-        "withdrawn",
-    )
-} | {
-    "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
+_VERSIONS = {
+    "versionadded": "New in version", "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
 }  # fmt: skip
-_CODE = frozenset({
-    "code", "code-block", "sourcecode", "parsed-literal", "math", "productionlist", "doctest", "testcode",
-    "graphviz",
-})  # fmt: skip
-_INCLUDES = frozenset({"include", "literalinclude", "automodule", "autoclass", "autofunction"})
-_FRAMES = frozenset({"only", "class", "rst-class", "container", "tabs", "tab-set", "hlist"})
-"""Directives whose own line only says where or how their content is shown."""
+_BOXES = {"seealso": "See also", "todo": "Todo"} | {
+    name: name.capitalize()
+    for name in ("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning")
+}
+_TITLED_BOXES = frozenset({"admonition", "topic", "sidebar", "tab", "tab-item", "dropdown", "rubric"})
+_CODE = frozenset({"parsed-literal", "math", "productionlist", "doctest", "graphviz"})
+_CODE_STARTS = ("code", "source", "test")
+_INCLUDES = ("include", "literalinclude", "auto")
+_FRAMES = frozenset({"compound", "epigraph", "highlights", "pull-quote", "tabs", "tab-set"})
+_CLASSES = re.compile(r"[a-z -]*")
+"""Names of the look of what follows; what Sphinx describes by `class::` has a capital or a bracket."""
 _COUNTED = {
     **dict.fromkeys(("contents", "toctree", "index"), "navigation"),
     **dict.fromkeys(("header", "footer"), "running_head"),
-    **dict.fromkeys(
-        ("sectnum", "default-role", "highlight", "currentmodule", "meta", "title", "role"), "metadata"
-    ),
+    **dict.fromkeys(("highlight", "currentmodule", "meta", "title", "role", "default-role"), "metadata"),
     "raw": "raw",
 }
 
@@ -92,23 +77,15 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
-    lines = text.split("\n")
-    widths: list[int] = []
-    for line in filter(str.strip, lines):
-        width = len(line) - len(line.lstrip())
-        widths = [*(above for above in widths if above < width), width]
-        if len(widths) > _DEEPEST:
-            raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     omissions = Omissions()
-    as_written: list[str] = []
     document = utils.new_document("document", copy(_load_settings()))
     try:
         with _look_up_here():
-            headers = _HEADERS.match(f"{text}\n") is not None
-            Parser(rfc2822=headers, inliner=_bounded_inliner(as_written)).parse(text, document)
-        unread = _replace_messages(document, lines) + len(as_written)
+            Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
+        unread = _replace_messages(document, text.split("\n"))
+        PropagateTargets(document).apply()
         fields = _read_first_fields(document)
-        translator = _Translator(document, omissions, title=_take_title(fields))
+        translator = _Translator(document, omissions, _take_title(fields))
         document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
@@ -133,48 +110,13 @@ def _load_settings() -> Any:
 @contextmanager
 def _look_up_here() -> Iterator[None]:
     """Let docutils find every directive and role here while entered."""
-    before = directives.directive, roles.role, tableparser.SimpleTableParser
+    before = directives.directive, roles.role
     directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
     roles.role = lambda *_: (_role, [])
-    tableparser.SimpleTableParser = _SimpleTables  # type: ignore[misc]
     try:
         yield
     finally:
-        directives.directive, roles.role, tableparser.SimpleTableParser = before  # type: ignore[misc]
-
-
-def _bounded_inliner(as_written: list[str]) -> states.Inliner:
-    """Return a parser of inline markup that keeps paragraphs of too many marks `as_written`.
-
-    Each mark that nothing ends costs a search to the end of its paragraph.
-    """
-    inliner = states.Inliner()
-    read = inliner.parse
-
-    def parse_inline(text: str, *about: Any) -> Any:
-        if sum(map(text.count, "*`|_[")) * len(text) <= _MOST_SEARCHED:
-            return read(text, *about)
-        as_written.append(text)
-        return [nodes.Text(text)], []
-
-    vars(inliner)["parse"] = parse_inline  # a subclass would lose the patterns, taken from its own class
-    return inliner
-
-
-class _SimpleTables(tableparser.SimpleTableParser):
-    """A parser of tables that keeps lines above the first row with text, which docutils would drop."""
-
-    def setup(self, block: Any) -> None:
-        super().setup(block)
-        width = len(self.block[0].split(" ", 1)[0])
-        below_border = False
-        for number, line in enumerate(self.block):
-            if not line.strip("-= "):
-                below_border = below_border or bool(line)
-            else:
-                if below_border and not line[:width].strip():
-                    self.block[number] = f"\\{line[1:]}"
-                below_border = False
+        directives.directive, roles.role = before
 
 
 class _Options(dict[str, Any]):
@@ -202,25 +144,22 @@ class _Any(Directive):
         name = self.name.lower()
         below = self.arguments[0].split("\n") if self.arguments else []
         first = below.pop(0) if self.block_text.split("\n", 1)[0].partition("::")[2].strip() and below else ""
-        if name == "raw" and {"file", "url"} & self.options.keys():
-            return [_left_out("include")]
         if name in _COUNTED:
-            return [
-                _left_out(_COUNTED[name], "\n".join([first, *below, *self.content, *self.options.values()]))
-            ]
-        caption = self.options.pop("caption", "")
-        inline, _ = self.state.inline_text(caption, self.lineno)
+            what = "include" if {"file", "url"} & self.options.keys() else _COUNTED[name]
+            text = "\n".join([first, *below, *self.content, *self.options.values()])
+            return [_left_out(what, "" if what == "include" else text)]
+        inline, _ = self.state.inline_text(caption := self.options.pop("caption", ""), self.lineno)
         found: list[nodes.Node] = [nodes.paragraph(caption, "", *inline)] if caption.strip() else []
-        if name in _CODE:
-            above = below if name.startswith(("code", "source")) else [first, *below]
-            above = [line for line in above if line or name.startswith(("code", "source"))]
-            found += _literal([*above, *([""] if above and self.content else []), *self.content])
+        if name.startswith(_INCLUDES):
+            file = "" if name.startswith("auto") else first  # what it names is shown with what it says
+            found += [_left_out("include", file), *self._read("" if file else first, *below)]
+        elif name in _CODE or name.startswith(_CODE_STARTS):
+            lines = [*below, *self.content] if name not in _CODE else [first, *below, "", *self.content]
+            text = "\n".join(lines).strip("\n")
+            found += [nodes.literal_block(text, text)] if text.strip() else []
         elif name in ("image", "figure"):
-            found += [nodes.image(alt=" ".join([self.options.pop("alt", ""), *below])), *self._blocks()]
-        elif name in _INCLUDES:
-            found += [_left_out("include", " ".join(below)), *self._blocks()]
-        elif name in _FRAMES:
-            found += self._blocks(*below)
+            alt = " ".join([self.options.pop("alt", ""), *below])
+            found += [nodes.image(alt=alt), *self._read()]
         else:
             found += self._box(name, first, below)
         rest = " ".join(self.options.values()).strip()
@@ -228,16 +167,20 @@ class _Any(Directive):
 
     def _box(self, name: str, first: str, below: list[str]) -> list[nodes.Node]:
         """Return what a directive holds, under the label of its kind or its own."""
-        label = _BOXES.get(name, "")
-        if label.endswith("version"):
+        label, found = _BOXES.get(name, ""), []
+        if name in _VERSIONS:
             version, _, first = first.partition(" ")
-            label = f"{label} {version}".strip()
-        elif name in ("admonition", "topic", "sidebar"):
+            label = f"{_VERSIONS[name]} {version}"
+        elif name in _TITLED_BOXES:
             label, first, below = " ".join([first, *below]).strip().rstrip(":"), "", []
-        inside = self._blocks(first, *below)
-        return [nodes.admonition("", nodes.title("", label), *inside)] if label else inside
+        elif name in ("only", "rst-class", "container") or (name == "class" and _CLASSES.fullmatch(first)):
+            first, found = "", [_left_out("option", first)] if first else []
+        elif not label and name not in _FRAMES:
+            found = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40], name)]
+        inside = self._read(first, *below)
+        return [*found, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
 
-    def _blocks(self, *above: str) -> list[nodes.Node]:
+    def _read(self, *above: str) -> list[nodes.Node]:
         """Return the lines above the content, and the content, as blocks."""
         lines = [line for line in above if line.strip()]
         inside = nodes.container()
@@ -251,17 +194,18 @@ class _Table(Directive):
 
     def run(self) -> list[nodes.Node]:
         if "file" in self.options or "url" in self.options:
-            title = nodes.paragraph("", " ".join(self.arguments)) if self.arguments else None
-            return [*([title] if title else []), _left_out("include")]
+            title = [nodes.paragraph("", " ".join(self.arguments))] if self.arguments else []
+            return [*title, _left_out("include")]
         self.options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
         return list(super().run())
 
 
 _TABLE_OPTIONS = ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
 _DIRECTIVES: dict[str, type[Directive]] = {"replace": misc.Replace, "unicode": misc.Unicode}
-for _kind in (tables.CSVTable, tables.ListTable, tables.RSTTable):
+for _name, _kind in {
+    "csv-table": tables.CSVTable, "list-table": tables.ListTable, "table": tables.RSTTable,
+}.items():  # fmt: skip
     _known = {name: _kind.option_spec[name] for name in _TABLE_OPTIONS if name in _kind.option_spec}
-    _name = {tables.CSVTable: "csv-table", tables.ListTable: "list-table"}.get(_kind, "table")
     _DIRECTIVES[_name] = type(_kind.__name__, (_Table, _kind), {"option_spec": _Options(_known)})
 
 
@@ -269,30 +213,21 @@ def _left_out(what: str, text: str = "") -> nodes.Node:
     return nodes.comment("", text, what=what)
 
 
-def _literal(lines: list[str]) -> list[nodes.Node]:
-    text = "\n".join(lines)
-    return [nodes.literal_block(text, text)] if text.strip() else []
-
-
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
-    text = utils.unescape(text)
-    name = name.lower().rpartition(":")[2]
-    is_plain = name in _PLAIN_ROLES or not name
-    titled = None if is_plain else _TITLED.match(text)
-    node: nodes.Node
+    text, name = utils.unescape(text), name.lower().rpartition(":")[2]
+    titled = None if name in _PLAIN_ROLES else _TITLED.match(text)
+    label = " ".join(text.lower().split()) if name == "ref" else ""
+    node: nodes.Node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     if name == "raw":
-        node = nodes.raw("", text, format="")
+        node = _left_out("raw", text)
     elif name in _LEVELS:
         node = _LEVELS[name]("", text)
-    elif name in _STRUCK:
+    elif name in ("strike", "del", "line-through"):
         node = _left_out("deleted_text", text)
     elif titled:
         node = nodes.reference("", titled["title"], refuri=titled["target"])
-    elif name in _NUMBERED:
-        node = nodes.inline("", f"{_NUMBERED[name]} {text.partition('#')[0].strip()}")
-    else:
-        label = " ".join(text.lower().split()) if name == "ref" else ""
-        node = nodes.inline("", text if is_plain else text.lstrip("~!"), label=label)
+    elif name in ("pep", "rfc"):
+        node = nodes.inline("", f"{name.upper()} {text.partition('#')[0].strip()}")
     return [node], []
 
 
@@ -303,41 +238,29 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
     """
     unread = 0
     for message in list(document.findall(nodes.system_message)):
-        quoted = next((node for node in message.children if isinstance(node, nodes.literal_block)), None)
-        title = _ADORNED.match(quoted.astext()) if quoted is not None else None
-        place = message.parent.index(message)
-        before = message.parent[place - 1] if place else None
-        if title:
-            heading = isinstance(message.parent, nodes.section | nodes.document)
-            message.replace_self((nodes.rubric if heading else nodes.paragraph)("", title["text"]))
-        elif quoted is not None:
-            unread += 1
-            message.replace_self(quoted)
-        else:
+        quoted = next(iter(message.findall(nodes.literal_block)), None)
+        if quoted is None:
+            before = message.parent[max(message.parent.index(message) - 1, 0)]
             message.parent.remove(message)
             if isinstance(before, nodes.comment) and "malformed" in message.astext():
                 # A target or substitution, of which docutils takes the last line for a comment.
+                starts = [number for number in range(message["line"]) if lines[number].lstrip()[:2] == ".."]
+                text = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : message["line"]]))
+                before.replace_self(nodes.literal_block(text, text))
                 unread += 1
-                before.replace_self(_literal(_find_markup(lines, message["line"])))
+        elif title := _ADORNED.match(quoted.astext()):
+            heading = isinstance(message.parent, nodes.section | nodes.document)
+            message.replace_self((nodes.rubric if heading else nodes.paragraph)("", title["text"]))
+        else:
+            unread += 1
+            message.replace_self(quoted)
     return unread
-
-
-def _find_markup(lines: list[str], last: int) -> list[str]:
-    """Return lines of a construct behind two dots, by the number of its last line, from 1."""
-    above = range(min(last, len(lines)), 0, -1)
-    first = next((number for number in above if lines[number - 1].lstrip().startswith("..")), last)
-    return [line.strip() for line in lines[first - 1 : last]]
 
 
 def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
     """Return the fields a file begins with, at once or under its title: the value of each by its name."""
-    inside: nodes.Element = document
-    while True:
-        seen = (node for node in inside.children if not isinstance(node, nodes.Invisible | nodes.title))
-        first = next(seen, None)
-        if not isinstance(first, nodes.section):
-            break
-        inside = first
+    frame = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
+    first = next((node for node in document.findall() if not isinstance(node, frame)), None)
     fields = first.children if isinstance(first, nodes.field_list) else []
     return {
         field[0].astext().strip().lower(): field[1]
@@ -386,8 +309,21 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def visit_image(self, node: Any) -> None:
         self._skip("image", node.get("alt", ""))
 
-    def visit_raw(self, node: Any) -> None:
-        self._skip("raw", node.astext())
+    def visit_substitution_reference(self, node: Any) -> None:
+        """Visit a substitution; one that is not defined, or explodes, stays as it is written."""
+        name = " ".join(node.astext().split())
+        if name not in self.resolved:
+            definitions, names = self.document.substitution_defs, self.document.substitution_names
+            definition = definitions.get(name) or definitions.get(names.get(name.lower(), ""))
+            # While it is being read it stands for itself, so that a circle ends.
+            self.resolved[name] = self.encode(f"|{name}|")
+            if definition is not None:
+                self.used.add(id(definition))
+                inner = self._inner(definition)
+                if len(inner) <= _LONGEST_SUBSTITUTION:
+                    self.resolved[name] = inner
+        self.body.append(self.resolved[name])
+        raise nodes.SkipNode
 
     def visit_footnote_reference(self, node: Any) -> None:
         if self.body:
@@ -404,31 +340,11 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.omissions.add("link_target", target)
 
     def visit_inline(self, node: Any) -> None:
-        """Visit a role; a reference to a label stands as the title of the section below that."""
-        target = self.document.ids.get(self.document.nameids.get(node.get("label", "")) or "")
-        below = (
-            target.findall(include_self=False, descend=False, siblings=True, ascend=True) if target else ()
-        )
-        found = next((element for element in below if not isinstance(element, nodes.target)), None)
-        if isinstance(found, nodes.section):
-            self.body.append(self.encode(found[0].astext()))
+        """Visit a role; a reference to the label of a section stands as its title."""
+        section = self.document.ids.get(self.document.nameids.get(node.get("label", "")) or "")
+        if isinstance(section, nodes.section):
+            self.body.append(self.encode(section[0].astext()))
             self._skip("link_target", node.astext())
-
-    def visit_substitution_reference(self, node: Any) -> None:
-        """Visit a substitution; one that is not defined, or explodes, stays as it is written."""
-        name = " ".join(node.astext().split())
-        if name not in self.resolved:
-            definitions, names = self.document.substitution_defs, self.document.substitution_names
-            definition = definitions.get(name) or definitions.get(names.get(name.lower(), ""))
-            # While it is being read it stands for itself, so that a circle ends.
-            self.resolved[name] = self.encode(f"|{name}|")
-            if definition is not None:
-                self.used.add(id(definition))
-                inner = self._inner(definition)
-                if len(inner) <= _LONGEST_SUBSTITUTION:
-                    self.resolved[name] = inner
-        self.body.append(self.resolved[name])
-        raise nodes.SkipNode
 
     def visit_citation(self, node: Any) -> None:
         self.body.append("<div>")
@@ -478,15 +394,13 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def visit_field_list(self, node: Any) -> None:
         """Visit fields as rows of a table, or as a list where a value is more than a paragraph."""
         fields = [field.children for field in node.children if len(field.children) == 2]
-        row = "<tr><th>{}</th><td>{}</td></tr>"
         simple = all([*map(type, body.children)] in ([], [nodes.paragraph]) for _, body in fields)
-        if not simple:
-            row = "<dt>{}</dt><dd>{}</dd>"
-        self.body.append("<table>" if simple else "<dl>")
+        row = "<tr><th>{}</th><td>{}</td></tr>" if simple else "<dt>{}</dt><dd>{}</dd>"
+        rows = ""
         for name, body in fields:
             written = row if len(body) or not simple else "<tr><td>{}</td></tr>"
-            self.body.append(written.format(self._inner(name), self._inner(body)))
-        self.body.append("</table>" if simple else "</dl>")
+            rows += written.format(self._inner(name), self._inner(body))
+        self.body.append(f"<table>{rows}</table>" if simple else f"<dl>{rows}</dl>")
         raise nodes.SkipNode
 
     def _nothing(self, node: Any) -> None:

@@ -4,11 +4,11 @@
 
 The readers share no code with the parsers beyond the decoding of bytes: the source as it is written for
 text formats, the text nodes, comments and `alt` texts of the standard library's parser for HTML, PDFium's
-characters for PDF, the `w:t` of all parts for DOCX. Counted are the characters of words, runs of letters
-and digits folded to NFKC without case, since signs are what markup is made of. A word of the file is in our
-text as often as its letters stand there in a row: what markup or a line end parts is one word for us. What
-our text repeats, such as the name of a column in every row, hides a loss of the same word only. `left_out`
-explains at most what its pieces hold; `spare` is what they hold beyond that, signs among it.
+characters for PDF, the `w:t` of all parts for DOCX, all pages for EPUB. Counted are the characters of words,
+runs of letters and digits folded to NFKC without case, since signs are what markup is made of. A word of the
+file is in our text as often as its letters stand there in a row: what markup or a line end parts is one word
+for us. What our text repeats, such as the name of a column in every row, hides a loss of the same word only.
+`left_out` explains at most what its pieces hold; `spare` is what they hold beyond that, signs among it.
 """
 
 import io
@@ -173,6 +173,12 @@ def _docx(content: bytes) -> str:
     return "\n".join(element.text or "" for tree in trees for element in tree.iter(_WORD_TEXT))
 
 
+def _epub(content: bytes) -> str:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = [name for name in archive.namelist() if name.lower().endswith((".xhtml", ".html", ".htm"))]
+        return "\n".join(_html(archive.read(name)) for name in names)
+
+
 READERS: dict[str, Callable[[bytes], str]] = {
     "markdown": decode,
     "text": decode,
@@ -181,4 +187,5 @@ READERS: dict[str, Callable[[bytes], str]] = {
     "html": _html,
     "pdf": _pdf,
     "docx": _docx,
+    "epub": _epub,
 }
