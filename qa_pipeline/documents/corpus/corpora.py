@@ -5,7 +5,7 @@ from pathlib import Path
 
 from qa_pipeline.documents.corpus.folders import FolderCorpus
 from qa_pipeline.documents.corpus.places import Corpus, is_archive, without_suffix
-from qa_pipeline.documents.corpus.remote import RemoteCorpus
+from qa_pipeline.documents.corpus.remote import RemoteCorpus, is_remote_file
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
 
@@ -44,16 +44,19 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
     Raises:
         CorpusError: the location is none that can be used.
     """
-    path = Path(location)
+    place = _check_location(location)
+    if is_remote(place):
+        return split_batch(place) if is_remote_file(place) else None
+    path = Path(place)
     try:
         if path.is_file():
-            return split_batch(location)
+            return split_batch(place)
         with os.scandir(path) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
-    except (OSError, ValueError):  # an address, or opening it as a corpus gives the reason
+    except (OSError, ValueError):  # opening it as a corpus gives the reason
         return None
     flat = bool(visible) and not any(entry.is_dir() or is_archive(entry.name) for entry in visible)
-    return split_batch(location) if flat else None
+    return split_batch(place) if flat else None
 
 
 def _check_location(location: str | Path) -> str:

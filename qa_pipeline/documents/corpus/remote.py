@@ -6,7 +6,7 @@ a store's library is not passed on: it may hold addresses that were signed.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -81,6 +81,16 @@ class RemoteCorpus(Corpus):
             if key == name:
                 return BatchFiles(name, partial(_one_file, self._files, path, self._root, address))
         raise missing_batch(address)
+
+
+def is_remote_file(location: str) -> bool:
+    """Return True if a single file lies at an address; False if that cannot be told."""
+    with suppress(CorpusError), _name_faults(location):
+        import fsspec
+
+        files, path = fsspec.core.url_to_fs(location)
+        return bool(files.isfile(path))
+    return False
 
 
 def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from qa_pipeline.documents.corpus.corpora import open_corpus, single_batch, split_batch
@@ -53,6 +54,10 @@ def test_a_file_in_place_of_a_corpus_is_a_batch_of_its_own(tmp_path: Path) -> No
     corpus = open_corpus(batch[0])
     (file,) = corpus.batch("guide.md").list()
     assert (file.path, read_bytes(file, 9)) == ("guide.md", b"x")
+    assert single_batch(f"file://{tmp_path}/guide.md") == batch
+    fsspec.filesystem("memory").pipe_file("/single/guide.md", b"x")
+    assert single_batch("memory://single/guide.md") == ("memory://single", "guide.md")
+    assert single_batch("memory://single") is None
     assert single_batch(tmp_path) == (str(tmp_path.parent), tmp_path.name)
     assert single_batch(tmp_path / "none.md") is None
 
