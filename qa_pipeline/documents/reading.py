@@ -1,7 +1,6 @@
 """A batch folder to the documents table: one row per file, also of those that fail."""
 
 import hashlib
-import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -30,16 +29,10 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.rows import DocumentColumns
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
-from qa_pipeline.text.lexicon.languages import of_all
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
 """The reason of a row without text: a person had the document forgotten."""
-_MANUAL = re.compile(
-    rf"(?i)(?=[^#|.]{{5,60}}$)[^\W_].*\b(?:{'|'.join(of_all('layout.manuals'))}|asked questions)\b.*"
-)
-"""A line that names a manual."""
-_MANUAL_PAGE = re.compile(r"\s*([\w.+:‐-]{2,60})(\(\d\w{0,3}\))\s")
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 
@@ -186,13 +179,15 @@ class _Work:
         untitled = {*ROWS, "pdf"}
         sections = () if content.format.partition(".")[0] in untitled else outcome["sections"]
         heading = next((part["heading_path"][-1] for part in sections if part["level"]), None)
+        title = declared["title"] or heading
+        if title and heading and title in heading:  # "Borg Quick Start" says more than "Quick Start"
+            title = heading
         return {
             **content.columns,
             **cast("DocumentColumns", outcome),
             "status": "parsed",
             "parsed_by": self.version,
-            "title": _title(outcome["text"], declared["title"], heading)
-            or PurePosixPath(self.shown_paths[number][0]).stem,
+            "title": title or PurePosixPath(self.shown_paths[number][0]).stem,
             "source_uri": self._source_uri(file, _web_address(declared["source_uri"])),
             "licence": self._licence(file, declared["licence"]),
         }
@@ -220,22 +215,6 @@ def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str
     usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
     keys = usable.select("content_sha256", "format").iter_rows()
     return dict(zip(keys, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
-
-
-def _title(text: str, declared: str | None, heading: str | None) -> str | None:
-    """Return the title of a document, with that of the whole of which it is a part where its text says it.
-
-    A manual page opens with its name, which has capitals in its header: "SUDO(8)" is sudo(8). The heading
-    "Calibre Quick Start Guide" says more than the title "Quick Start Guide", and a page of a manual may have
-    "HomeBank User Manual" above its heading.
-    """
-    if page := _MANUAL_PAGE.match(text):
-        name = page[1].replace("‐", "-")
-        return f"{name.lower() if name.isupper() else name}{page[2]}"
-    title = heading if declared and heading and declared in heading else declared or heading
-    first = text.partition("\n")[0].strip()
-    is_whole = title and _MANUAL.fullmatch(first) and title not in first and first not in title
-    return f"{title} — {first}" if is_whole else title
 
 
 def _format(file: FoundFile, settings: DocumentSettings) -> str:

@@ -42,23 +42,12 @@ def test_every_file_is_one_row_and_all_formats_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "title"),
-    [
-        ("a.txt", "SUDO(8)   System Manager's Manual   SUDO(8)\n\nNAME\nsudo - run a command", "sudo(8)"),
-        ("a.html", "<title>git(1)</title><h1>SYNOPSIS</h1><p>Text about the page.</p>", "git(1)"),
-        (
-            "a.html",
-            "<p>HomeBank User manual</p><h1>Lexicon</h1><p>Text.</p>",
-            "Lexicon — HomeBank User manual",
-        ),
-        ("a.html", "<p>Some text of a page.</p><h1>Lexicon</h1><p>Text.</p>", "Lexicon"),
-        ("a.md", "---\ntitle: Quick Start\n---\n# Borg Quick Start\n\nText.", "Borg Quick Start"),
-    ],
+    ("declared", "title"),
+    [("Quick Start", "Borg Quick Start"), ("Borg", "Borg Quick Start"), ("Other", "Other")],
 )
-def test_a_title_names_the_whole_of_which_a_document_is_a_part(
-    tmp_path: Path, name: str, content: str, title: str
-) -> None:
-    assert read(tmp_path, {name: content})["title"].to_list() == [title]
+def test_a_title_is_declared_unless_the_heading_says_more(tmp_path: Path, declared: str, title: str) -> None:
+    content = f"---\ntitle: {declared}\n---\n# Borg Quick Start\n\nText."
+    assert read(tmp_path, {"a.md": content})["title"].to_list() == [title]
 
 
 def test_an_empty_folder_gives_an_empty_table(tmp_path: Path) -> None:

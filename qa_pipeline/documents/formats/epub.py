@@ -6,6 +6,8 @@ declares as navigation for programs is left out and counted. Nothing outside the
 
 import posixpath
 import re
+from collections.abc import Set
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -84,6 +86,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             blocks += written
             length += sum(len(block.text) for block in written)
             check_length(length, settings)
+    _count_outside(archive, root, folder, {*chapters, *encrypted}, omissions)
     if missing == len(chapters):
         raise DocumentFailure("damaged", "all files that the book names are missing in it")
     return ParsedFile(
@@ -114,6 +117,20 @@ def _chapters(root: "_Element", folder: str) -> "dict[str, _Element]":
     if None in places or not places:
         raise DocumentFailure("damaged", "the order of reading is empty, or names a file that is not listed")
     return {_member_path(item.get("href", ""), folder): item for item in places if item is not None}
+
+
+def _count_outside(
+    archive: Archive, root: "_Element", folder: str, known: Set[str], omissions: Omissions
+) -> None:
+    """Count the text of pages that the order of reading leaves out, such as a list of contents."""
+    for item in root.iter("{*}item"):
+        path = _member_path(item.get("href", ""), folder)
+        if item.get("media-type", "") in _READ and path not in known and archive.find(path):
+            is_contents = "nav" in item.get("properties", "").split()
+            with suppress(DocumentFailure):
+                words = " ".join(block.text for block in _read_chapter(archive.read(path), omissions, False))
+                if words:
+                    omissions.add("navigation" if is_contents else "outside_order", words)
 
 
 def _find_encrypted(archive: Archive) -> frozenset[str]:

@@ -176,7 +176,8 @@ class _Any(Directive):
         elif name in ("only", "rst-class", "container") or (name == "class" and _CLASSES.fullmatch(first)):
             first, found = "", [_left_out("option", first)] if first else []
         elif not label and name not in _FRAMES:
-            found = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40], name)]
+            found = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40], name if first else "")]
+            label = "" if first else re.sub(r"[-_:]", " ", name).capitalize()
         inside = self._read(first, *below)
         return [*found, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
 

@@ -88,7 +88,6 @@ class Layout(_Table):
     word_prefixes: tuple[str, ...]
     columns: tuple[str, ...]
     empty: frozenset[str]
-    manuals: frozenset[str]
 
 
 class Refusing(_Table):

@@ -116,6 +116,13 @@ def test_chapters_are_read_in_the_order_of_the_spine() -> None:
     assert outline(parsed) == [("paragraph", "Two."), ("heading", "One")]
 
 
+def test_pages_outside_the_order_of_reading_are_counted() -> None:
+    chapters = {"a.xhtml": chapter("<p>Text.</p>"), "b.xhtml": chapter("<p>Answers.</p>")}
+    parsed = read(book(chapters, spine='<itemref idref="i0"/>'))
+    assert outline(parsed) == [("paragraph", "Text.")]
+    assert left_out(parsed)["outside_order"] == (1, 8)
+
+
 def test_a_book_says_its_title_language_licence_and_source() -> None:
     metadata = (
         "<dc:title>Om \n vatten</dc:title><dc:title>Other</dc:title><dc:language>sv-SE</dc:language>"

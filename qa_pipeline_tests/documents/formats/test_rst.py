@@ -186,17 +186,19 @@ def test_boxes_keep_their_title() -> None:
 def test_directives_nobody_knows_keep_their_text() -> None:
     text = (
         ".. special-thing:: On its *line*\n   :option: gone\n\n   Its content.\n\n"
-        ".. py:function:: f(*args)\n\n   Doc.\n"
+        ".. py:function:: f(*args)\n\n   Doc.\n\n.. pulled-back::\n\n   Use the other.\n"
     )
     assert blocks(text) == [
         ("paragraph", "On its line"),
         ("paragraph", "Its content."),
         ("paragraph", "f(*args)"),
         ("paragraph", "Doc."),
+        ("paragraph", "Pulled back: Use the other."),
     ]
     assert left(text) == {
         "directive_special_thing": (1, 13),
         "directive_py_function": (1, 11),
+        "directive_pulled_back": (1, 0),
         "option": (1, 4),
     }
 

@@ -277,7 +277,6 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
         )
         if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
         and len(node.text()) <= most
-        and node.tag != "h1"  # Texinfo hides the title of a page, which names it all the same
     ]
 
 

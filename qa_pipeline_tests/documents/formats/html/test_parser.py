@@ -153,10 +153,6 @@ PAGES = {
         "<html hidden><body class=noprint><p>Shown by a script.</p></body></html>",
         "Shown by a script.",
     ),
-    "a hidden title": (
-        "<style>h1.settitle { display: none }</style><body><h1 class=settitle>Lakes</h1><p>A lake is deep.",
-        "# Lakes\n\nA lake is deep.",
-    ),
     "struck out blocks and cells": (
         "<del><p>All gone.</p></del><table><tr><th>A<th>B</tr><tr><td><s>1</s> 2</td><td>3</td></tr></table>",
         "A: 2 | B: 3",
