@@ -108,6 +108,8 @@ def write_questions(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
+    if settings.max_chunks is not None:  # a plan around earlier questions would ask others than a whole run
+        previous = None
     valid = still_valid(previous, chunks, settings, llm, makers(model.name))
     planned = plan_requests(
         chunks,
@@ -182,6 +184,11 @@ def plan_requests(
     usable = ~pl.col("other_chunk_id").is_in(list(left_out))
     links = LINKS.empty() if links is None else links.filter(usable)
     plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), links)
+    if settings.max_chunks is not None:  # after the plan, so that those asked are asked as without a limit
+        drawn = draw_chunks(
+            to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode())), settings.max_chunks
+        )
+        plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
     groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
     bridges: dict[tuple[str, ...], str] = {
         (first, second): bridge
@@ -194,6 +201,12 @@ def plan_requests(
         request = question_request(targets, types, settings, llm, batch, bridge=bridges.get(ids))
         planned[ids] = Planned(targets, request)
     return planned
+
+
+def draw_chunks(chunks: pl.DataFrame, most: int) -> pl.Series:
+    """Return ids of chunks by lot, from as many documents as possible; a longer draw begins with these."""
+    turn = pl.int_range(pl.len()).over("document_id")  # ids are hashes, so their order is a lot
+    return chunks.sort("chunk_id").with_columns(turn=turn).sort("turn", "chunk_id")["chunk_id"].head(most)
 
 
 def question_request(
@@ -412,7 +425,8 @@ def _not_asked(
 ) -> list[QuestionRow]:
     """Return a row for each chunk without a question: repeated, over the limit, or with nothing to ask."""
     left_out = passed_over(chunks, settings)
-    beyond = NOT_OFFERED if settings.max_questions is None else OVER_LIMIT
+    is_limited = settings.max_questions is not None or settings.max_chunks is not None
+    beyond = OVER_LIMIT if is_limited else NOT_OFFERED
     return [
         _dropped(
             (passage,),

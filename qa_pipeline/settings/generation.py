@@ -126,6 +126,8 @@ class GenerationSettings(Group):
     """Questions planned for a chunk; the embedded profile sets 3."""
     max_questions: int | None = Field(None, gt=0)
     """Most questions planned over all sections and topics of a batch; null for no limit."""
+    max_chunks: int | None = Field(None, gt=0)
+    """Most chunks of a batch that are asked, drawn by lot over its documents; null asks all."""
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
