@@ -62,6 +62,7 @@ and only for what they can ask.
 MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "generation": {
+            "answers": "quoted",
             "questions_per_chunk": 1,
             "mix": dict.fromkeys(MixSettings.model_fields, 0.0) | {"fact_single": 0.8, "procedure": 0.2},
         },
