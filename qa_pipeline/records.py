@@ -186,20 +186,11 @@ class PairsReply(QuestionsReply):
     questions: Sequence[DraftPair] = Field(description="At most the number asked for, best first.")
 
 
-class SmallPairReply(ReplyModel):
-    """One question with its answer, as a small model is asked for it; all are empty without a question.
+class QuotedReply(ReplyModel):
+    """One question with the sentence that answers it, chosen before the question is written."""
 
-    The lengths are for servers that build a grammar from the schema: they end a field in which a small model
-    repeats itself. A longer field from another server is no breach.
-    """
-
-    quote: str = Field(
-        description="A sentence of the passage, copied word for word.", json_schema_extra={"maxLength": 400}
-    )
-    question: str = Field(description="A question that it answers.", json_schema_extra={"maxLength": 200})
-    answer: str = Field(
-        description="The answer in the words of the quote.", json_schema_extra={"maxLength": 400}
-    )
+    sentence: int = Field(ge=0, description="Number of a sentence that answers alone; 0 where none does.")
+    question: str = Field(description="The question that this sentence answers; empty where none does.")
 
 
 class StandaloneReply(ReplyModel):

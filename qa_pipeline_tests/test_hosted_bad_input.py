@@ -13,7 +13,7 @@ from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.sensible import Sensible
-from qa_pipeline_tests.support.servers import GeminiServer
+from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
 PREFIX = "QA_PIPELINE_"
@@ -24,6 +24,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     made = new_workspace(tmp_path, monkeypatch)
     made.write({"boilers/guide.md": GUIDE})
     monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", LOOPBACK_KEY)
     monkeypatch.setenv(f"{PREFIX}LLM__MAX_TRIES", "1")
     return made
 
@@ -157,3 +158,40 @@ def test_a_replayed_run_needs_no_key_and_names_the_reply_that_is_missing(
     assert (ran.code, hosted_model.calls.total()) == (STOPPED, 0)
     assert "questions" in ran.stderr
     assert "llm.store.mode=record" in ran.stderr
+
+
+@pytest.mark.parametrize(("provider", "key"), [("gemini", "GEMINI_API_KEY"), ("openai", "OPENAI_API_KEY")])
+def test_a_missing_key_is_named_before_a_missing_cap(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, provider: str, key: str
+) -> None:
+    monkeypatch.delenv(key, raising=False)
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    ran = workspace.run("--provider", provider)
+    assert ran.code == STOPPED
+    assert key in ran.stderr
+    assert "MAX_CALLS" not in ran.stderr
+
+
+def test_a_server_of_this_machine_is_asked_for_its_only_model(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ChatServer(plan=ServerPlan(models={"tiny-1b": 1000})) as server:
+        monkeypatch.setenv(f"{PREFIX}LLM__BASE_URL", server.url)
+        workspace.run("--provider", "llama.cpp", "--max-calls", "3")
+    assert {asked.model for asked in server.asked} == {"tiny-1b"}
+
+
+def test_a_server_of_several_models_has_one_of_them_chosen(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ChatServer(plan=ServerPlan(models={"first": 1000, "second": 1000})) as server:
+        monkeypatch.setenv(f"{PREFIX}LLM__BASE_URL", server.url)
+        ran = workspace.run("--provider", "ollama")
+    assert ran.code == BAD_INPUT
+    assert {"first", "second", "--model"} <= {*ran.stderr.replace(",", " ").replace(";", " ").split()}
+
+
+def test_a_server_that_is_not_there_is_named(workspace: Workspace) -> None:
+    ran = workspace.run("--provider", "ollama", "--set", "llm.base_url=http://127.0.0.1:9/v1")
+    assert ran.code == BAD_INPUT
+    assert "http://127.0.0.1:9/v1" in ran.stderr

@@ -24,6 +24,7 @@ from qa_pipeline.cli.arguments import (
     located,
     named_settings,
     overrides,
+    run_settings,
 )
 from qa_pipeline.cli.audits import audit
 from qa_pipeline.cli.calibrate import calibrate
@@ -117,6 +118,15 @@ def run(
     max_cost: MaxCost = None,
     accept_unjudged: Unjudged = None,
     change: Change = None,
+    try_chunks: Annotated[
+        int | None,
+        typer.Option(
+            "--try",
+            min=1,
+            metavar="N",
+            help="Run N chunks only, show their pairs as they are decided, and project the cost of the rest.",
+        ),
+    ] = None,
     dagster: Annotated[
         bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
     ] = False,
@@ -135,12 +145,11 @@ def run(
     from qa_pipeline.curation.withdrawals import withdraw_missing
     from qa_pipeline.pipeline.outcomes import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
-        settings = load_settings(**overrides(location, out, change, named_values))
+        settings = run_settings(overrides(location, out, change, named_values))
         check_models(settings, model)
         corpus_batches = batches_at(settings, single)
         batches = chosen_batches(batch, corpus_batches, settings.corpus)
@@ -149,6 +158,11 @@ def run(
             layout = Layout(settings.out, cache=settings.cache)
             withdraw_missing(layout, settings.corpus, {*corpus_batches.names, *corpus_batches.refused})
         _tell_loose_files(corpus_batches, settings.corpus)
+        if try_chunks is not None:
+            from qa_pipeline.cli import trial
+
+            with locked(settings.out, shared=True):
+                raise typer.Exit(_code(trial.try_chunks(settings, batches, try_chunks, as_json=as_json)))
         with (
             locked(settings.out, shared=True),
             watching(quiet=as_json) as watch,
@@ -187,12 +201,11 @@ def validate(
     from qa_pipeline.generation.pairs_file import read_pairs
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.stages import batch_files
-    from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
-        settings = load_settings(**overrides(location, out, change, named_values))
+        settings = run_settings(overrides(location, out, change, named_values))
         check_models(settings, model)
         check_batch_name(name)
         resources = Resources(settings, pairs_file=pairs)

@@ -1,6 +1,7 @@
 """Options that several commands have, and what arguments mean: which batches, and which settings change."""
 
 import difflib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from qa_pipeline.settings.tree import Settings
 
 MOST_NAMES = 5
-"""Batches that are named where there are many."""
+"""Batches or models that are named where there are many."""
+_NO_CAP = 10**15
+"""Calls: a cap that no run reaches, for settings that are refused without one."""
 
 
 class Commands(TyperGroup):
@@ -66,8 +69,8 @@ OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repe
 Provider = Annotated[
     str | None,
     typer.Option(
-        help="extractive (offline rules), gemini, openai (any server with the chat completions API), or none "
-        "(only verify existing pairs)."
+        help="gemini or openai (hosted); ollama, llama.cpp or vllm (on this machine); extractive (offline "
+        "rules); none (only verify existing pairs)."
     ),
 ]
 Model = Annotated[
@@ -158,6 +161,54 @@ def overrides(
         if name in tree:
             raise SettingsError(f"--set {name}: give it as an argument of the command instead")
     return {**tree, "corpus": corpus, "out": out}
+
+
+def run_settings(values: dict[str, Any]) -> "Settings":
+    """Load the settings of a run; a server of this machine is asked for its model where none is named.
+
+    Raises:
+        KeyRejectedError: the provider needs a key; this is said before the cap that it needs too.
+        SettingsError: a setting cannot be used, or the server has no model or several.
+    """
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.text.rendering import first_names
+
+    try:
+        settings = load_settings(**values)
+    except SettingsError:
+        uncapped = uncapped_settings(values)
+        Resources(uncapped).models.check(uncapped.llm.hosted_models)
+        raise
+    llm = settings.llm
+    if llm.provider != "openai" or "model" in llm.model_fields_set:
+        return settings
+    if not llm.is_local:
+        raise SettingsError("no model is named; add --model NAME (or llm.model)")
+    from qa_pipeline.llm.openai_compatible.provider import served_models
+
+    names = served_models(llm.base_url or "", os.environ)
+    if len(names) != 1:
+        has = first_names(names, MOST_NAMES) if names else "no model"
+        raise SettingsError(f"the server at {llm.base_url} has {has}; name one with --model")
+    return load_settings(**{**values, "llm": {**values.get("llm", {}), "model": names[0]}})
+
+
+def uncapped_settings(values: dict[str, Any]) -> "Settings":
+    """Load the settings of a run that may cost money and has no cap, as an estimate needs none.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+    """
+    from qa_pipeline.settings.tree import load_settings
+
+    llm = values.get("llm", {})
+    budget = llm.get("budget", {}) if isinstance(llm, dict) else None
+    if not isinstance(budget, dict) or "max_calls" in budget:
+        return load_settings(**values)
+    capped = load_settings(**{**values, "llm": {**llm, "budget": {**budget, "max_calls": _NO_CAP}}})
+    budget = capped.llm.budget.model_copy(update={"max_calls": None})
+    return capped.model_copy(update={"llm": capped.llm.model_copy(update={"budget": budget})})
 
 
 def check_models(settings: "Settings", role: str | None) -> None:

@@ -27,7 +27,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from qa_pipeline.cli.samples import sample_pairs
+from qa_pipeline.cli.samples import Sample, sample_pairs
 from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
@@ -189,12 +189,21 @@ def _show_samples(summary: Report, layout: Layout) -> None:
         of_all = "" if len(samples) == counted["count"].sum() else f" of {counted['count'].sum()}"
         print_line(f"{title}, {len(samples)}{of_all}\n", "bold cyan")
         for sample in samples:
-            print_block(sample.question, "bold")
-            print_block(sample.answer)
-            if sample.why:
-                print_block(f"{words(sample.verdict)}: {sample.why}", "yellow")
-            print_block(sample.source, "dim")
-            print_line("")
+            show_pair(sample)
+
+
+def show_pair(pair: Sample, when: str = "") -> None:
+    """Print a pair beside its source; `when` tells when it was decided."""
+    print_block(pair.question, "bold")
+    print_block(pair.answer)
+    if pair.why:
+        print_block(f"{words(pair.verdict)}{when}: {pair.why}", "yellow")
+    elif when:
+        print_block(f"{words(pair.verdict)}{when}", "green")
+    if pair.quote:
+        print_block(f"“{pair.quote}”", "cyan")
+    print_block(pair.source, "dim")
+    print_line("")
 
 
 def print_block(text: str, style: str = "") -> None:

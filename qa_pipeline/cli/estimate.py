@@ -4,7 +4,7 @@ from dataclasses import asdict, astuple
 from decimal import Decimal
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,15 +19,13 @@ from qa_pipeline.cli.arguments import (
     located,
     named_settings,
     overrides,
+    uncapped_settings,
 )
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.estimate import Estimate
-    from qa_pipeline.settings.tree import Settings
 
-_NO_CAP = 10**15
-"""Calls: a cap that no run reaches, for settings that are refused without one."""
 _COLUMNS = ("batch", "stage", "calls", "tokens in", "tokens out", "cost")
 
 
@@ -35,7 +33,7 @@ def estimate(
     corpus: Annotated[str, typer.Argument(help="Folder or address of a corpus, as for run.")],
     out: Out = Path("data"),
     batch: OnlyBatch = None,
-    provider: Annotated[str | None, typer.Option(help="gemini or openai.")] = None,
+    provider: Annotated[str | None, typer.Option(help="gemini, openai, or another as for run.")] = None,
     model: Model = None,
     change: Change = None,
     as_json: Json = False,
@@ -53,7 +51,7 @@ def estimate(
 
     with errors_as_exit_codes():
         location, single = located(corpus)
-        settings = _settings(overrides(location, out, change, named_settings(provider, model)))
+        settings = uncapped_settings(overrides(location, out, change, named_settings(provider, model)))
         check_model(settings, model)
         batches = chosen_batches(batch, batches_at(settings, single), settings.corpus)
         made = estimate_run(Resources(settings), batches, now=time.time())
@@ -61,23 +59,6 @@ def estimate(
             _print_json(made)
         else:
             _print(made)
-
-
-def _settings(values: dict[str, Any]) -> "Settings":
-    """Return the settings of a run. One that may cost money needs a cap; an estimate needs none."""
-    from qa_pipeline.errors import SettingsError
-    from qa_pipeline.settings.tree import load_settings
-
-    try:
-        return load_settings(**values)
-    except SettingsError:
-        llm = values.get("llm", {})
-        budget = llm.get("budget", {}) if isinstance(llm, dict) else None
-        if not isinstance(budget, dict):  # no group of settings at all, and no cap would help
-            raise
-        capped = load_settings(**{**values, "llm": {**llm, "budget": {**budget, "max_calls": _NO_CAP}}})
-    budget = capped.llm.budget.model_copy(update={"max_calls": None})
-    return capped.model_copy(update={"llm": capped.llm.model_copy(update={"budget": budget})})
 
 
 def _print(made: "Estimate") -> None:

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.storage.tables import COVERAGE
 
 _SECTION = ("document_id", "section_start")
@@ -29,7 +30,9 @@ def cover_sections(
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
     )
     sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
-        pl.first("batch", "section_path"), chunks=pl.len(), repeated=pl.col("repeats").is_not_null().all()
+        pl.first("batch", "section_path"),
+        chunks=pl.len(),
+        repeated=pl.col("passed_over").is_in([NEAR_DUPLICATE, REPEATED_BLOCK]).fill_null(value=False).all(),
     )
     of_questions = asked_chunks.group_by(*_SECTION).agg(
         planned=pl.col("planned_type").is_not_null().sum(),
@@ -72,30 +75,20 @@ OUTCOMES = pl.Schema(
         "reason": pl.String(),
     }
 )
-UNWRITTEN, NO_SENTENCE = ("not_written", "language_not_handled"), "no_sentence"
-_NO_PROSE = r"(?s:```.*?(?:```|\z))|(?m:^#{1,6} .*$)"
-_SENTENCE = r"(?:\S+\s+){3}\S*\w[.!?:][”“\"')]*(?:\s|$)"
-"""Four words up to a mark that ends a sentence."""
 
 
-def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Return what each section gave, by document, and why one gave nothing: OUTCOMES.
 
-    A document without a text has one row without a section, whose reason is why it could not be read. Where
-    no question was written, the reason is a text without a sentence beside headings and code, if that is so.
+    A document without a text has one row without a section, whose reason is why it could not be read.
     """
     of_document = documents.select("document_id", "path", "format", "language")
-    texts = chunks.group_by(*_SECTION).agg(text=pl.col("text").str.join("\n\n"))
     sections = coverage.join(of_document, on="document_id", how="left", maintain_order="left")
-    sections = sections.join(texts, on=_SECTION, how="left", maintain_order="left")
-    unwritten = pl.col("reason").is_in(UNWRITTEN)
-    has_sentence = pl.col("text").str.replace_all(_NO_PROSE, "").str.contains(_SENTENCE)
-    reason = pl.when(unwritten & ~has_sentence).then(pl.lit(NO_SENTENCE)).otherwise("reason")
     textless = documents.join(coverage, on="document_id", how="anti", maintain_order="left").with_columns(
         section_path=pl.lit(None), accepted=0, reason=pl.coalesce("reason", pl.lit("no_text"))
     )
     order = pl.col("path").rank("dense").over("batch")
-    frames = (sections.with_columns(reason=reason), textless)
+    frames = (sections, textless)
     parts = [frame.select(OUTCOMES.names()).cast(OUTCOMES) for frame in frames]
     return pl.concat(parts).sort("batch", order, maintain_order=True)
 

@@ -22,6 +22,7 @@ REASONS: Mapping[str, str] = {
     "undecodable": "its letters are in no known encoding",
     "unsupported_format": "its format is not supported",
     # chunks that were not asked
+    "front_or_back_matter": "it is a list of contents or sources, a licence or a legal notice",
     "in_doubt": "the reader is not sure of its text",
     # sections that gave no row asked nothing
     "language_not_handled": "there are neither rules nor prompts for its language",

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import polars as pl
 
 from qa_pipeline.errors import ModelError
+from qa_pipeline.generation.offline.passages import sentences_of, units_of
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
@@ -29,12 +30,12 @@ from qa_pipeline.records import (
     Question,
     QuestionsReply,
     QuestionType,
-    SmallPairReply,
+    QuotedReply,
     StandaloneReply,
     no_progress,
     passages_by_id,
 )
-from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
+from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import HOSTED, LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
@@ -57,6 +58,8 @@ OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 IN_DOUBT = "in_doubt"
 _SHARE_IN_DOUBT = 0.8
 """Share of a chunk's text in doubt for which it is not asked: the rest is too little to ask about."""
+_FEWEST_WORDS, _MOST_WORDS = 4, 60
+"""Words of a sentence that may answer a question alone."""
 _MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
 
 
@@ -70,7 +73,7 @@ class Planned:
     """
 
     passages: tuple[Passage, ...]
-    request: Request[QuestionsReply | SmallPairReply]
+    request: Request[QuestionsReply | QuotedReply]
 
 
 def write_questions(
@@ -108,6 +111,8 @@ def write_questions(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
+    if settings.max_chunks is not None:  # a plan around earlier questions would ask others than a whole run
+        previous = None
     valid = still_valid(previous, chunks, settings, llm, makers(model.name))
     planned = plan_requests(
         chunks,
@@ -136,14 +141,14 @@ def write_questions(
 
 
 def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
-    """Return the chunks that are not asked, as others say the same or they are in doubt, with the reason."""
-    skipped = [NEAR_DUPLICATE, REPEATED_BLOCK] if settings.skip_near_duplicates else [REPEATED_BLOCK]
-    marked = chunks.filter(pl.col("repeats").is_in(skipped))
+    """Return the reason for each chunk that is not asked: repeated, in doubt, or with nothing to ask."""
+    is_asked = [] if settings.skip_near_duplicates else [NEAR_DUPLICATE]
+    marked = chunks.filter(~pl.col("passed_over").is_in(is_asked))
     letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
     rest = _without_doubts(doubtful).select(letters).to_series()
     in_doubt = doubtful.filter(rest <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
-    return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "repeats").iter_rows())}
+    return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "passed_over").iter_rows())}
 
 
 def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
@@ -182,6 +187,11 @@ def plan_requests(
     usable = ~pl.col("other_chunk_id").is_in(list(left_out))
     links = LINKS.empty() if links is None else links.filter(usable)
     plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), links)
+    if settings.max_chunks is not None:  # after the plan, so that those asked are asked as without a limit
+        drawn = draw_chunks(
+            to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode())), settings.max_chunks
+        )
+        plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
     groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
     bridges: dict[tuple[str, ...], str] = {
         (first, second): bridge
@@ -196,6 +206,12 @@ def plan_requests(
     return planned
 
 
+def draw_chunks(chunks: pl.DataFrame, most: int) -> pl.Series:
+    """Return ids of chunks by lot, from as many documents as possible; a longer draw begins with these."""
+    turn = pl.int_range(pl.len()).over("document_id")  # ids are hashes, so their order is a lot
+    return chunks.sort("chunk_id").with_columns(turn=turn).sort("turn", "chunk_id")["chunk_id"].head(most)
+
+
 def question_request(
     passages: Sequence[Passage],
     types: Sequence[QuestionType],
@@ -204,7 +220,7 @@ def question_request(
     batch: str,
     *,
     bridge: str | None = None,
-) -> Request[QuestionsReply | SmallPairReply]:
+) -> Request[QuestionsReply | QuotedReply]:
     """Return the request for questions about a chunk, or two joined ones, with their answers by setting.
 
     Args:
@@ -217,8 +233,11 @@ def question_request(
     """
     language = passages[0].language
     prompt = _prompt(language, settings, llm)
+    shown = passages
+    if _asks_quoted(settings, llm):
+        shown = [replace(passage, text=_numbered(passage, passages)) for passage in passages]
     values: dict[str, Any] = {
-        "passages": render_passages(passages),
+        "passages": render_passages(shown),
         "limit": str(len(types)),
         "types": ", ".join(types),
     }
@@ -240,33 +259,50 @@ def question_request(
     )
 
 
+def quotable(passages: Sequence[Passage]) -> list[tuple[Passage, str]]:
+    """Return the sentences and list items that may answer a question alone, each with its passage."""
+    sentences = (
+        (passage, sentence.text)
+        for passage in passages
+        for unit in units_of(passage.text)
+        if unit.kind in ("prose", "item")
+        for sentence in sentences_of(unit, passage)
+    )
+    return [
+        (passage, text)
+        for passage, text in sentences
+        if _FEWEST_WORDS <= len(text.split()) <= _MOST_WORDS and not text.endswith((":", "?"))
+    ]
+
+
+def _numbered(passage: Passage, passages: Sequence[Passage]) -> str:
+    """Return the quotable sentences of a passage with their numbers among those of all passages."""
+    numbered = enumerate(quotable(passages), start=1)
+    return "\n".join(f"[{number}] {text}" for number, (of, text) in numbered if of is passage)
+
+
 def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
-    """Return whether questions come with their answers; rules answer from passages alone."""
-    return settings.answers == "with_questions" and llm.provider in HOSTED
+    """Return True if questions come with their answers; rules answer from passages alone."""
+    return settings.answers in ("with_questions", "quoted") and llm.provider in HOSTED
 
 
-def _asks_small(settings: GenerationSettings, llm: LLMSettings) -> bool:
-    """Return whether a chunk is asked for one question with its answer in the fewest words."""
-    return llm.profile == "small" and answered_at_once(settings, llm)
+def _asks_quoted(settings: GenerationSettings, llm: LLMSettings) -> bool:
+    return settings.answers == "quoted" and llm.provider in HOSTED
 
 
-def _reply_model(
-    settings: GenerationSettings, llm: LLMSettings
-) -> type[QuestionsReply] | type[SmallPairReply]:
-    if _asks_small(settings, llm):
-        return SmallPairReply
+def _reply_model(settings: GenerationSettings, llm: LLMSettings) -> type[QuestionsReply] | type[QuotedReply]:
+    if _asks_quoted(settings, llm):
+        return QuotedReply
     return PairsReply if answered_at_once(settings, llm) else QuestionsReply
 
 
 def _prompt(language: str, settings: GenerationSettings, llm: LLMSettings) -> Prompt:
     """Return the prompt of a language with all that is the same for every chunk, in its system part."""
-    small = _asks_small(settings, llm)
-    prompt = load_prompt(
-        language, "questions", llm if small else llm.model_copy(update={"profile": "standard"})
-    )
+    quoted = _asks_quoted(settings, llm)
+    prompt = load_prompt(language, "questions_quoted" if quoted else "questions", llm)
     if settings.guidance is not None:
         prompt = prompt.with_constant(language, "guidance", guidance=settings.guidance)
-    if small:
+    if quoted:
         return prompt
     if answered_at_once(settings, llm):
         style = part_text(language, f"style_{settings.answer_style}")
@@ -317,7 +353,7 @@ def _with_missing_passages(rows: Iterable[QuestionRow], chunks: pl.DataFrame) ->
 
 def _rows(
     planned: Planned,
-    reply: Reply[QuestionsReply | SmallPairReply] | ModelError,
+    reply: Reply[QuestionsReply | QuotedReply] | ModelError,
     model: str,
 ) -> list[QuestionRow]:
     """Return a row for each planned question: the first draft of its type, else of another, or none."""
@@ -340,16 +376,18 @@ def _rows(
     return rows
 
 
-def _drafts(planned: Planned, reply: QuestionsReply | SmallPairReply) -> Sequence[DraftQuestion]:
+def _drafts(planned: Planned, reply: QuestionsReply | QuotedReply) -> Sequence[DraftQuestion]:
     """Return the questions of a reply, as many as were asked for."""
     if isinstance(reply, QuestionsReply):
         return reply.questions[: planned.request.limit]
-    if not reply.question.strip():
+    sentences = quotable(planned.passages)
+    if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return ()
-    kind, quotes = planned.request.types[0], [reply.quote]
+    answer = sentences[reply.sentence - 1][1]
+    kind = planned.request.types[0]
     return (
         DraftPair(
-            quotes=quotes, question=reply.question, question_type=kind, answer=reply.answer, coverage="full"
+            quotes=[answer], question=reply.question, question_type=kind, answer=answer, coverage="full"
         ),
     )
 
@@ -412,7 +450,8 @@ def _not_asked(
 ) -> list[QuestionRow]:
     """Return a row for each chunk without a question: repeated, over the limit, or with nothing to ask."""
     left_out = passed_over(chunks, settings)
-    beyond = NOT_OFFERED if settings.max_questions is None else OVER_LIMIT
+    is_limited = settings.max_questions is not None or settings.max_chunks is not None
+    beyond = OVER_LIMIT if is_limited else NOT_OFFERED
     return [
         _dropped(
             (passage,),

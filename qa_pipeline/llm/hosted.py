@@ -30,8 +30,8 @@ from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.text.rendering import first_names
 
-REASKED = frozenset({"not_json", "schema_breach", "empty"})
-"""Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""
+REASKED = frozenset({"not_json", "schema_breach", "empty", "truncated"})
+"""Reason codes of replies worth asking for once more; one that was blocked would be so again."""
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0

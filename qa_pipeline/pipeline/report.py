@@ -117,7 +117,7 @@ def read_outcomes(layout: Layout) -> pl.DataFrame:
     outcomes = []
     for path in sorted(layout.tables(VERDICTS.name)):
         frames = read_tables(layout, path.stem)
-        outcomes.append(section_outcomes(_sections(frames), frames["documents"], frames["chunks"]))
+        outcomes.append(section_outcomes(_sections(frames), frames["documents"]))
     if not outcomes:
         raise InputError(f"{layout.out} has no batch with verdicts; run qa-pipeline run CORPUS first")
     return pl.concat(outcomes)

@@ -40,6 +40,7 @@ from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import select_passages
 from qa_pipeline.generation.round_trip import make_round_trips
+from qa_pipeline.generation.worth_asking import mark_not_worth_asking
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
@@ -121,9 +122,9 @@ def read_batch(run: StageRun) -> pl.DataFrame:
 
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
-    """Cut the parsed documents, and mark chunks that repeat others."""
+    """Cut the parsed documents, and mark chunks that repeat others or hold nothing to ask about."""
     chunks = chunk_documents(documents, resources.counter, resources.settings.chunking)
-    return mark_repeated_blocks(chunks, documents)
+    return mark_not_worth_asking(mark_repeated_blocks(chunks, documents))
 
 
 def ask_questions(run: StageRun, chunks: pl.DataFrame) -> pl.DataFrame:
@@ -318,7 +319,7 @@ def check_reviewers(
         return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
     drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
-    if verifier is not None:
+    if verifier is not None and frames["claim_verdicts"]["llm_decision"].count():  # else nothing rests on it
         drawn.append((draw_for_model(chunks), verifier))
     # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
     similarity = run.settings.verification.policy == "similarity_only"

@@ -27,6 +27,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 PromptName = Literal[
     "questions",
+    "questions_quoted",
     "standalone",
     "guard",
     "validate_reference",

@@ -148,7 +148,7 @@ def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[
             "language": piece_language(text, row["language"]),
             "doubts": doubts_within(row["doubts"], start, end) or None,
             "text": text,
-            "repeats": None,
+            "passed_over": None,
         }
 
 

@@ -16,7 +16,7 @@ REPEATED_IN = 3
 
 
 def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Fill `repeats` of each chunk.
+    """Mark chunks that say again what others say, in `passed_over`.
 
     A chunk of a near duplicate is marked as such. Of the rest a chunk is a repeated block when most of it
     consists of blocks which at least `REPEATED_IN` documents hold and which an earlier document held before:
@@ -35,7 +35,7 @@ def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
         .when(pl.col("chunk_id").is_in(repeated.implode()))
         .then(pl.lit(REPEATED_BLOCK))
     )
-    return chunks.with_columns(mark.alias("repeats"))
+    return chunks.with_columns(mark.alias("passed_over"))
 
 
 def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:

@@ -123,7 +123,7 @@ def _chunk_borders(chunk: ChunkRow) -> list[tuple[int, int, Piece]]:
         f"{chunk['tokens']} tokens",
         chunk["language"],
         None if first is None else f"page {first}" if first == last else f"pages {first} to {last}",
-        chunk["repeats"],
+        chunk["passed_over"],
     ]
     end = Piece("chunk_end", f"end of chunk {chunk['position']}")
     start = Piece("chunk", ", ".join(filter(None, parts)))

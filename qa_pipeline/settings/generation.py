@@ -126,6 +126,8 @@ class GenerationSettings(Group):
     """Questions planned for a chunk; the embedded profile sets 3."""
     max_questions: int | None = Field(None, gt=0)
     """Most questions planned over all sections and topics of a batch; null for no limit."""
+    max_chunks: int | None = Field(None, gt=0)
+    """Most chunks of a batch that are asked, drawn by lot over its documents; null asks all."""
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
@@ -140,10 +142,11 @@ class GenerationSettings(Group):
     """Most accepted passages of a question; the best ones of the search are taken."""
     guidance: str | None = Field(None, min_length=1, max_length=4000)
     """What you want of the questions, in your words, for their prompt: who asks, about what, and how."""
-    answers: Literal["with_questions", "from_passages"] = "with_questions"
+    answers: Literal["with_questions", "from_passages", "quoted"] = "with_questions"
     """with_questions: a hosted model that asks about a chunk answers in the same call, its quotes first; only
     what it leaves in doubt is answered from the retrieved passages. from_passages: every answer is a call of
-    its own."""
+    its own. quoted: a hosted model names the sentence that answers its question, and that is the answer; the
+    default of the small profile."""
     answer_style: AnswerStyle | Literal["by_type"] = "by_type"
     """short: the value or name alone. sentence: one or two. long_form: a paragraph or two. steps: a numbered
     list. by_type: long_form for summary, reasoning and comparison, steps for procedure, else sentence."""

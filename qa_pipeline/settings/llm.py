@@ -1,8 +1,10 @@
 """Settings of language models: who replies in each role, how fast, for how much, where replies are kept."""
 
 import ipaddress
+import re
+from collections.abc import Collection
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -17,16 +19,52 @@ Reviewer = Literal["verifier", "judge"]
 Safety = Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"]
 HOSTED: tuple[Provider, ...] = ("gemini", "openai")
 """Providers that are asked over the network and may cost money."""
+SERVERS: dict[str, dict[str, Any]] = {
+    "ollama": {"base_url": "http://127.0.0.1:11434/v1", "workers": 1},
+    "llama.cpp": {"base_url": "http://127.0.0.1:8080/v1", "workers": 1},
+    "vllm": {"base_url": "http://127.0.0.1:8000/v1", "workers": 32},
+}
+"""Servers of chat completions by the name that `provider` takes, with what it sets where nothing else does.
+
+Ollama and llama.cpp work on one call at a time unless they are started with more slots.
+"""
+SMALL_BELOW = 4.0
+"""Thousand million weights below which a model gets the small profile, where its name tells its size."""
+_WEIGHTS = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,2})?)([bm])(?![^\W_])", re.IGNORECASE)
 HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 """Of one try; a model on a processor without accelerator writes some 5 tokens a second."""
+
+
+def with_server(values: Any, fields: Collection[str]) -> Any:
+    """Return settings with what the name of a server, and of a small model, stands for."""
+    if not isinstance(values, dict):  # validation says so
+        return values
+    known = {*get_args(Provider), *SERVERS, None}
+    if values.get("provider") not in known:
+        name = "llm.provider" if "profile" in fields else "the provider of a role below llm"
+        raise ValueError(f"{name} has to be one of {', '.join(sorted(known - {None}))}")
+    filled = dict(values)
+    if server := SERVERS.get(str(values.get("provider"))):
+        filled = {**{name: value for name, value in server.items() if name in fields}, **values}
+        filled["provider"] = "openai"
+    if "profile" in fields and is_small(str(values.get("model", ""))):
+        filled.setdefault("profile", "small")
+    return filled
+
+
+def is_small(model: str) -> bool:
+    """Return True if the name of a model tells a size below `SMALL_BELOW`, as in `Llama-3.2-3B`."""
+    sizes = [float(size) / (1 if unit in "bB" else 1000) for size, unit in _WEIGHTS.findall(model)]
+    return bool(sizes) and max(sizes) < SMALL_BELOW
 
 
 class ModelSettings(Group):
     """A model and everything fixed about how it is asked."""
 
     provider: Provider = "extractive"
-    """extractive works offline by rules; openai is any server with the chat completions API; none only
-    verifies existing pairs."""
+    """extractive works offline by rules; openai is any server with the chat completions API; ollama,
+    llama.cpp and vllm are openai with the address of such a server on this machine; none only verifies
+    existing pairs."""
     model: str = GEMINI_MODEL
     """Model of generator, verifier and judge."""
     base_url: str | None = None
@@ -47,6 +85,11 @@ class ModelSettings(Group):
     """Gemini: region of Vertex AI."""
     json_mode: Literal["auto", "schema", "object", "text"] = "auto"
     """OpenAI: way of asking for JSON; auto takes the strictest one that the server knows."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_server(cls, values: Any) -> Any:
+        return with_server(values, cls.model_fields)
 
     @property
     def is_local(self) -> bool:
@@ -69,6 +112,11 @@ class RoleSettings(Group):
     """Model of this role."""
     base_url: str | None = None
     """Server of this role."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_server(cls, values: Any) -> Any:
+        return with_server(values, cls.model_fields)
 
 
 class BudgetSettings(Group):
@@ -116,7 +164,8 @@ class LLMSettings(ModelSettings):
 
     profile: Profile = "standard"
     """How much is asked of the model that writes. small: short prompts with an example, one question a call,
-    for models of a few billion weights and less. quality: each answer is drafted twice from the retrieved
+    for models of a few billion weights and less; the default where the model's name tells fewer than 4
+    billion, such as qwen2.5:1.5b. quality: each answer is drafted twice from the retrieved
     passages, and solved again from its quotes."""
     prompts: Path | None = None
     """Folder of prompts in place of the package's: LANGUAGE/NAME.md, with the same names and placeholders."""

@@ -24,7 +24,7 @@ from qa_pipeline.settings.generation import (
     MixSettings,
     RetrievalSettings,
 )
-from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
+from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning, with_server
 from qa_pipeline.settings.location import local_folder, location_of, output_folder
 from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.review import ReviewSettings
@@ -62,6 +62,7 @@ and only for what they can ask.
 MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "generation": {
+            "answers": "quoted",
             "questions_per_chunk": 1,
             "mix": dict.fromkeys(MixSettings.model_fields, 0.0) | {"fact_single": 0.8, "procedure": 0.2},
         },
@@ -123,7 +124,7 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        llm = values.get("llm")
+        llm = with_server(values.get("llm"), LLMSettings.model_fields)
         of_model = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         profile = values.get("profile", "embedded")  # anything at all until it is validated
         for chosen, profiles in ((of_model, MODEL_PROFILES), (profile, PROFILES)):

@@ -118,7 +118,7 @@ class ChunkRow(TypedDict):
     page_last: int | None
     tokens: int
     language: str
-    repeats: str | None
+    passed_over: str | None
     doubts: list[DoubtStruct] | None
     text: str
 

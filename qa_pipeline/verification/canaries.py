@@ -165,7 +165,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
     sentences: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "doubts", "char_start")
-    usable = chunks.filter(pl.col("repeats").is_null(), pl.col("language").is_in(list(LEXICONS)))
+    usable = chunks.filter(pl.col("passed_over").is_null(), pl.col("language").is_in(list(LEXICONS)))
     for chunk_id, doubts, start in usable.sort("document_id", "chunk_id").select(columns).iter_rows():
         passage = passages[chunk_id]
         text = blank_doubts(passage.text, passage.language, doubts, start)

@@ -90,8 +90,7 @@ def _answered(
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
     cited = cite_claims(pair, claims, references, index.texts)
-    # a pair that was drafted here was asked to cite, and stays uncited
-    if not pair["citations"] and pair["origin"] != "generated":
+    if not pair["citations"]:
         for place, claim in enumerate(claims):
             if cited[place].status == "uncited":
                 query_stems = [*read(claim.text, language).stems, *read(pair["question"], language).stems]

@@ -1,5 +1,4 @@
 import polars as pl
-import pytest
 
 from qa_pipeline.curation.coverage import (
     cover_sections,
@@ -67,7 +66,9 @@ def test_a_section_is_covered_by_an_accepted_pair_and_else_says_what_stopped_its
 
 
 def test_a_section_that_only_repeats_others_is_neither_missing_nor_counted() -> None:
-    chunks = CHUNKS.with_columns(repeats=pl.when(pl.col("chunk_id") == "f").then(pl.lit("repeated_block")))
+    chunks = CHUNKS.with_columns(
+        passed_over=pl.when(pl.col("chunk_id") == "f").then(pl.lit("repeated_block"))
+    )
     found = cover_sections(chunks, QUESTIONS_ASKED, PAIRS, DECIDED)
     assert found["status"].to_list() == ["covered", "uncovered", "repeated"]
 
@@ -96,43 +97,11 @@ def document(document_id: str, **values: object) -> dict[str, object]:
     return {**lists, **path, **values}
 
 
-def outcomes_of(*texts: str, reason: str = "not_written") -> pl.DataFrame:
-    """What a document gives of whose sections, with these texts, none was asked anything."""
-    chunks = rows.chunks(
-        *(rows.chunk(str(n), text, section_start=n, section_path=[f"S{n}"]) for n, text in enumerate(texts))
-    )
-    asked = QUESTIONS.frame(
-        [
-            question(str(n), str(n), status="dropped", reason=reason, question=None, question_type=None)
-            for n in range(len(texts))
-        ]
-    )
-    covered = cover_sections(chunks, asked, rows.pairs(), verdicts())
-    return section_outcomes(covered, documents(document("d")), chunks)
-
-
 def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gave_none() -> None:
     covered = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
-    found = section_outcomes(covered, documents(document("d")), CHUNKS)
+    found = section_outcomes(covered, documents(document("d")))
     assert found.select("path", "section_path", "accepted", "reason").rows() == [
         ("d.md", ["One"], 1, None),
         ("d.md", ["Two"], 0, "numbers_differ"),
-        ("d.md", ["Three"], 0, "no_sentence"),
+        ("d.md", ["Three"], 0, "not_written"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("The pump starts at noon.", "not_written"),
-        ("# Pumps\n\n1. The pump starts at noon.", "not_written"),
-        ("# The pump starts at noon.", "no_sentence"),
-        ("```\nthe pump starts at noon.\n```", "no_sentence"),
-        ("17 | 18 | 19 | 20", "no_sentence"),
-        ("Status", "no_sentence"),
-    ],
-)
-def test_a_section_of_which_nothing_was_asked_says_whether_it_has_a_sentence(text: str, reason: str) -> None:
-    assert outcomes_of(text)["reason"].to_list() == [reason]
-    unhandled = "language_not_handled" if reason == "not_written" else reason
-    assert outcomes_of(text, reason="language_not_handled")["reason"].to_list() == [unhandled]

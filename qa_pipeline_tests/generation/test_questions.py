@@ -307,7 +307,7 @@ def test_an_empty_batch_has_no_questions() -> None:
 
 def repeating(*texts: str, marks: dict[str, str]) -> pl.DataFrame:
     return chunks(*texts).with_columns(
-        pl.col("chunk_id").replace_strict(marks, default=None, return_dtype=pl.String()).alias("repeats")
+        pl.col("chunk_id").replace_strict(marks, default=None, return_dtype=pl.String()).alias("passed_over")
     )
 
 

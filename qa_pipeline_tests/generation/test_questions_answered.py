@@ -7,7 +7,7 @@ import pytest
 
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import DraftPair, PairsReply, ReplyModel, SmallPairReply
+from qa_pipeline.records import DraftPair, PairsReply, QuotedReply, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks
@@ -15,6 +15,7 @@ from qa_pipeline_tests.generation.test_questions import write
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 HOSTED = LLMSettings(provider="openai")
+QUOTED = GenerationSettings(answers="quoted", require_round_trip=False)
 SMALL = LLMSettings(provider="openai", profile="small")
 
 
@@ -120,16 +121,26 @@ def test_answers_are_calls_of_their_own_by_setting_and_by_rules(
     assert "quotes" not in str(model.asked[0].reply_model.model_json_schema())
 
 
-def test_a_small_model_is_asked_for_one_quote_one_question_and_one_answer() -> None:
-    frame = chunks("a", "b")
-    replies = [
-        SmallPairReply(quote="a", question="What is a?", answer="It is a."),
-        SmallPairReply(quote="", question="", answer=""),
-    ]
-    model = ScriptedModel(lambda request: replies[request.passages[0].text == "b"])
-    questions = write(frame, model, llm=SMALL)
+def test_a_small_model_names_the_sentence_that_answers_its_question() -> None:
+    frame = chunks(
+        "# Returns\n\nWe are sorry to hear. Goods are sent back in 30 days.\n\n- The shop pays the postage.",
+        "It is shut then. They open it at nine.",
+    )
+    replies = iter([3, 0])
+    model = ScriptedModel(
+        lambda request: QuotedReply(sentence=next(replies), question="Who pays the postage?")
+    )
+    first = frame["chunk_id"][0]
+    questions = write(
+        frame, model, llm=SMALL, settings=QUOTED, retrieve=lambda asked, _: [[(first, 1.0)] for _ in asked]
+    )
     assert questions["reason"].to_list() == [None, "not_written"]
-    assert answered(questions, frame, ScriptedModel([]))["answer"].to_list() == ["It is a."]
-    usual = ScriptedModel(pairs_about_text)
-    write(frame, usual, llm=HOSTED)
-    assert len(model.asked[0].system) < len(usual.asked[0].system) / 2
+    assert answered(questions, frame, ScriptedModel([]))["answer"].to_list() == ["The shop pays the postage."]
+    assert "[2] Goods are sent back in 30 days.\n[3] The shop pays the postage." in model.asked[0].prompt
+
+
+@pytest.mark.parametrize("sentence", [2, 99])
+def test_a_sentence_that_is_not_there_gives_no_question(sentence: int) -> None:
+    model = ScriptedModel(lambda _: QuotedReply(sentence=sentence, question="Who pays the postage?"))
+    written = write(chunks("The shop pays the postage."), model, llm=SMALL, settings=QUOTED)
+    assert written["reason"].to_list() == ["not_written"]

@@ -164,7 +164,7 @@ def test_only_once() -> None:
     assert asked.accounts.ends == ["settled", "settled"]
 
 
-@pytest.mark.parametrize("reason", ["truncated", "blocked_safety", "blocked_recitation", "refused"])
+@pytest.mark.parametrize("reason", ["blocked_safety", "blocked_recitation", "refused"])
 def test_what_a_second_asking_would_not_mend_is_not_asked_again(reason: str) -> None:
     asked = ask(UnreadableReplyError(reason, "why", raw="half", usage=USAGE))
     assert (asked.error.reason, asked.outcomes, asked.accounts.ends) == (reason, [reason], ["settled"])

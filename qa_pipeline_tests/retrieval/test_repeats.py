@@ -31,7 +31,7 @@ def frames(texts: Sequence[Sequence[str]], near: Sequence[int] = ()) -> tuple[pl
 
 
 def marks(texts: Sequence[Sequence[str]], near: Sequence[int] = ()) -> list[str | None]:
-    return mark_repeated_blocks(*frames(texts, near))["repeats"].to_list()
+    return mark_repeated_blocks(*frames(texts, near))["passed_over"].to_list()
 
 
 @given(st.lists(st.lists(st.sampled_from([NOTICE, OWN, "Short.", ""]), max_size=3), max_size=6))
@@ -40,9 +40,9 @@ def test_no_chunk_is_lost_and_the_first_document_to_say_something_is_never_marke
 ) -> None:
     chunks, documents = frames(texts)
     marked = mark_repeated_blocks(chunks, documents)
-    assert marked.drop("repeats").equals(chunks)
+    assert marked.drop("passed_over").equals(chunks)
     first = next((number for number, document in enumerate(texts) if document), None)
-    assert marked.filter(pl.col("document_id") == f"d{first}")["repeats"].null_count() == (
+    assert marked.filter(pl.col("document_id") == f"d{first}")["passed_over"].null_count() == (
         0 if first is None else len(texts[first])
     )
 

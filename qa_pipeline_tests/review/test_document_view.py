@@ -37,7 +37,7 @@ def chunk(position: int, start: int, end: int) -> ChunkRow:
         "language": "en",
         "page_first": None,
         "page_last": None,
-        "repeats": None,
+        "passed_over": None,
     }
     return cast("ChunkRow", row)
 

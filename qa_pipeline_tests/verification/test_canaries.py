@@ -91,7 +91,7 @@ def test_drawing_is_a_function_of_chunks_and_seed_whatever_their_order(chance: r
 
 
 def test_without_prose_or_of_text_that_repeats_another_document_there_are_none() -> None:
-    repeated = chunks_of().with_columns(repeats=pl.lit("near_duplicate"))
+    repeated = chunks_of().with_columns(passed_over=pl.lit("near_duplicate"))
     for chunks in (CHUNKS.empty(), repeated):
         assert draw_canaries(chunks) == draw_for_model(chunks) == []
 

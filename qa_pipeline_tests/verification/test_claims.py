@@ -141,7 +141,7 @@ def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:
         (pair(SENTENCES[0], cites=[]), "found_by_search", "supported", None),
         (pair("The heat pump weighs 90 kg.", cites=[]), "found_by_search", "contradicted", "number_mismatch"),
         (pair("Bears hibernate each winter.", cites=[]), "found_by_search", "undecided", "no_evidence_found"),
-        (pair(SENTENCES[0], cites=[], origin="generated"), "uncited", "unsupported", "uncited"),
+        (pair(SENTENCES[0], cites=[], origin="generated"), "found_by_search", "supported", None),
         (pair(SENTENCES[0], cites="b.md"), "resolved", "unsupported", "wrong_citation"),
     ],
 )

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
+from urllib.request import Request as HttpRequest
 
 from pydantic import SecretStr
 
@@ -32,6 +34,7 @@ KEY_NAME = "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
 
 _NO_KEY = "none"  # what a local server without keys is sent
+_LIST_SECONDS, _LIST_BYTES = 5.0, 1_000_000
 _REFUSED_STATUSES = frozenset({400, 422})
 _FAULTS = frozenset({500, 501})
 """Statuses with which some servers refuse a schema that they cannot turn into a grammar."""
@@ -158,6 +161,25 @@ class OpenAIProvider:
             timeout=ClientTimeout(total=self._timeout),
             trust_env=not is_loopback(self._url),
         )
+
+
+def served_models(base_url: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the names of the models that a server of this machine lists.
+
+    Raises:
+        SettingsError: no server of chat completions replies there.
+    """
+    key = read_key(environ, [KEY_NAME], KEY_ADVICE) or _NO_KEY
+    request = HttpRequest(f"{_checked(base_url)}/models", headers={"Authorization": f"Bearer {key}"})  # noqa: S310 - checked
+    try:
+        with build_opener(ProxyHandler({})).open(request, timeout=_LIST_SECONDS) as response:
+            listed = json.loads(response.read(_LIST_BYTES))["data"]
+        return [str(model["id"]) for model in listed]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise SettingsError(
+            f"no server of chat completions replies at {base_url}: start it, or name another address with "
+            "--set llm.base_url=URL"
+        ) from None
 
 
 def openai_name(settings: ModelSettings) -> str:

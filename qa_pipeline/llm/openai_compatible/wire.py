@@ -54,8 +54,6 @@ _JSON_MODE = re.compile(
 _DISPENSABLE = frozenset({"temperature", "seed"})
 # Keywords that OpenAI's strict mode refuses; the reply is checked against the whole model in any case.
 _REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
-# Servers of this machine build a grammar from the schema, which then ends a field that goes on and on.
-_REFUSED_LOCALLY = _REFUSED - {"maxLength"}
 _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
 
 
@@ -93,7 +91,7 @@ def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict
         "seed": request.seed,
         "reasoning_effort": settings.thinking_level,
         way.cap: settings.max_output_tokens or (LOCAL_CAPS[request.role] if settings.is_local else None),
-        "response_format": _response_format(request.reply_model, way.mode, local=settings.is_local),
+        "response_format": _response_format(request.reply_model, way.mode),
     }
     return {
         name: value
@@ -121,10 +119,10 @@ def blames_json_mode(complaint: Complaint) -> bool:
 
 
 @cache
-def strict_schema(reply_model: type[ReplyModel], *, local: bool = False) -> dict[str, Any]:
+def strict_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
     """Return the reply model's JSON schema for OpenAI's strict mode; callers must not change it.
 
-    Every property is required, and no others are allowed. A server of this machine is told lengths too.
+    Every property is required, and no others are allowed.
     """
 
     def close(node: dict[str, Any]) -> dict[str, Any]:
@@ -132,12 +130,12 @@ def strict_schema(reply_model: type[ReplyModel], *, local: bool = False) -> dict
             node |= {"additionalProperties": False, "required": list(node.get("properties", {}))}
         return node
 
-    return inlined_schema(reply_model, _REFUSED_LOCALLY if local else _REFUSED, close)
+    return inlined_schema(reply_model, _REFUSED, close)
 
 
-def _response_format(reply_model: type[ReplyModel], mode: JsonMode, *, local: bool) -> dict[str, Any] | None:
+def _response_format(reply_model: type[ReplyModel], mode: JsonMode) -> dict[str, Any] | None:
     if mode == "schema":
-        schema = strict_schema(reply_model, local=local)
+        schema = strict_schema(reply_model)
         json_schema = {"name": reply_model.__name__, "strict": True, "schema": schema}
         return {"type": "json_schema", "json_schema": json_schema}
     return {"type": "json_object"} if mode == "object" else None

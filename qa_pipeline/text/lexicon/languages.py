@@ -77,6 +77,7 @@ class Layout(_Table):
     """Names that documents give their own parts."""
 
     contents: tuple[str, ...]
+    back_matter: tuple[str, ...]
     pages: tuple[str, ...]
     of: tuple[str, ...]
     captions: tuple[str, ...]

@@ -13,7 +13,7 @@ from qa_pipeline.llm.openai_compatible.wire import (
     strict_schema,
 )
 from qa_pipeline.llm.store.schema import REPLIES
-from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, SmallPairReply, Usage
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline_tests.fake_server.replies import strict_complaint
 from qa_pipeline_tests.llm.requests import Decision
 
@@ -71,13 +71,6 @@ def test_the_schema_is_one_that_openai_takes_and_keeps_the_order_of_fields(
     assert strict_complaint(schema) is None
     asked = list(reply_model.model_json_schema()["properties"])
     assert list(schema["properties"]) == schema["required"] == asked
-
-
-def test_a_server_of_this_machine_alone_is_told_how_long_a_field_of_a_small_model_may_be() -> None:
-    local, hosted = (strict_schema(SmallPairReply, local=local)["properties"] for local in (True, False))
-    assert [field["maxLength"] for field in local.values()] == [400, 200, 400]
-    assert not any("maxLength" in field for field in hosted.values())
-    assert SmallPairReply(quote="a" * 500, question="b", answer="c").quote == "a" * 500
 
 
 def test_what_a_server_says_of_itself_fits_the_columns_of_the_store() -> None:

@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.cli.exit_codes import OK
+from qa_pipeline.cli.trial import Projection, Tried, project
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
+from qa_pipeline_tests.support.sensible import Sensible
+
+PUMPS = """# Pumps
+
+## Care
+
+The filter of the pump is changed every 6 months.
+
+## Pressure
+
+The pressure of the circuit is 2 bar.
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosted_model: Sensible) -> Workspace:
+    made = new_workspace(tmp_path, monkeypatch)
+    made.write({"boilers/guide.md": GUIDE, "boilers/pumps.md": PUMPS})
+    return made
+
+
+def run(workspace: Workspace, *options: str) -> Ran:
+    return workspace.run("--provider", "gemini", "--max-calls", "100", *options)
+
+
+def test_nothing_that_a_trial_asked_is_asked_again_by_the_run_that_follows(
+    workspace: Workspace, hosted_model: Sensible
+) -> None:
+    tried = run(workspace, "--try", "2")
+    assert tried.code == OK, tried.stderr
+    asked = hosted_model.calls.total()
+    assert run(workspace).code == OK
+    questions = workspace.table("questions", "boilers")["target_chunk_ids"].n_unique()
+    calls = workspace.table("llm_calls", "boilers")
+    assert hosted_model.calls["questions"] == calls.filter(role="questions").height == questions
+    assert calls["request_key"].n_unique() == calls.height == hosted_model.calls.total() > asked
+
+
+def test_the_pairs_of_a_trial_are_those_of_the_run_and_stand_beside_their_sources(
+    workspace: Workspace,
+) -> None:
+    document = json.loads(run(workspace, "--try", "2", "--json").stdout)
+    assert run(workspace).code == OK
+    verdicts = dict(workspace.table("verdicts", "boilers").select("pair_id", "verdict").iter_rows())
+    texts = workspace.table("documents", "boilers")["text"].to_list()
+    assert document["pairs"]
+    for pair in document["pairs"]:
+        assert verdicts[pair["pair_id"]] == pair["verdict"]
+        assert any(pair["quote"] in text for text in texts)
+    assert document["tried"]["asked"] == 2
+
+
+def test_the_screen_shows_each_pair_once_then_cost_and_projection(workspace: Workspace) -> None:
+    ran = run(workspace, "--try", "2")
+    questions = Workspace(workspace.corpus, workspace.out / "try").table("pairs", "boilers")["question"]
+    assert all(ran.stdout.count(question) == 1 for question in questions)
+    assert "The whole corpus: about 4 chunks" in ran.stdout
+
+
+def test_a_trial_leaves_the_tables_of_a_run_alone(workspace: Workspace) -> None:
+    assert run(workspace).code == OK
+    before = workspace.contents("boilers")
+    assert run(workspace, "--try", "1").code == OK
+    after = {
+        path: text for path, text in workspace.contents("boilers").items() if not path.startswith("try/")
+    }
+    assert after == before
+
+
+def test_a_trial_of_a_corpus_without_text_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"empty/nothing.md": ""})
+    ran = workspace.run("--try", "3")
+    assert "0 chunks gave 0 accepted of 0 pairs" in ran.stdout
+
+
+def step(asked: int, waiting: int, calls: int, cost: float | None = 0.0) -> Tried:
+    return Tried(asked, waiting, files=2, calls=calls, tokens=100 * calls, cost=cost)
+
+
+def test_a_projection_counts_what_a_batch_takes_once_for_each_batch() -> None:
+    # 4 calls for the batch and 3 for each chunk, each at 0.25
+    tried = [(step(1, 19, 7, 1.75), step(6, 14, 22, 5.5))]
+    assert project(tried, []) == Projection(20, 64, 6400, 16.0)
+    assert project(tried, [2, 2]) == Projection(60, 192, 19200, 48.0)
+
+
+def test_a_projection_of_an_unknown_price_has_no_cost() -> None:
+    assert project([(step(1, 9, 5, None), step(2, 8, 8, None))], []).cost is None
+
+
+def test_a_projection_from_one_chunk_takes_all_for_its_own() -> None:
+    assert project([(step(1, 4, 6), step(1, 4, 6))], []).calls == 30
