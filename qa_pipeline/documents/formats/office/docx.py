@@ -27,7 +27,6 @@ from qa_pipeline.documents.formats.office.docx_tables import (
     set_property,
     shape_table,
 )
-from qa_pipeline.documents.formats.office.drawings import unwrap_alternatives
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
@@ -40,6 +39,7 @@ from qa_pipeline.documents.formats.office.package import (
     read_file,
     read_number,
     text_of,
+    unwrap_alternatives,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits

@@ -236,3 +236,14 @@ def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
         target = None if is_external else member_path(element.get("Target", ""), folder)
         links[element.get("Id", "")] = PartLink(element.get("Type", "").rsplit("/", 1)[-1], target)
     return links
+
+
+def unwrap_alternatives(root: "_Element") -> None:
+    """Keep the first of several forms of content that has text or an equation, else the first."""
+    for alternatives in list(root.iter(f"{ALTERNATIVES}AlternateContent")):
+        texts = (next(branch.iter(f"{DRAWING}t", f"{WORD}t", f"{MATH}t"), None) for branch in alternatives)
+        full = next((place for place, text in enumerate(texts) if text is not None), 0)
+        for child in [*alternatives[full]] if len(alternatives) else []:
+            alternatives.addprevious(child)
+        if (parent := alternatives.getparent()) is not None:
+            parent.remove(alternatives)

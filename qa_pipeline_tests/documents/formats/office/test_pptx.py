@@ -196,18 +196,12 @@ def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
 
 def test_diagrams_become_lists() -> None:
     diagram = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
-    texts = {"2": "Second", "1": "First", "3": "Deep"}
     points = "".join(
-        f'<dgm:pt modelId="{key}"><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
-        for key, text in texts.items()
-    )
-    links = "".join(
-        f'<dgm:cxn modelId="l{target}" srcId="{above}" destId="{target}" srcOrd="{order}"/>'
-        for above, target, order in ("010", "021", "230")
+        f"<dgm:pt {kind}><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>"
+        for text, kind in {"First": "", "Second": "", "arrow": 'type="parTrans"'}.items()
     )
     data = (
-        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst><dgm:pt modelId="0" type="doc"/>'
-        f"{points}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst></dgm:dataModel>"
+        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst>{points}</dgm:ptLst></dgm:dataModel>'
     )
     made = Presentation()
     add_xml(
@@ -216,20 +210,14 @@ def test_diagrams_become_lists() -> None:
         '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData uri="x">'
         f'<dgm:relIds r:dm="rIdD" xmlns:dgm="{diagram}"/></a:graphicData></a:graphic></p:graphicFrame>',
     )
+    assert left_out(read(made)) == {"diagram": (1, 0)}
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData"
-    target = (
-        f'<Relationship Id="rIdD" Target="../diagrams/data1.xml" Type="{kind}"/></Relationships>'.encode()
-    )
+    link = f'<Relationship Id="rIdD" Target="../diagrams/data1.xml" Type="{kind}"/></Relationships>'
     members = members_of(saved(made))
     rels = "ppt/slides/_rels/slide1.xml.rels"
-    members[rels] = members[rels].replace(b"</Relationships>", target)
+    members[rels] = members[rels].replace(b"</Relationships>", link.encode())
     parsed = pptx.parse(source(zip_bytes({**members, "ppt/diagrams/data1.xml": data})), SETTINGS)
-    assert [(block.text, block.level) for block in parsed.blocks] == [
-        ("First", 0),
-        ("Second", 0),
-        ("Deep", 1),
-    ]
-    assert left_out(read(made)) == {"diagram": (1, 0)}
+    assert outline(parsed) == [("list_item", "First"), ("list_item", "Second")]
 
 
 def test_limits_on_slides_and_text_hold() -> None:
