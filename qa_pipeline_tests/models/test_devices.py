@@ -7,11 +7,9 @@ from hypothesis import strategies as st
 
 from qa_pipeline.models import devices
 from qa_pipeline.models.devices import (
-    BFLOAT16_FLAGS,
     batches_of_one_length,
     check_device,
     choose_precision,
-    every_core_has,
 )
 
 
@@ -42,10 +40,6 @@ def test_a_precision_is_taken_only_where_every_core_has_it(
     path.write_text(cpuinfo)
     monkeypatch.setattr(devices, "CPUINFO", path)
     assert choose_precision("auto") == wanted
-
-
-def test_a_system_that_does_not_list_its_processor_gets_what_is_safe(tmp_path: Path) -> None:
-    assert not every_core_has(BFLOAT16_FLAGS, tmp_path / "absent")
 
 
 @given(lengths=st.lists(st.integers(1, 6), max_size=40), batch_size=st.integers(1, 5))
