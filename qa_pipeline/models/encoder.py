@@ -75,13 +75,14 @@ class SentenceEncoder(FileTokenCounter):
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         inputs = self._tokenize(list(places))
         lengths = [len(row) for row in inputs["input_ids"]]
+        on_gpu = device_of(self.precision) == "cuda"
         vectors = compute_by_length(
-            lengths, self._most_texts, lambda rows: self._encode_batch(inputs, rows), self._workers
+            lengths,
+            lambda length: GPU_TOKENS // length if on_gpu else self.batch_size,
+            lambda rows: self._encode_batch(inputs, rows),
+            self._workers,
         )
         return self._unit_length(np.stack(vectors))[[places[text] for text in texts]]
-
-    def _most_texts(self, length: int) -> int:
-        return GPU_TOKENS // length if device_of(self.precision) == "cuda" else self.batch_size
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
         import torch

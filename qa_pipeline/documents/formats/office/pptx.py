@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
-    from pptx.slide import NotesSlide, Slide, SlideMaster
+    from pptx.slide import NotesSlide, Slide
     from pptx.table import Table
 
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
+_NODES = frozenset({None, "node", "asst"})
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
@@ -212,16 +213,12 @@ class _Reader:
             key = drawing.get(LINK + ("id" if is_chart else "dm"), "")
             if key not in self._drawn and key in shape.part.rels:
                 root = parse_xml(shape.part.related_part(key).blob)
-                self._drawn[key] = read_chart(root) if is_chart else _read_diagram(root)
+                points = (point for point in root.iter(f"{DIAGRAM}pt") if point.get("type") in _NODES)
+                items = [Block("list_item", text) for text in map(all_text, points) if text]
+                self._drawn[key] = read_chart(root) if is_chart else items
             if not self._drawn.get(key):
                 self.omissions.add("chart" if is_chart else "diagram")
             yield from self._drawn.get(key, [])
-
-
-def _read_diagram(root: "_Element") -> list[Block]:
-    points = root.iter(f"{DIAGRAM}pt")
-    nodes = (all_text(point) for point in points if point.get("type", "node") in ("node", "asst"))
-    return [Block("list_item", text) for text in nodes if text]
 
 
 def _role_of(shape: "BaseShape") -> str | None:
@@ -259,29 +256,25 @@ def _meet(first: "BaseShape", second: "BaseShape") -> bool:
 
 def _paper_of(slide: "Slide | NotesSlide") -> str:
     """Return the colour of a slide behind its shapes; "" where it has a picture, a gradient or none known."""
+    from pptx.opc.constants import RELATIONSHIP_TYPE
+
     layout = getattr(slide, "slide_layout", None)
     holders = [slide] if layout is None else [slide, layout, layout.slide_master]
     for holder in holders[1:]:
         if any(not shape.is_placeholder for shape in holder.shapes):
             return ""  # what it draws may lie behind the text
-    if layout is not None and not _is_light(layout.slide_master):
-        return ""
+    if layout is not None:  # the colours of the master must be the usual ones, black on white
+        names = layout.slide_master.element.find(f"{SLIDES}clrMap")
+        theme = layout.slide_master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
+        light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
+        if b"FFFFFF" not in light or names is None or names.get("bg1") != "lt1":
+            return ""
     for holder in holders:
         ground = holder.element.find(f"{SLIDES}cSld/{SLIDES}bg")
         if ground is not None:
             properties = ground.find(f"{SLIDES}bgPr")
             return colour_of(properties) if properties is not None else colours_in(ground)
     return ""
-
-
-def _is_light(master: "SlideMaster") -> bool:
-    """Return True if the colours of a master are the usual ones, black on white."""
-    from pptx.opc.constants import RELATIONSHIP_TYPE
-
-    names = master.element.find(f"{SLIDES}clrMap")
-    theme = master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
-    light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
-    return names is not None and names.get("bg1") == "lt1" and b"FFFFFF" in light
 
 
 def _read_table(table: "Table", omissions: Omissions) -> Iterator[Block]:
