@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUCK, settle, write_formula
 from qa_pipeline.documents.formats.number_formats import fields_of, show_number
-from qa_pipeline.documents.formats.office.package import CHART, DRAWING, MATH, read_number, text_of
+from qa_pipeline.documents.formats.office.package import CHART, DIAGRAM, DRAWING, MATH, read_number, text_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 from qa_pipeline.records import Block
 
@@ -84,6 +84,29 @@ def colours_in(element: "_Element") -> str:
     ]
     named = [("srgbClr", _USUAL[value]) if value in _USUAL else (name, value) for name, value in parts]
     return CLEAR if ("alpha", "0") in named else " ".join(" ".join(part) for part in named)
+
+
+def read_diagram(root: "_Element") -> list[Block]:
+    """Return the texts of a diagram as list items; detached ones come last."""
+    points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
+    links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
+    below: dict[str, list[str]] = {}
+    for link in sorted(links, key=lambda link: read_number(link.get("srcOrd"), 0), reverse=True):
+        below.setdefault(link.get("srcId", ""), []).append(link.get("destId", ""))
+    depths: dict[str, int] = {}
+    pending = [(key, 0) for key in reversed(points)]  # those that a document holds come first
+    pending += [(key, -1) for key, point in points.items() if point.get("type") == "doc"]
+    while pending:
+        key, depth = pending.pop()
+        if key in points and key not in depths:
+            depths[key] = depth
+            pending += [(child, depth + 1) for child in below.get(key, [])]
+    texts = [(all_text(points[key]), depth) for key, depth in depths.items() if _is_node(points[key])]
+    return [Block("list_item", text, max(depth, 0)) for text, depth in texts if text]
+
+
+def _is_node(point: "_Element") -> bool:
+    return point.get("type", "node") in ("node", "asst")
 
 
 def read_chart(root: "_Element") -> list[Block]:

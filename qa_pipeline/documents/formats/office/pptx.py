@@ -19,6 +19,7 @@ from qa_pipeline.documents.formats.office.drawings import (
     colours_in,
     paragraph_text,
     read_chart,
+    read_diagram,
 )
 from qa_pipeline.documents.formats.office.package import (
     CHART,
@@ -50,7 +51,6 @@ _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
-_NODES = frozenset({None, "node", "asst"})
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
@@ -213,9 +213,7 @@ class _Reader:
             key = drawing.get(LINK + ("id" if is_chart else "dm"), "")
             if key not in self._drawn and key in shape.part.rels:
                 root = parse_xml(shape.part.related_part(key).blob)
-                points = (point for point in root.iter(f"{DIAGRAM}pt") if point.get("type") in _NODES)
-                items = [Block("list_item", text) for text in map(all_text, points) if text]
-                self._drawn[key] = read_chart(root) if is_chart else items
+                self._drawn[key] = read_chart(root) if is_chart else read_diagram(root)
             if not self._drawn.get(key):
                 self.omissions.add("chart" if is_chart else "diagram")
             yield from self._drawn.get(key, [])

@@ -196,12 +196,18 @@ def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
 
 def test_diagrams_become_lists() -> None:
     diagram = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
+    texts = {"2": "Second", "1": "First", "3": "Deep"}
     points = "".join(
-        f"<dgm:pt {kind}><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>"
-        for text, kind in {"First": "", "Second": "", "arrow": 'type="parTrans"'}.items()
+        f'<dgm:pt modelId="{key}"><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+        for key, text in texts.items()
+    )
+    links = "".join(
+        f'<dgm:cxn modelId="l{target}" srcId="{above}" destId="{target}" srcOrd="{order}"/>'
+        for above, target, order in ("010", "021", "230")
     )
     data = (
-        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst>{points}</dgm:ptLst></dgm:dataModel>'
+        f'<dgm:dataModel {NAMESPACES} xmlns:dgm="{diagram}"><dgm:ptLst><dgm:pt modelId="0" type="doc"/>'
+        f"{points}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst></dgm:dataModel>"
     )
     made = Presentation()
     add_xml(
@@ -217,7 +223,8 @@ def test_diagrams_become_lists() -> None:
     rels = "ppt/slides/_rels/slide1.xml.rels"
     members[rels] = members[rels].replace(b"</Relationships>", link.encode())
     parsed = pptx.parse(source(zip_bytes({**members, "ppt/diagrams/data1.xml": data})), SETTINGS)
-    assert outline(parsed) == [("list_item", "First"), ("list_item", "Second")]
+    found = [(block.text, block.level) for block in parsed.blocks]
+    assert found == [("First", 0), ("Second", 0), ("Deep", 1)]
 
 
 def test_limits_on_slides_and_text_hold() -> None:
