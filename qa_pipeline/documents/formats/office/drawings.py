@@ -46,7 +46,9 @@ def _pieces(element: "_Element", omissions: Omissions, ground: str) -> Iterator[
         if child.tag in (f"{DRAWING}r", f"{DRAWING}fld"):
             look = child.find(f"{DRAWING}rPr")
             about = child.attrib if look is None else look.attrib
-            colour, baseline = colour_of(look), about.get("baseline", "0")
+            outline = None if look is None else look.find(f"{DRAWING}ln/{DRAWING}solidFill")
+            colour = colour_of(look) if outline is None else ""  # hollow letters are seen
+            baseline = about.get("baseline", "0")
             text = text_of(child, TEXT).replace("\v", "\n")
             if read_number(about.get("sz"), 1_800) < _SMALLEST or (colour and colour in (CLEAR, ground)):
                 omissions.add("hidden", text)

@@ -312,6 +312,7 @@ def test_text_that_nobody_sees_is_left_out_and_counted(shapes: str) -> None:
         word(inches(9.9, 1)),
         group(9, word()),
         shape_xml(run("Word", 'sz="800"', BLACK), "<a:noFill/>"),
+        word(inside=f"<a:ln>{BLACK}</a:ln><a:noFill/>"),
     ],
 )
 def test_text_in_sight_stays(shapes: str) -> None:
