@@ -224,12 +224,11 @@ def _hides(style: "_Element") -> bool:
 
 def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> Sheet:
     sheet = Sheet(table.get(f"{TABLE}name", ""), table.get(f"{TABLE}style-name") in hidden_styles)
-    hidden_columns: list[range] = []
     start = 0
     for about in table.iter(f"{TABLE}table-column"):
         stop = start + _number(about, "columns-repeated")
         if about.get(f"{TABLE}visibility") in _HIDING:
-            hidden_columns.append(range(start, stop))
+            sheet.hidden_columns.update(range(start, min(stop, _LAST_COLUMN)))
         start = stop
     top = cells = 0
     for row in table.iter(f"{TABLE}table-row"):
@@ -246,7 +245,7 @@ def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> S
             text, repeated = _cell_text(cell, markup), _number(cell, "columns-repeated")
             is_unseen = is_hidden or cell.get(f"{TABLE}style-name") in hidden_styles
             for place in range(column, column + min(repeated, _MOST_REPEATED)) if text else ():
-                if is_unseen or any(place in hidden for hidden in hidden_columns):
+                if is_unseen or place in sheet.hidden_columns:
                     markup.omissions.add("hidden", text)
                 else:
                     texts[place] = text
