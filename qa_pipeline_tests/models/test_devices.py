@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 from qa_pipeline.models import devices
 from qa_pipeline.models.devices import (
     batches_of_one_length,
-    check_device,
     choose_precision,
 )
-
-
-def test_a_wish_for_a_precision_is_granted() -> None:
-    assert choose_precision("float32") == "float32"
-    assert choose_precision("bfloat16") == "bfloat16"
 
 
 @pytest.mark.parametrize(
@@ -53,8 +47,3 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
 def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
     assert choose_precision("auto", "cuda") == choose_precision("float32", "cuda") == "cuda float32"
     assert choose_precision("bfloat16", "cuda") == "cuda bfloat16"
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_processor_needs_no_gpu(precision: str) -> None:
-    check_device(precision)

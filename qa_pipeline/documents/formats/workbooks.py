@@ -56,7 +56,7 @@ class Sheet:
 
 @dataclass
 class _Layout:
-    """What openpyxl does not read of a sheet."""
+    """Hold the parts of a sheet that openpyxl does not read."""
 
     formatted: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
     has_tables: bool = False  # whose format may colour the ground of cells without a fill
