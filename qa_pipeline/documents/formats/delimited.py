@@ -104,9 +104,13 @@ def _records(
     text: str, delimiter: str, *, quoted: bool = True, strict: bool = False
 ) -> Iterator[tuple[list[str], int]]:
     """Yield each row with the number of its lines."""
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    lines = io.StringIO(text)
-    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=strict)
+    reader = csv.reader(
+        io.StringIO(text),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        skipinitialspace=True,
+        strict=strict,
+    )
     before = 0
     for row in reader:
         yield row, reader.line_num - before
