@@ -37,8 +37,6 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
         ),
         (("either this", "/ or that"), "either this / or that"),
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
-        (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
-        (("call plot_", "beam now"), "call plot_beam now"),
         (("the years 2024-", "2026 were"), "the years 2024-2026 were"),
         (("the years 2024–", "2026 were"), "the years 2024–2026 were"),
         (("a 24-", "hour service"), "a 24-hour service"),
