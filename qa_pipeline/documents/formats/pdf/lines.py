@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.pdf.glyphs import ADDRESS, BROKEN_WORD, Glyphs
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 
@@ -263,7 +263,7 @@ class Spelling:
             return stem, following
         if second and second.group().lower() in _SUSPENDED and following[second.end() :][:1] in ("", " "):
             return f"{stem}- {second.group()}", following[second.end() :]
-        if ADDRESS.search(tail) or not first or not second:
+        if _ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
         # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
@@ -291,6 +291,7 @@ class Spelling:
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
 _LINE_END = 4  # characters between neighbouring lines in the file at most
@@ -348,7 +349,7 @@ def _is_broken(text: str, following: str) -> bool:
 
 def _is_address(text: str, following: str) -> bool:
     if following.startswith("/"):
-        return ADDRESS.search(text) is not None
+        return _ADDRESS.search(text) is not None
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
     return goes_on and _OPEN_ADDRESS.search(text) is not None
 

@@ -70,15 +70,6 @@ def test_a_table_over_both_columns_parts_what_is_above_it_from_what_is_below() -
     assert places == sorted(places)
 
 
-def test_a_paragraph_that_runs_over_a_column_break_is_one() -> None:
-    document = blank()
-    lines = wrapped(document, prose("only", 40))
-    half = len(lines) // 2
-    for number, line in enumerate(lines):
-        document.text(15 if number < half else 110, 20 + 5 * (number % half), line)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
-
-
 def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> None:
     document = blank()
     for y, text in ((60, "third line of it."), (40, "First comes this"), (50, "then that, and the")):

@@ -67,17 +67,6 @@ def test_roman_and_spelt_out_page_numbers_are_page_numbers() -> None:
     assert "running_foot" not in found
 
 
-def test_a_line_whose_numbers_differ_is_text_on_each_page() -> None:
-    document = blank()
-    for number in (1, 2, 3, 5):
-        if number > 1:
-            document.add_page()
-        document.text(20, 10, f"Customer {number} pays {7 * number} %")
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-    texts = " ".join(block.text for block in parse(document).blocks)
-    assert all(f"Customer {number} pays {7 * number} %" in texts for number in (1, 2, 3, 5))
-
-
 def test_the_head_of_a_table_that_goes_on_stays_on_each_page() -> None:
     document = blank()
     for number in range(1, 4):

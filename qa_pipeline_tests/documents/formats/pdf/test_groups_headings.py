@@ -37,17 +37,6 @@ def test_a_larger_line_above_the_outline_is_the_title_and_is_above_all() -> None
     ]  # fmt: skip
 
 
-def test_headings_that_the_outline_does_not_name_stand_below_larger_ones() -> None:
-    document = blank()
-    for number, name in enumerate(("Rivers", "Mountains", "Forests")):
-        section(document, name, 0, size=16)
-        document.set_font("Helvetica", size=13)
-        document.text(15, document.get_y() + 8, f"Subject {'abc'[number]}")
-        document.set_font("Helvetica", size=10)
-        document.set_y(at(document, 15, document.get_y() + 12, prose("more", 3), width=180))
-    assert [level for _, level in headings(document)] == [1, 2, 1, 2, 1, 2]
-
-
 def test_a_bold_line_above_text_is_a_heading() -> None:
     document = blank()
     for name in ("Rivers", "Mountains"):

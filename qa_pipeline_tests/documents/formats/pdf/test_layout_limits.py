@@ -126,10 +126,6 @@ def test_text_is_read_where_the_page_does_not_begin_in_the_origin() -> None:
     assert counts(parsed) == {}
 
 
-def test_a_content_stream_that_breaks_off_keeps_what_comes_before() -> None:
-    assert outline(parse(one_page(HELLO + " BT /F1 12 Tf (never"))) == [("paragraph", "Hello there.")]
-
-
 def test_scripts_files_and_programs_to_start_are_counted_and_left_alone() -> None:
     link = "<</Type /Annot /Subtype /Link /Rect [72 690 200 720] /A <</S /Launch /F (calc.exe)>>>>"
     content = one_page(
@@ -218,12 +214,6 @@ def test_a_page_with_too_many_objects_costs_that_page_alone() -> None:
     assert [(block.page, block.text) for block in parsed.blocks] == [(1, "Hello there."), (3, "Good bye.")]
     assert counts(parsed)["unreadable_page"] == (1, 0)
     assert parsed.notes[0].endswith("2 (too_many_objects)")
-
-
-def test_a_page_that_the_file_does_not_hold_costs_that_page_alone() -> None:
-    parsed = parse(pages(HELLO, damaged=1))
-    assert outline(parsed) == [("paragraph", "Hello there.")]
-    assert parsed.notes[0].endswith("2 (damaged)")
 
 
 def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted(

@@ -49,10 +49,6 @@ def test_addresses_and_names_go_on_in_the_next_line(lines: tuple[str, ...], text
     assert join_text([line(part) for part in lines], NO_WORDS) == text
 
 
-def test_a_line_that_ends_a_block_amid_a_word_keeps_its_hyphen() -> None:
-    assert join_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
-
-
 def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
     lines = [line("an improve", broken=True), line("ment of it", page=2)]
     assert list(texts_by_page(lines, NO_WORDS)) == [(1, "an improvement"), (2, " of it")]

@@ -128,13 +128,6 @@ def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: lis
     assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
 
 
-def test_text_moved_to_another_place_is_found_there() -> None:
-    first, second = prose("first", 4), prose("second", 4)
-    text = f"{first} {second}"
-    found = align(text, f"{second}\r\n{first}")
-    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
-
-
 def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
     rows = [(f"{name}town", "d" if name == "P" else "7.2", "21") for name in "ABCDEFGHIJKLMNOPQRST"]
     page = "21\r\nTown Rain (d) Age\r\n" + "\r\n".join(" ".join(row) for row in rows)

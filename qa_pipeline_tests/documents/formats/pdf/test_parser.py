@@ -102,11 +102,6 @@ def test_a_cut_off_file_is_damaged_rather_than_read_in_part(share: float) -> Non
     assert reason(content[: int(share * len(content))]) == "damaged"
 
 
-@pytest.mark.parametrize("content", [b"just text", b"%PDF-1.7\n%%EOF", b"%PDF-1.4\ngarbage\x00\xff%%EOF"])
-def test_what_is_no_pdf_is_damaged(content: bytes) -> None:
-    assert reason(content) == "damaged"
-
-
 def test_pages_without_text_are_a_failure_of_their_own() -> None:
     assert reason(pdf_bytes("", "")) == "no_text"
 
@@ -142,13 +137,3 @@ def test_the_title_is_the_largest_line_above_the_text_or_the_stated_one(
     document.set_font("Helvetica", size=10)
     document.multi_cell(0, 6, PROSE)
     assert parse(bytes(document.output())).title == title
-
-
-def test_an_address_that_the_edge_of_the_page_cuts_is_left_out_whole() -> None:
-    document = new_pdf()
-    document.add_page()
-    document.text(150, 50, "see https://example.org/a/very/long/address/that/is/cut here")
-    document.text(20, 100, PROSE[:60])
-    parsed = parse(bytes(document.output()))
-    assert next(block.text for block in parsed.blocks) == "see"
-    assert any(part.what == "hidden" for part in parsed.left_out)

@@ -10,7 +10,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     blank,
     counts,
     marks,
-    of_kind,
     parse,
     prose,
     rows,
@@ -94,23 +93,6 @@ def test_a_table_with_lines_around_its_header_alone_is_read_to_its_end(bottom: b
     parsed = parse(document)
     assert rows(parsed) == SHORT_NAMED
     assert marks(parsed.blocks[-1].text, "below") == [0, 1, 2]
-
-
-def test_two_tables_on_a_page_are_two_and_the_text_between_them_is_none() -> None:
-    document = blank()
-    end = scientific(document, 30, SHORT)
-    document.text(18, end + 8, "The same again for the summer term, which is why there are two of them here.")
-    scientific(document, end + 14, [(name.upper(), b, c) for name, b, c in SHORT])
-    parsed = parse(document)
-    assert len(rows(parsed)) == 6
-    assert [block.text[:14] for block in of_kind(parsed, "paragraph")] == ["The same again"]
-
-
-def test_a_frame_around_a_paragraph_makes_no_table() -> None:
-    document = blank()
-    document.rect(14, 18, 180, 60)
-    at(document, 15, 20, prose("body", 8), width=175)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
 
 
 def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
@@ -228,11 +210,6 @@ def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> N
             document.text(left + 2, 30 + 5 * row, line)
     texts = [(block.kind, block.text) for block in parse(document).blocks]
     assert texts == [("paragraph", " ".join(lines)) for lines in boxes]
-
-
-@pytest.mark.parametrize("layout", ["ALL", "INTERNAL"])
-def test_a_table_between_ruled_lines_is_not_in_doubt(layout: str) -> None:
-    assert doubted(parse(between_prose(layout))) == []
 
 
 def test_a_table_whose_names_a_ruled_line_sets_apart_is_not_in_doubt() -> None:
