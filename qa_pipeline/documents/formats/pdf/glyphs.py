@@ -1,10 +1,17 @@
-"""Characters of a PDF page as PDFium knows them, turned so that text is upright: their place and type."""
+"""Characters of a PDF page as PDFium knows them: their text, place and type, accents joined to their letters.
+
+Text is turned so that it is upright. Some files, such as those of TeX with fonts that have no accented
+letters, draw accents apart: in their text the accent is before its letter, behind it, or at the end of
+the line, and only its place on paper tells which letter it belongs to.
+"""
 
 import ctypes
 import math
 import re
-from collections.abc import Iterable, Sequence, Set
-from functools import lru_cache
+import unicodedata
+from bisect import bisect
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.formats.pdf.raised import mark_raised
@@ -91,6 +98,7 @@ class Glyphs:
         self.hidden: list[str] = []
         if hidden:
             self.text, self._places, self.hidden = _take_out(self.text, self._places, hidden)
+        self.text, self._places = join_accents(self.text, self._places, self.box)
         self.text, self._places, self.note_marks = mark_raised(
             self.text, self._places, self.size, self.baseline
         )
@@ -234,3 +242,83 @@ def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
     font_name = name.decode("utf-8", "replace")
     fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(font_name) is not None
     return _BOLD_NAMES.search(font_name) is not None, fixed
+
+
+_MARKS = {
+    "`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
+    "¨": "\u0308", "˚": "\u030a", "°": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328",
+}  # fmt: skip
+_PLAIN = {"ı": "i", "ȷ": "j"}
+_ACCENT = re.compile(f"[{''.join(_MARKS)}]")
+_LINE = re.compile("[^\r\n]+")
+_ASIDE = 0.15  # of the height: how far the middle of an accent is beside that of its letter at most
+_RAISED = 0.4  # of the height: accents of capitals are as high above those of small letters
+_LETTER_GAP = 0.15  # of the height: letters of a word are closer, a blank is wider
+_NEIGHBOURS = 8  # letters looked at on either side of an accent: those of the lines above and below too
+
+Place = tuple[float, float, float, float]
+"""Left, bottom, right and top of a character as tall as its font."""
+
+
+def join_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
+    """Return the text with each accent that is over or under a letter joined to it."""
+    letters = _find_letters_below(text, box) if _ACCENT.search(text) else {}
+    if not letters:
+        return text, places
+    characters = list(text)
+    for accent, (letter, accented) in letters.items():
+        characters[letter], characters[accent] = accented, ""
+    for accent in letters:  # PDFium makes blanks up beside accents
+        start, end = accent, accent + 1
+        while start and (text[start - 1] == " " or start - 1 in letters):
+            start -= 1
+        while end < len(text) and (text[end] == " " or end in letters):
+            end += 1
+        characters[start:end] = [""] * (end - start)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if before == "-" and after in ("\r", "\n"):
+            characters[start - 1] = BROKEN_WORD  # PDFium takes no hyphen before an accent for a break
+        elif before.strip() and after.strip() and not _is_beside(box(start - 1), box(end)):
+            characters[start] = " "
+    remaining = [number for number, character in enumerate(characters) if character]
+    return "".join(characters), [places[number] for number in remaining]
+
+
+def _find_letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
+    accented: dict[int, tuple[int, str]] = {}
+    taken: set[int] = set()
+    box = cache(box)
+    lines = [line.span() for line in _LINE.finditer(text)]
+    for number, line in enumerate(lines):
+        accents = [mark.start() for mark in _ACCENT.finditer(text, *line)]
+        if not accents:
+            continue
+        around_it = range(lines[max(number - 1, 0)][0], lines[min(number + 1, len(lines) - 1)][1])
+        places = [place for place in around_it if text[place].isalpha()]
+        letters = sorted((sum(box(place)[::2]), place) for place in places)
+        for accent in accents:
+            above = box(accent)
+            near = bisect(letters, (sum(above[::2]), 0))
+            neighbours = [place for _, place in letters[max(near - _NEIGHBOURS, 0) : near + _NEIGHBOURS]]
+            below = [place for place in neighbours if place not in taken and _is_below(box(place), above)]
+            letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
+            plain = _PLAIN.get(text[letter], text[letter])
+            composed = unicodedata.normalize("NFC", plain + _MARKS[text[accent]])
+            if below and len(composed) == 1:
+                accented[accent] = (letter, composed)
+                taken.add(letter)
+    return accented
+
+
+def _aside(letter: Place, accent: Place) -> float:
+    return abs(letter[0] + letter[2] - accent[0] - accent[2]) / 2
+
+
+def _is_below(letter: Place, accent: Place) -> bool:
+    height = max(letter[3] - letter[1], accent[3] - accent[1])
+    return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
+
+
+def _is_beside(first: Place, second: Place) -> bool:
+    height = first[3] - first[1]
+    return abs(first[1] - second[1]) <= height / 2 and second[0] - first[2] <= _LETTER_GAP * height
