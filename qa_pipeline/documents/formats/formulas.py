@@ -27,7 +27,7 @@ _REACH = 40  # characters before a raised text that tell what it is
 _STARTS = ("", ":", "|", "(", "-", "–", "—")
 """Ends of what stands before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
-    r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*[\])]?|\[.*\]"
+    r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )
 _EXPONENT = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
@@ -64,7 +64,8 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
             before = (before + text[position : script.start()])[-_REACH:]
             if gap and inside.isdigit() and _ISOTOPE.match(after):
                 before = ""  # it belongs to what follows
-            written = "" if sign == STRUCK else _place(sign, inside, before, after)
+            write = _write_lowered if sign == LOWERED else write_script
+            written = "" if sign == STRUCK else write(inside, before, after)
             if not written and inside and omissions is not None:
                 omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
             stands_apart = sign == STRUCK or before.strip()[-1:] in _STARTS or written == inside
@@ -80,28 +81,31 @@ def is_mark(text: str) -> bool:
     return _MARKS.fullmatch(text.strip()) is not None
 
 
-def _place(sign: str, inside: str, before: str, after: str) -> str:
-    """Return raised or lowered text as it stands behind `before`; nothing for the mark of a note."""
+def write_script(raised: str, before: str, after: str) -> str:
+    """Return raised text as it stands between two texts; nothing for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
-    starts = base[-1:] in _STARTS
-    if sign == LOWERED:
-        plain = starts or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside))
-        written = f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
-        return inside if plain else f" {inside}" if " " in inside else written
-    if starts and not (inside.isdigit() and _ISOTOPE.match(after)):
-        return "" if is_mark(inside) else inside
-    if inside in ("TM", "SM", "R"):
-        return f"({inside})"
-    if inside in ("*", "+") and (base[-1:] == ")" or _IDENTIFIER.search(base)):
-        return inside  # of a grammar
-    if not starts and (inside in ("®", "™", "©", "℠", "?") or _is_ending(base, inside)):
-        return inside
-    if not starts and is_mark(inside) and not _is_power(inside, base, before, after):
+    is_exponent = _EXPONENT.fullmatch(raised) is not None
+    exponent = raised if is_exponent else _bracketed(raised)
+    if base[-1:] in _STARTS:
+        plain = "" if is_mark(raised) else raised
+        return f"^{exponent}" if raised.isdigit() and _ISOTOPE.match(after) else plain
+    if raised in ("TM", "SM", "R"):
+        return f"({raised})"
+    is_grammar = raised in ("*", "+") and (base[-1] == ")" or _IDENTIFIER.search(base))
+    if is_grammar or raised in ("®", "™", "©", "℠", "?") or _is_ending(base, raised):
+        return raised
+    if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
-    if not _EXPONENT.fullmatch(inside) and _WORD.search(base) and not _is_term(base, before, inside):
-        return f" {inside}"
-    exponent = inside if _EXPONENT.fullmatch(inside) else _bracketed(inside)
-    return f"^{exponent}" if starts else f"^{exponent}{_gap(after)}"
+    if not is_exponent and _WORD.search(base) and not _is_term(base, before, raised):
+        return f" {raised}"
+    return f"^{exponent}{_gap(after)}"
+
+
+def _write_lowered(inside: str, before: str, after: str) -> str:
+    base = before.split()[-1] if before.strip() else ""
+    if base[-1:] in _STARTS or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
+        return inside
+    return f" {inside}" if " " in inside else f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
 
 
 def _gap(after: str) -> str:

@@ -1,9 +1,10 @@
 """The order in which the lines of a PDF page are read."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.grids import is_prose
@@ -144,7 +145,6 @@ def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Li
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
 _LEAST_PAGES = 3  # a line returns on; on 2 of them in a file of few
 _FEW_PAGES = 5  # a shorter file has room for no third
-_NEXT_PAGES = 3  # from one page with a head to the next: one side of the sheet, and a page of pictures
 _LARGE = 1.1  # of the usual type size: larger text is a heading, and names what is below it
 _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
 _APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
@@ -174,75 +174,53 @@ class RunningLines:
 def remove_running_lines(
     pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
 ) -> RunningLines:
-    """Take heads and feet out of the text: outermost rows, set apart, that return on pages near each other.
+    """Take heads and feet out of the text: outermost rows, set apart, that return on several pages.
 
     Each stays once, apart from the text, where it first stands; page numbers go. A row is text if one
     farther out is, if it is set larger, or if its numbers differ.
     """
-    keys = []
+    least = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
+    counts: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
         near = [line for line in lines if not line.turned and _is_near_edge(line, height)]
-        keys.append([key for row in rows_of(near) for key in _keys_of(row)])
-    returning = _find_returning(keys)
-    running: list[tuple[Line, bool]] = []
-    remaining: list[list[Line]] = []
+        counts.update(set().union(*map(_keys_of, rows_of(near))))
+    returning = {key for key, count in counts.items() if count >= least}
+    running = RunningLines([], [], [])
+    seen: set[str] = set()
     for lines, height in zip(pages, heights, strict=True):
         upright = list(rows_of([line for line in lines if not line.turned]))
         from_top = _outer_rows(upright, height, size, returning)
-        rest = upright[len(from_top) :][::-1]
-        from_bottom = _outer_rows(rest, height, size, returning)
-        heads = [(line, True) for row in from_top for line in row]
-        feet = [(line, False) for row in from_bottom[::-1] for line in row]
-        taken = {id(line) for line, _ in (*heads, *feet)}
-        running += [
-            (piece, is_head)
-            for line, is_head in (*heads, *feet)
-            for piece in pieces_of(line, _WIDE_GAP * line.size)
-        ]
-        remaining.append([line for line in lines if id(line) not in taken])
-    running_lines = RunningLines(remaining, [], [])
-    seen: set[str] = set()
-    for line, is_head in running:
-        key = _fold_number(line.text, line.page)
-        kind = (
-            "page_number" if _PAGE_NUMBER.match(line.text) else "running_head" if is_head else "running_foot"
-        )
-        if kind == "page_number" or key in seen:
-            left_out.add(kind, printed_text(line))
-        else:
-            (running_lines.heads if is_head else running_lines.feet).append(line)
-        seen.add(key)
-    return running_lines
+        from_bottom = _outer_rows(upright[len(from_top) :][::-1], height, size, returning)
+        heads, feet = chain.from_iterable(from_top), chain.from_iterable(from_bottom[::-1])
+        taken = set()
+        for line, kind, kept in (
+            *((line, "running_head", running.heads) for line in heads),
+            *((line, "running_foot", running.feet) for line in feet),
+        ):
+            taken.add(id(line))
+            for piece in pieces_of(line, _WIDE_GAP * line.size):
+                key = _fold_number(piece.text, piece.page)
+                is_number = _PAGE_NUMBER.match(piece.text) is not None
+                if is_number or key in seen:
+                    left_out.add("page_number" if is_number else kind, printed_text(piece))
+                else:
+                    kept.append(piece)
+                seen.add(key)
+        running.pages.append([line for line in lines if id(line) not in taken])
+    return running
 
 
 def _is_near_edge(line: Line, height: float) -> bool:
     return line.bottom < _EDGE * height or line.top > (1 - _EDGE) * height
 
 
-def _keys_of(row: Sequence[Line]) -> set[tuple[str, int]]:
+def _keys_of(row: Sequence[Line]) -> set[str]:
     parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
-    return {(_fold_number(part.text, part.page), part.page) for part in parts}
-
-
-def _find_returning(keys: Sequence[Sequence[tuple[str, int]]]) -> set[tuple[str, int]]:
-    least = _LEAST_PAGES if len(keys) > _FEW_PAGES else 2
-    numbers: dict[str, list[int]] = {}
-    for text, page in sorted({key for page_keys in keys for key in page_keys}):
-        numbers.setdefault(text, []).append(page)
-    returning: set[tuple[str, int]] = set()
-    for text, on_pages in numbers.items():
-        chains: list[list[int]] = []
-        for page in on_pages:
-            if chains and page - chains[-1][-1] <= _NEXT_PAGES:
-                chains[-1].append(page)
-            else:
-                chains.append([page])
-        returning |= {(text, page) for chain in chains if len(chain) >= least for page in chain}
-    return returning
+    return {_fold_number(part.text, part.page) for part in parts}
 
 
 def _outer_rows(
-    rows: Sequence[list[Line]], height: float, size: float, returning: Set[tuple[str, int]]
+    rows: Sequence[list[Line]], height: float, size: float, returning: Set[str]
 ) -> list[list[Line]]:
     outer: list[list[Line]] = []
     for row in rows:

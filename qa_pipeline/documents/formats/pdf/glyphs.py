@@ -39,8 +39,6 @@ _BOLD_NAMES = re.compile(
 )
 """Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
-ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
-_LONGEST_ADDRESS = 410  # characters
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
 _TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
@@ -235,10 +233,7 @@ def _take_out(text: str, places: Sequence[int], hidden: Set[int]) -> tuple[str, 
         elif before:
             taken[-1] += character
         else:
-            # The page may cut an address, and without its end it leads elsewhere.
-            cut = ADDRESS.search("".join(text[place] for place in shown[-_LONGEST_ADDRESS:]))
-            taken.append((cut[0] if cut else "") + character)
-            del shown[len(shown) - len(cut[0]) if cut else len(shown) :]
+            taken.append(character)
     return "".join(text[number] for number in shown), [places[number] for number in shown], taken
 
 

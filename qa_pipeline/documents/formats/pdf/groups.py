@@ -12,7 +12,6 @@ from operator import itemgetter
 from qa_pipeline.documents.formats.pdf.lines import Line, words_of
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.records import BlockKind
-from qa_pipeline.text.lexicon.languages import any_of_all
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
@@ -29,7 +28,6 @@ _LEAST_INSET = 6  # points: less is unevenness of the setting
 _INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
 _LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
-FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
 SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
@@ -193,7 +191,7 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
             return False
     if abs(last.size - line.size) > 1 or (last.bold != line.bold and not full):
         return False
-    return not (group.plain and (_LABELLED.match(line.text) or FOOTNOTE.match(line.text)))
+    return not (group.plain and _LABELLED.match(line.text))
 
 
 def _is_hanging(group: Group, line: Line) -> bool:
@@ -202,7 +200,7 @@ def _is_hanging(group: Group, line: Line) -> bool:
 
 
 def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
-    """Return the groups with margin notes at the top of their page, footnotes at its end."""
+    """Return the groups with margin notes at the top of their page, feet at its end."""
     first = [group.page for group in groups]
     last = [group.table.page if group.table else group.lines[-1].page for group in groups]
     placed = [
@@ -218,7 +216,6 @@ _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from te
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
 _LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
 _MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
-_CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -299,7 +296,7 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     return (
         (is_title and len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size)
         and not (below.kind == "heading" or is_bold_text)
-        and not (_is_row(line) or _CAPTION.match(text))
+        and not _is_row(line)
     )
 
 

@@ -1,12 +1,12 @@
 """Pages of a PDF to headings, paragraphs, list items, code and table rows.
 
-The order of steps from lines to blocks; what is set apart from the text (margin notes, footnotes, turned
-text); tables of contents, which are left out; and pages that fail, each with its reason.
+The order of steps from lines to blocks; what is set apart from the text (margin notes, turned text); tables
+of contents, which are left out; and pages that fail, each with its reason.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -18,9 +18,7 @@ from qa_pipeline.documents.formats.pdf.columns import remove_running_lines, spli
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
-    FOOTNOTE,
     ITEM,
-    NUMBER,
     SENTENCE_END,
     Aside,
     Group,
@@ -30,7 +28,6 @@ from qa_pipeline.documents.formats.pdf.groups import (
     give_levels,
     group_lines,
     insert_notes,
-    letters_of,
     shape_of,
     usual_size,
 )
@@ -89,10 +86,6 @@ def list_pages(pages: Sequence[object]) -> str:
 
 
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
-_FOOTNOTE_SIZE = 0.92  # of the usual type size: notes are a point smaller in text of 10 points
-_MOST_FOOTNOTES = 0.6  # of the lines of a column: where more are small, they are text in small type
-_SET_IN = 6.0  # points by which deeper items of a list are set in; less is unevenness
-_APART = 1.6  # of the type size: a note that follows text in the same size is set off from it
 _LAST = sys.maxsize
 
 
@@ -117,7 +110,7 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart."""
+    """Return the blocks in reading order; margin notes and running lines tear no paragraph apart."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts = []
@@ -133,21 +126,17 @@ def lay_out_pages(
     margin = _lines_beside_column(upright, shape)
     margin_ids = {id(line) for line in margin}
     items: list[Item] = []
-    feet = list(running.feet)
     for draft, lines in zip(drafts, page_lines, strict=True):
         inner = [line for line in lines if id(line) not in margin_ids]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
             ordered = sorted([*draft.places, *flow], key=lambda line: line.start)
-            parts = [_split_footnotes(stretch, shape) for stretch in split_columns(ordered)]
-            feet += [line for _, below in parts for line in below]
-            items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
+            items += [draft.apart.get(id(line), line) for part in split_columns(ordered) for line in part]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
-    feet.sort(key=lambda line: line.page)
     margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
     notes = group_lines(margin, shape, plain=True)
-    placed = insert_notes(groups, notes, group_lines(feet, shape, plain=True))
+    placed = insert_notes(groups, notes, group_lines(running.feet, shape, plain=True))
     blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
@@ -197,19 +186,6 @@ def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
-def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
-    above = len(lines)
-    small = _FOOTNOTE_SIZE * shape.size
-    while above and 0 < lines[above - 1].size <= small:
-        above -= 1
-    for first in range(above, len(lines)):
-        apart = first == above or lines[first - 1].bottom - lines[first].bottom > _APART * lines[first].size
-        if apart and FOOTNOTE.match(lines[first].text):
-            few = len(lines) - first <= _MOST_FOOTNOTES * len(lines)
-            return (lines[:first], lines[first:]) if few else (lines, ())
-    return lines, ()
-
-
 _LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
 _FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
@@ -224,12 +200,9 @@ _MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text t
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
-    depths = _Depths()
     groups = list(groups)
     ends, begins = _torn_places(groups)
     for group in groups:
-        if group.kind != "list_item":
-            depths = _Depths()
         if group.table is not None:
             unused = group.table.unused
             for name in unused:
@@ -241,7 +214,6 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)
         else:
-            level = depths.of(group) if group.kind == "list_item" else group.level
             texts = list(texts_by_page(group.lines, spelling))
             for number, (page, text) in enumerate(texts):
                 marker = ITEM.match(text) if group.kind == "list_item" and not number else None
@@ -253,7 +225,7 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
                 rest = SIGNS["order"] + rest if not number and id(group) in begins else rest
                 rest += SIGNS["order"] if number == len(texts) - 1 and id(group) in ends else ""
                 sign_alone = sign if len(sign) > 1 else None
-                yield Block(group.kind, rest, level, page, continues=number > 0, marker=sign_alone)
+                yield Block(group.kind, rest, group.level, page, continues=number > 0, marker=sign_alone)
 
 
 def _doubt_formula(match: re.Match[str]) -> str:
@@ -288,65 +260,38 @@ def _order_by_page(blocks: list[Block]) -> list[Block]:
     ]
 
 
-class _Depths:
-    def __init__(self) -> None:
-        self.lefts: list[float] = []
-        self.last: Line | None = None
-
-    def of(self, group: Group) -> int:
-        line = group.lines[0]
-        if self.last is None or self.last.page != line.page or line.bottom > self.last.top:
-            self.lefts = []
-        while self.lefts and line.left < self.lefts[-1] - _SET_IN:
-            self.lefts.pop()
-        if not self.lefts or line.left > self.lefts[-1] + _SET_IN:
-            self.lefts.append(line.left)
-        self.last = group.lines[-1]
-        return len(self.lefts) - 1
-
-
 _PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
-_LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
 _MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
-_LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
-_MOST_COMPARED = 40  # entries: more take time and tell no more
-_IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
+_LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
+_LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
+_IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
 
 
 class _Entry(NamedTuple):
-    """A line with dots before a page number: its place on the page, its text before the dots, the number."""
+    """A line with dots before a page number: its place on the page, and the number."""
 
     place: int
-    name: str
     number: int
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
     """Leave out tables of contents: several entries in a row whose page numbers count up.
 
-    Forms and lists of prices have dots too. A table of contents has a title, or the text says again what
-    half of its entries say.
+    Forms and lists of prices have dots too, but not its title.
     """
     remaining: list[PageContent] = []
-    headings: set[str] = set()
     goes_on = False  # from the entries above
     for page in pages:
         contents: set[int] = set()
         for run in _runs_of_entries(page.lines):
-            headings = headings or {
-                letters_of(line.text)
-                for other in pages
-                for line in other.lines
-                if not LEADER.search(line.text)
-            }
             above = range(run[0].place - 1, max(run[0].place - _MOST_BETWEEN, 0) - 1, -1)
             titles = [at for at in above if page.lines[at].text.strip(" .:").casefold() in _TITLES]
-            goes_on = _counts_up(run) and (
-                goes_on or (len(run) >= _FEWEST_ENTRIES and (bool(titles) or _are_repeated(run, headings)))
-            )
+            steps = [first.number <= second.number for first, second in pairwise(run)]
+            begins = len(run) >= _FEWEST_ENTRIES and bool(titles)
+            goes_on = sum(steps) >= _IN_ORDER * len(steps) and (goes_on or begins)
             if goes_on:
                 first, end = _reach_of(run, page.lines)
                 contents.update(range(titles[0] if titles else first, end))
@@ -366,7 +311,7 @@ def _runs_of_entries(lines: Sequence[Line]) -> list[list[_Entry]]:
         if not (dots and pages):
             continue
         number = int(pages[1]) if pages[1].isdecimal() else 0  # Roman numbers come first
-        entry = _Entry(place, line.text[: dots.start()].strip(), number)
+        entry = _Entry(place, number)
         if runs and place - runs[-1][-1].place <= _MOST_BETWEEN + 1:
             runs[-1].append(entry)
         else:
@@ -374,20 +319,8 @@ def _runs_of_entries(lines: Sequence[Line]) -> list[list[_Entry]]:
     return runs
 
 
-def _counts_up(run: Sequence[_Entry]) -> bool:
-    steps = [first.number <= second.number for first, second in pairwise(run)]
-    return sum(steps) >= _IN_ORDER * len(steps)
-
-
-def _are_repeated(run: Sequence[_Entry], headings: Set[str]) -> bool:
-    names = [entry.name for entry in run[:_MOST_COMPARED]]
-    repeated = [
-        not headings.isdisjoint((letters_of(name), letters_of(NUMBER.sub("", name)))) for name in names
-    ]
-    return 2 * sum(repeated) >= len(names)
-
-
 def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> tuple[int, int]:
+    """Return the lines of a table of contents, with the entries around it that have no dots."""
     first, end = run[0].place, run[-1].place + 1
     while first and run[0].number - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
         first -= 1
@@ -397,6 +330,5 @@ def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> tuple[int, int]:
 
 
 def _number_of(line: Line) -> int:
-    """Return the page number that an entry without dots ends in; far below all others if there is none."""
     number = _LAST_NUMBER.search(line.text[-10:])
     return int(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -_FURTHER_PAGES

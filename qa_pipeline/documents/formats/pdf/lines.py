@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.pdf.glyphs import ADDRESS, BROKEN_WORD, Glyphs
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 
@@ -16,7 +16,6 @@ _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Dots that lead from one thing to another, in a table of contents, a form or a list of prices."""
-_STACKED = 1.2  # of the type size: how far a mark below reaches back under the mark above it
 _RETURN = 2.0  # type sizes to the left: a step back as far is a new line, and no raised mark
 _LONE_HYPHEN = "-"
 _TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
@@ -153,13 +152,9 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
 
 
 def _is_same_line(before: Line, after: Line) -> bool:
-    """Return True if a run goes on where another ended: PDFium ends a run at a raised mark.
-
-    A mark below the base begins under the raised one and thus before the end of the run.
-    """
+    """Return True if a run goes on where another ended: PDFium ends a run at a raised mark."""
     gap = after.left - before.right
-    least = -_STACKED * before.size if before.left < after.left - before.size else -1.0
-    if before.broken or not least < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
+    if before.broken or not -1 < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
         return False
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
     return overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
@@ -268,7 +263,7 @@ class Spelling:
             return stem, following
         if second and second.group().lower() in _SUSPENDED and following[second.end() :][:1] in ("", " "):
             return f"{stem}- {second.group()}", following[second.end() :]
-        if ADDRESS.search(tail) or not first or not second:
+        if _ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
         # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
@@ -296,8 +291,8 @@ class Spelling:
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
-_OPEN_NAME = re.compile(r"[^\W_]_$")
 _BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
 _LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
@@ -322,8 +317,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             parts.append(joined)
         else:
             is_range = here[:1].isdigit() and _RANGE.search(last[-2:])
-            is_name = (last[-1:].isalnum() and here.startswith("_")) or _OPEN_NAME.search(last[-2:])
-            glued = is_range or is_name or _is_address(last[-_LOOKED_AT:], here)
+            glued = is_range or _is_address(last[-_LOOKED_AT:], here)
             parts.append(last if glued or line.page != page else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
@@ -355,7 +349,7 @@ def _is_broken(text: str, following: str) -> bool:
 
 def _is_address(text: str, following: str) -> bool:
     if following.startswith("/"):
-        return ADDRESS.search(text) is not None
+        return _ADDRESS.search(text) is not None
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
     return goes_on and _OPEN_ADDRESS.search(text) is not None
 

@@ -68,23 +68,6 @@ def align(text: str, page: str) -> list[int | None]:
     for number, place in match.items():
         for at, target in zip(text_words[number][1], page_words[place][1], strict=True):
             aligned[at] = target
-    return _fill(text, page, aligned)
-
-
-def _fill(text: str, page: str, aligned: list[int | None]) -> list[int | None]:
-    letters = [place for place, character in enumerate(text) if character.isalnum()]
-    before, gap = -1, list[int]()
-    for place in [*letters, len(text)]:
-        target = aligned[place] if place < len(text) else len(page)
-        if target is None:
-            gap.append(place)
-            continue
-        if gap and before < target <= before + 2 * len(gap) + _LONGEST:
-            free = [at for at in range(before + 1, target) if page[at].isalnum()]
-            if [text[at] for at in gap] == [page[at] for at in free]:
-                for at, target_of_gap in zip(gap, free, strict=True):
-                    aligned[at] = target_of_gap
-        before, gap = target, []
     return aligned
 
 

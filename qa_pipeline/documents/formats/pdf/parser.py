@@ -50,21 +50,12 @@ _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\
 _LATIN = "A-Za-zÀ-ɏ"
 _PRIVATE = "\ue000-\uf8e4\U000f0000-\U0010fffd"  # but for the pieces of tall brackets
 _OTHERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿Ⴀ-ჿ"
-_HAN = "ᄀ-ᇿ⺀-꓏가-\ud7ff豈-\ufaff"  # and the signs of Japanese and Korean
-_FUNCTIONS = "".join(
-    f"(?<!{name}.)(?!{name})" for name in ("sin", "cos", "tan", "log", "ln", "exp", "max", "min")
-)
 _FALSE_LETTERS = re.compile(
-    f"(?<=[{_LATIN}])[{_PRIVATE}]|[{_PRIVATE}](?=[a-zß-ɏ])|[{_PRIVATE}]{{2,}}"
-    f"|(?<=[{_LATIN}])[{_OTHERS}]|[{_OTHERS}](?=[{_LATIN}])"
-    f"|(?<=[a-z])[{_HAN}](?=[a-z])"
-    rf"|(?:(?<=[a-z]{{3}})[α-ω](?=[a-z])|(?<=[a-z])[α-ω](?=[a-z]{{3}})){_FUNCTIONS}"
-    r"|(?<!\w)[Α-Ω]?[α-ω]{6,}+(?!\w)|(?<!\w)[бвгджзйклмнпстфхцчшщ]{4,}+(?!\w)"
+    f"(?<=[{_LATIN}])[{_PRIVATE}{_OTHERS}]|[{_PRIVATE}{_OTHERS}](?=[{_LATIN}])|[{_PRIVATE}]{{2,}}"
     r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
 )
-"""Letters that no word holds: private codes and other scripts amid Latin letters (Greek ones only in longer
-words, for formulas are full of them), long Greek words without an accent, Cyrillic ones without a vowel or
-р, and Latin ones without a plain letter. Words of another script are quotations, lone codes bullets."""
+"""Letters that no word holds: private codes and other scripts amid Latin letters, and words without a plain
+letter. Words of another script are quotations, lone codes bullets."""
 _NO_TITLE = re.compile(
     r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
     re.IGNORECASE,
@@ -317,8 +308,8 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     if not any((page.lines or page.fields) and not page.scanned for page in pages):
         raise DocumentFailure(
             "scanned",
-            f"{_count_in_words(scans, len(pages))} without text; to have them read, install the ocr extra and"
-            " Tesseract and set documents.ocr",
+            f"{len(scans)} of {len(pages)} pages are pictures without text; to have them read, install the"
+            " ocr extra and Tesseract and set documents.ocr",
         )
     left_out.add("scanned_page", pieces=len(scans))
     return [describe_pages(len(pages), scans, "without text")]
@@ -326,14 +317,7 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
 
 def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
     """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    return f"{_count_in_words(numbers, pages)} {which}: {list_pages(numbers)}"
-
-
-def _count_in_words(numbers: Sequence[int], pages: int) -> str:
-    if len(numbers) == pages:
-        return f"all {pages} pages are pictures" if pages > 1 else "the only page is a picture"
-    verb = "is a picture" if len(numbers) == 1 else "are pictures"
-    return f"{len(numbers)} of {pages} pages {verb}"
+    return f"{len(numbers)} of {pages} pages are pictures {which}: {list_pages(numbers)}"
 
 
 _POINTS_AN_INCH = 72

@@ -1,4 +1,3 @@
-import pytest
 from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
     marks,
-    of_kind,
     parse,
     prose,
     with_table,
@@ -72,23 +70,6 @@ def test_a_table_over_both_columns_parts_what_is_above_it_from_what_is_below() -
     assert places == sorted(places)
 
 
-def test_three_columns_are_read_from_left_to_right() -> None:
-    document = blank(size=8)
-    for number, name in enumerate(("first", "second", "third")):
-        at(document, 12 + 65 * number, 20, prose(name, 20), width=56, height=4)
-    text = text_of(document)
-    assert text.index("first19") < text.index("second0") < text.index("second19") < text.index("third0")
-
-
-def test_a_paragraph_that_runs_over_a_column_break_is_one() -> None:
-    document = blank()
-    lines = wrapped(document, prose("only", 40))
-    half = len(lines) // 2
-    for number, line in enumerate(lines):
-        document.text(15 if number < half else 110, 20 + 5 * (number % half), line)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
-
-
 def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> None:
     document = blank()
     for y, text in ((60, "third line of it."), (40, "First comes this"), (50, "then that, and the")):
@@ -96,24 +77,6 @@ def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> 
     sentence = "First comes this then that, and the third line of it."
     assert " ".join(clean(text_of(document)).split()) == sentence
     assert doubted(parse(document)) == [("order", sentence)]
-
-
-def test_a_right_margin_note_tears_nothing_apart() -> None:
-    document = blank()
-    end = at(document, 15, 20, prose("body", 16), width=120)
-    document.set_font("Helvetica", size=7)
-    document.text(150, end / 2, "See appendix B")
-    document.set_font("Helvetica", size=10)
-    at(document, 15, end + 10, prose("more", 16), width=120)
-    paragraphs = [text for _, text in outline(parse(document))]
-    assert paragraphs[0] == "See appendix B"
-    assert marks(paragraphs[1], "body") == list(range(16))
-
-
-def test_columns_change_nothing_where_the_page_has_one() -> None:
-    document = blank()
-    at(document, 15, 20, prose("only", 40), width=170)
-    assert len(of_kind(parse(document), "paragraph")) == 1
 
 
 def line(left: float, bottom: float, right: float, start: int) -> Line:
@@ -126,13 +89,3 @@ def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int
     read = [one for stretch in split_columns(lines) for one in stretch]
     assert sorted(read, key=lambda one: one.start) == lines
     assert sorted(order_lines(lines), key=lambda one: one.start) == lines
-
-
-@pytest.mark.parametrize("columns", [1, 2])
-def test_lines_in_their_order_keep_it(columns: int) -> None:
-    lines = [
-        line(50 + 260 * column, 780 - 12 * row, 290 + 260 * column, 40 * column + row)
-        for column in range(columns)
-        for row in range(40)
-    ]
-    assert [one for stretch in split_columns(lines) for one in stretch] == lines

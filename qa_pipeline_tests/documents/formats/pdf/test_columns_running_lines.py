@@ -45,45 +45,6 @@ def test_a_head_that_changes_with_the_chapter_is_left_out_but_once_where_it_stay
     assert counts(parsed)["running_head"] == (9, 72)
 
 
-def test_a_head_of_which_one_part_changes_stands_before_the_text_of_its_page() -> None:
-    document = blank()
-    for number in range(1, 7):
-        if number > 1:
-            document.add_page()
-        document.text(20, 10, f"Chapter of {'rivers' if number < 4 else 'mountains'}")
-        document.text(150, 10, f"Section {'abcdef'[number - 1]}")
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-    parsed = parse(document)
-    assert counts(parsed)["running_head"] == (4, 4 * len("Chapterofrivers") + 2 * len("mountains") - 12)
-    assert next(block.text for block in parsed.blocks if block.page == 2) == "Section b"
-
-
-def test_a_foot_beside_the_page_number_stays_where_its_own_numbers_differ() -> None:
-    document = blank()
-    for number, said in enumerate(("rivers", "lakes", "seas", "wells", "springs"), start=1):
-        if number > 1:
-            document.add_page()
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-        document.text(20, 285, str(110 + number))
-        document.text(90, 285, f"Chapter {number}. {said}")
-    parsed = parse(document)
-    assert counts(parsed) == {"page_number": (5, 15)}
-    feet = [block.text for block in parsed.blocks if block.text.startswith("Chapter")]
-    assert feet[::4] == ["Chapter 1. rivers", "Chapter 5. springs"]
-
-
-def test_roman_numbers_of_pages_are_left_out() -> None:
-    document = blank()
-    for number, roman in enumerate(("vii", "viii", "ix", "x", "xi"), start=1):
-        if number > 1:
-            document.add_page()
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-        document.text(190, 285, roman)
-    parsed = parse(document)
-    assert counts(parsed) == {"page_number": (5, 12)}
-    assert all(block.text.startswith("page") for block in parsed.blocks)
-
-
 @given(st.text(alphabet="0123456789ivxlcIVXLCİıſ¹٣ ", min_size=1, max_size=9))
 def test_any_number_near_the_edge_can_be_read(text: str) -> None:
     pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
@@ -91,60 +52,6 @@ def test_any_number_near_the_edge_can_be_read(text: str) -> None:
     running = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
     remaining = sum(map(len, (*running.pages, running.heads, running.feet)))
     assert remaining + sum(part.pieces for part in left_out.record()) == len(pages)
-
-
-def test_a_number_near_the_edge_that_counts_no_pages_is_text() -> None:
-    document = blank()
-    for number in range(1, 5):
-        if number > 1:
-            document.add_page()
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-        document.text(20, 280, str(3909717 + number * number))
-    assert counts(parse(document)) == {}
-
-
-def test_the_last_row_of_a_long_list_of_names_and_numbers_is_kept() -> None:
-    document = blank()
-    for number in range(1, 5):
-        if number > 1:
-            document.add_page()
-        for row in range(34):
-            document.text(
-                20,
-                12 + 8 * row,
-                f"Delivered to {'abcdef'[number]}{'abcdefghijklmnopqrstuvwxyzåäöüéèêëç'[row]}",
-            )
-            document.text(150, 12 + 8 * row, str(number * 100 + row * 7))
-    assert "running_foot" not in counts(parse(document))
-
-
-def test_the_first_row_of_a_long_list_of_names_and_values_is_kept() -> None:
-    document = blank()
-    for number in range(1, 5):
-        if number > 1:
-            document.add_page()
-        for row in range(30):
-            document.text(20, 12 + 8 * row, "Delivered to the harbour")
-            document.text(150, 12 + 8 * row, f"{'abcdef'[number]}{'abcdefghijklmnopqrstuvwxyzåäöü'[row]}")
-    assert "running_head" not in counts(parse(document))
-
-
-def test_the_page_number_of_a_single_page_is_none_of_its_text() -> None:
-    parsed = parse(pages(1))
-    assert counts(parsed) == {"page_number": (1, 1)}
-
-
-def test_titles_of_slides_that_return_are_kept() -> None:
-    document = blank()
-    for number in range(10):
-        if number:
-            document.add_page()
-        document.set_font("Helvetica", size=20)
-        document.text(20, 20, "Results" if number < 3 else f"Subject {'abcdefghij'[number]}")
-        document.set_font("Helvetica", size=10)
-        at(document, 20, 40, prose(f"page{number}x", 3), width=160)
-    headings = [block.text for block in of_kind(parse(document), "heading")]
-    assert headings.count("Results") == 3
 
 
 def test_roman_and_spelt_out_page_numbers_are_page_numbers() -> None:
@@ -158,41 +65,6 @@ def test_roman_and_spelt_out_page_numbers_are_page_numbers() -> None:
     found = counts(parse(document))
     assert found["page_number"][0] >= 4
     assert "running_foot" not in found
-
-
-def test_a_number_in_the_text_is_no_page_number() -> None:
-    document = blank()
-    document.text(20, 100, "1")
-    at(document, 20, 110, prose("body", 4), width=160)
-    assert counts(parse(document)) == {}
-
-
-def test_a_line_whose_numbers_differ_is_text_on_each_page() -> None:
-    document = blank()
-    for number in (1, 2, 3, 5):
-        if number > 1:
-            document.add_page()
-        document.text(20, 10, f"Customer {number} pays {7 * number} %")
-        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
-    texts = " ".join(block.text for block in parse(document).blocks)
-    assert all(f"Customer {number} pays {7 * number} %" in texts for number in (1, 2, 3, 5))
-
-
-def test_what_stands_below_a_large_line_is_no_head_of_the_page() -> None:
-    document = blank()
-    for number in range(1, 5):
-        if number > 1:
-            document.add_page()
-        document.set_font("Helvetica", "B", 14)
-        document.text(20, 15, f"Pump AX-{number}00")
-        document.set_font("Helvetica", size=10)
-        document.text(20, 25, "Supply voltage: 230 V")
-        document.text(20, 32, f"Weight: {number * 4} kg")
-        document.text(20, 280, "Do not run the pump dry.")
-    parsed = parse(document)
-    assert [block.text for block in of_kind(parsed, "heading")] == [f"Pump AX-{n}00" for n in range(1, 5)]
-    assert sum("230 V" in block.text for block in parsed.blocks) == 4
-    assert sum("pump dry" in block.text for block in parsed.blocks) == 1
 
 
 def test_the_head_of_a_table_that_goes_on_stays_on_each_page() -> None:

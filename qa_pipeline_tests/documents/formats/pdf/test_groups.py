@@ -8,7 +8,7 @@ from qa_pipeline.documents.formats.pdf import layout
 from qa_pipeline.documents.formats.pdf.groups import Group
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling
 from qa_pipeline.records import ParsedFile
-from qa_pipeline_tests.documents.builders import doubted, texts
+from qa_pipeline_tests.documents.builders import doubted
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, parse, prose
 
 
@@ -37,60 +37,6 @@ def test_each_statement_in_minutes_is_a_paragraph() -> None:
     assert paragraphs_of(*minutes) == minutes
 
 
-def test_a_statement_over_two_lines_stays_one() -> None:
-    long = "Bo: The bridge is closed until May, since the river took away one of its piers in the flood of"
-    assert paragraphs_of("Anna: We begin.", long, "last week, and nobody knows when.", "Anna: Who asks?") == [
-        "Anna: We begin.", f"{long} last week, and nobody knows when.", "Anna: Who asks?",
-    ]  # fmt: skip
-
-
-def test_each_term_of_a_list_is_a_paragraph() -> None:
-    terms = ["CPU: the part that computes", "RAM: memory that forgets", "SSD: a disk without moving parts"]
-    assert paragraphs_of(*terms) == terms
-
-
-def test_lines_beside_a_figure_stay_one_paragraph() -> None:
-    document = blank()
-    at(document, 19, 15, prose("above", 12), width=170)
-    at(document, 19, 80, prose("beside", 5), width=80)
-    beside = [block.text for block in parse(document).blocks][1:]
-    assert [text[:7] for text in beside] == ["beside0"]
-
-
-def test_the_rest_of_a_word_left_of_most_lines_is_no_note_in_the_margin() -> None:
-    document = blank()
-    for number in range(12):
-        document.text(26, 20 + 6 * number, f"Absatz {number} beginnt hier und geht weiter bis an den Rand.")
-    document.text(20, 100, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
-    document.text(20, 105, "bar.")
-    document.text(26, 110, "Das älteste Bestreben ist Hurd.")
-    texts = [block.text for block in parse(document).blocks][-2:]
-    assert texts == [
-        "Derzeit sind die Portierungen noch nicht offiziell verfügbar.", "Das älteste Bestreben ist Hurd.",
-    ]  # fmt: skip
-
-
-def test_a_broken_small_word_does_not_go_on_with_a_capital() -> None:
-    document = blank()
-    document.text(20, 280, "Derzeit sind die Portierungen noch nicht offiziell verfüg-")
-    document.add_page()
-    document.text(20, 20, "Das Bestreben ist Hurd.")
-    torn = ["Derzeit sind die Portierungen noch nicht offiziell verfüg-", "Das Bestreben ist Hurd."]
-    assert texts(parse(document).blocks) == torn
-    assert doubted(parse(document)) == [("order", " ".join(torn))]
-
-
-def test_a_short_line_at_the_end_of_a_page_is_not_joined_to_a_capital_on_the_next() -> None:
-    document = blank()
-    at(document, 19, 15, prose("above", 8), width=170)
-    document.text(20, 280, "The answer of the town")
-    document.add_page()
-    document.text(20, 20, "Bridges are painted in the spring.")
-    torn = ["The answer of the town", "Bridges are painted in the spring."]
-    assert texts(parse(document).blocks)[1:] == torn
-    assert doubted(parse(document)) == [("order", text) for text in torn]
-
-
 def turned_to(*texts: str) -> list[tuple[str, str]]:
     """Doubts about a paragraph that runs over a page break before its second line."""
     document = blank()
@@ -105,19 +51,6 @@ def turned_to(*texts: str) -> list[tuple[str, str]]:
 FULL = (
     f"A line fills its column to the very end of it and names {'all the things of the town ' * 2}and the old"
 )
-
-
-def test_a_line_on_the_next_page_that_begins_with_a_capital_or_number_goes_on_in_doubt() -> None:
-    for text in ("Bridges of the river.", "94 of the bridges."):
-        assert turned_to(FULL, text) == [("order", f"{FULL} {text}")]
-
-
-def test_a_line_on_the_next_page_that_begins_with_a_small_letter_goes_on_without_doubt() -> None:
-    assert turned_to(FULL, "bridges of the river.") == []
-
-
-def test_no_order_is_in_doubt_where_a_sentence_ends_with_its_page() -> None:
-    assert turned_to("The bridge is closed.", "Boats sail in the summer.") == []
 
 
 @pytest.mark.parametrize(
@@ -141,3 +74,18 @@ def sentence_doubts(text: str) -> list[tuple[str, str]]:
 )
 def test_a_number_word_or_list_of_letters_is_no_formula_in_doubt(text: str) -> None:
     assert sentence_doubts(text) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "is_sure"),
+    [
+        (FULL, "Bridges of the river.", False),
+        (FULL, "94 of the bridges.", False),
+        (FULL, "bridges of the river.", True),
+        ("The bridge is closed.", "Boats sail in the summer.", True),
+    ],
+)
+def test_a_line_goes_on_over_a_page_break_without_doubt_with_a_small_letter_alone(
+    line: str, text: str, is_sure: bool
+) -> None:
+    assert turned_to(line, text) == ([] if is_sure else [("order", f"{line} {text}")])

@@ -39,16 +39,6 @@ def test_a_table_of_contents_is_left_out_with_its_title_and_counted() -> None:
     assert characters == sum(len(f"{name}{number}".replace(" ", "")) + 30 for name, number in CHAPTERS) + 8
 
 
-def test_large_entries_of_a_table_of_contents_are_no_headings() -> None:
-    document = blank()
-    document.set_font_size(15)
-    document.text(20, 22, "Contents")
-    end = led(document, 30, CHAPTERS, dots=15)
-    document.set_font_size(10)
-    at(document, 20, end + 10, prose("body", 12), width=170)
-    assert of_kind(parse(document), "heading") == []
-
-
 def test_entries_without_dots_and_entries_over_two_lines_go_with_the_table_of_contents() -> None:
     document = blank()
     document.text(20, 24, "Contents")
@@ -61,17 +51,6 @@ def test_entries_without_dots_and_entries_over_two_lines_go_with_the_table_of_co
     assert [text[:5] for text in texts(document)] == ["body0"]
 
 
-def test_entries_without_a_title_are_left_out_where_the_text_has_headings_of_their_names() -> None:
-    document = blank()
-    led(document, 30, [("1 Rivers", 2), ("2 Mountains", 3), ("3 Forests", 4)])
-    for number, name in enumerate(("1 Rivers", "Mountains"), start=1):
-        document.add_page()
-        document.text(20, 20, name)
-        at(document, 20, 30, prose(f"body{number}x", 4), width=170)
-    assert [text[:5] for text in texts(document)] == ["1 Riv", "body1", "Mount", "body2"]
-    assert counts(parse(document))["table_of_contents"][0] == 3
-
-
 def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
     document = blank()
     document.text(20, 24, "Tax form, part B")
@@ -82,13 +61,6 @@ def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
     rows = [clean(block.text) for block in of_kind(parsed, "paragraph")][1:]
     assert rows == ["7 Wages and salaries 7", "8 Interest 8", "9 Dividends 9", "10 Refunds 10"]
     assert counts(parsed) == {"leader": (4, 120)}
-
-
-def test_two_rows_of_prices_and_rows_to_be_filled_in_are_not_joined() -> None:
-    document = blank()
-    led(document, 30, [("Oil change with filter", 89), ("Brake pads", 145)])
-    led(document, 90, [("Name", ""), ("Street", "")])
-    assert texts(document) == ["Oil change with filter 89", "Brake pads 145", "Name", "Street"]
 
 
 def test_prices_and_forms_with_dots_are_text() -> None:

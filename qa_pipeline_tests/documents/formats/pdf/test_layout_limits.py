@@ -6,10 +6,9 @@ from fpdf import FPDF
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import layout
-from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _order_by_page, lay_out_pages
+from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
-from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
@@ -32,10 +31,6 @@ def reason(
     with pytest.raises(DocumentFailure) as refused:
         parse(content, settings, limits)
     return refused.value.reason
-
-
-def test_a_file_written_by_hand_is_read() -> None:
-    assert outline(parse(one_page(HELLO))) == [("paragraph", "Hello there.")]
 
 
 def test_a_page_of_too_many_objects_is_refused_before_they_are_read() -> None:
@@ -87,11 +82,6 @@ def test_a_page_tree_that_leads_nowhere_or_back_to_itself_is_damaged(pages: dict
     assert reason(raw_pdf({1: "<</Type /Catalog /Pages 2 0 R>>", **pages})) in ("damaged", "no_text")
 
 
-def test_a_page_count_beyond_the_limit_is_refused_unread() -> None:
-    objects = {1: "<</Type /Catalog /Pages 2 0 R>>", 2: "<</Type /Pages /Kids [] /Count 100000>>"}
-    assert reason(raw_pdf(objects)) in ("too_many_pages", "damaged")
-
-
 def test_a_page_tree_of_great_depth_costs_that_file_alone() -> None:
     depth = 2000
     objects: dict[int, str | bytes] = {1: "<</Type /Catalog /Pages 2 0 R>>"}
@@ -134,16 +124,6 @@ def test_text_is_read_where_the_page_does_not_begin_in_the_origin() -> None:
     parsed = parse(rewritten(content))
     assert outline(parsed) == [("paragraph", "Hello there.")]
     assert counts(parsed) == {}
-
-
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
-def test_a_cut_off_file_is_damaged(share: float) -> None:
-    content = one_page(HELLO)
-    assert reason(content[: int(share * len(content))]) == "damaged"
-
-
-def test_a_content_stream_that_breaks_off_keeps_what_comes_before() -> None:
-    assert outline(parse(one_page(HELLO + " BT /F1 12 Tf (never"))) == [("paragraph", "Hello there.")]
 
 
 def test_scripts_files_and_programs_to_start_are_counted_and_left_alone() -> None:
@@ -209,27 +189,6 @@ def test_a_page_longer_than_the_limit_is_refused_before_its_lines_are_read() -> 
     assert reason(content, DocumentSettings(max_characters=100)) == "too_long"
 
 
-def test_blocks_stand_in_the_order_of_their_pages_and_none_goes_on_from_another() -> None:
-    blocks = [
-        Block("paragraph", "one", page=1),
-        Block("paragraph", "two", page=3, continues=True),
-        Block("paragraph", "three", page=2),
-    ]
-    ordered = _order_by_page(blocks)
-    assert [(block.text, block.continues) for block in ordered] == [
-        ("one", False),
-        ("three", False),
-        ("two", False),
-    ]
-    assert _order_by_page(blocks[:2]) == blocks[:2]
-
-
-def test_a_title_that_is_no_text_is_no_title() -> None:
-    content = one_page(HELLO, o10=b"<</Title <FEFFD800>>>")
-    parsed = parse(content.replace(b"/Root 1 0 R", b"/Root 1 0 R /Info 10 0 R"))
-    assert parsed.title is None
-
-
 def pages(*contents: str, damaged: int = 0) -> bytes:
     """A PDF with a page for each content, and behind them pages that the file names and does not hold."""
     numbers = [10 + 2 * number for number in range(len(contents))]
@@ -255,12 +214,6 @@ def test_a_page_with_too_many_objects_costs_that_page_alone() -> None:
     assert [(block.page, block.text) for block in parsed.blocks] == [(1, "Hello there."), (3, "Good bye.")]
     assert counts(parsed)["unreadable_page"] == (1, 0)
     assert parsed.notes[0].endswith("2 (too_many_objects)")
-
-
-def test_a_page_that_the_file_does_not_hold_costs_that_page_alone() -> None:
-    parsed = parse(pages(HELLO, damaged=1))
-    assert outline(parsed) == [("paragraph", "Hello there.")]
-    assert parsed.notes[0].endswith("2 (damaged)")
 
 
 def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted(

@@ -11,7 +11,6 @@ from fpdf import FPDF
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.lines import Line, _is_same_line, _join_runs
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
@@ -23,7 +22,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     one_page,
     parse,
     prose,
-    stream,
 )
 
 
@@ -72,17 +70,6 @@ def test_hebrew_is_in_the_order_in_which_it_is_read(tmp_path: Path) -> None:
     assert " ".join(parse(in_font(tmp_path, drawn)).blocks[0].text.split()) == "שלום עולם"
 
 
-@pytest.mark.parametrize("blank_code", ["001C", "001F", "0085", "00A0", "2003"])
-def test_a_line_that_begins_with_an_odd_blank_has_its_own_place(blank_code: str) -> None:
-    to_unicode = stream(f"1 beginbfchar <40> <{blank_code}> endbfchar")
-    content = one_page(
-        "BT /F1 12 Tf 72 700 Td 14 TL (@@@First a line,) Tj T* (@@@then one.) Tj ET", o10=to_unicode
-    )
-    content = content.replace(b"/BaseFont", b"/ToUnicode 10 0 R /BaseFont", 1)
-    content = content.replace(b"startxref", b"startxref\n0 %", 1)  # PDFium finds the moved objects again
-    assert outline(parse(content)) == [("paragraph", "First a line, then one.")]
-
-
 def test_a_stamp_in_the_margin_is_left_out_and_counted() -> None:
     document = blank()
     at(document, 40, 20, prose("body", 20), width=150)
@@ -112,42 +99,6 @@ def test_a_page_that_is_turned_as_a_whole_is_read_like_one_that_is_not(angle: in
     assert marks(paragraphs[0][1], "body") == list(range(12))
 
 
-def test_lines_of_a_turned_page_are_distinguished_below_an_upright_head() -> None:
-    lines = ((100, "Towns of the north"), (120, "Lund is old"), (132, "and Falun is not"), (144, "as old."))
-    turned = "".join(f"BT /F1 10 Tf 0 1 -1 0 {place} 100 Tm ({text}) Tj ET\n" for place, text in lines)
-    parsed = parse(one_page(f"BT /F1 10 Tf 50 800 Td (16 of the book) Tj ET\n{turned}"))
-    assert [block.text for block in parsed.blocks] == [
-        "Towns of the north",
-        "Lund is old and Falun is not as old.",
-    ]
-    assert counts(parsed) == {"rotated_text": (1, 11)}
-
-
-def marked(text: str, left: float, right: float, bottom: float, top: float) -> Line:
-    return Line(text, 1, left, bottom, right, top, 10.0, False, False)
-
-
-def test_raised_and_lowered_marks_above_one_another_tear_no_line_apart() -> None:
-    base = marked("We use that B1,2", 72, 167, 700, 711.4)
-    lowered = marked("39 is small", 158.2, 210, 697.3, 709)
-    assert _is_same_line(base, lowered)
-    assert _join_runs(base, lowered).text == "We use that B1,2 39 is small"
-    narrow = marked("k", 162, 166, 697.3, 709)
-    assert _is_same_line(base, narrow)
-    assert _join_runs(base, narrow).right == 167
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "bottom", "top"),
-    [(100, 150, 697, 709), (72, 210, 697, 709), (158, 210, 686, 697)],
-    ids=["within the line", "from its beginning", "below it"],
-)
-def test_what_is_under_a_line_does_not_go_on_in_it(
-    left: float, right: float, bottom: float, top: float
-) -> None:
-    assert not _is_same_line(marked("base", 72, 167, 700, 711), marked("other", left, right, bottom, top))
-
-
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_a_page_that_is_shown_turned_is_read_as_it_is_written(turn: int) -> None:
     content = "BT /F1 12 Tf 72 700 Td 14 TL (First a line,) Tj T* (then a second one.) Tj ET"
@@ -161,21 +112,6 @@ def test_blank_lines_and_blanks_within_lines_of_code_are_kept() -> None:
     for number, line in enumerate(code.split("\n")):
         document.text(20, 30 + 5 * number, line)
     assert [block.text for block in of_kind(parse(document), "code")] == [code]
-
-
-def test_items_set_in_further_are_nested() -> None:
-    document = blank()
-    for number, (inset, text) in enumerate(((0, "outer"), (8, "inner"), (8, "inner too"), (0, "outer too"))):
-        document.text(20 + inset, 30 + 6 * number, f"- {text} item of the list")
-    assert [block.level for block in of_kind(parse(document), "list_item")] == [0, 1, 1, 0]
-
-
-def test_names_broken_at_an_underscore_go_on_without_a_blank() -> None:
-    document = blank()
-    document.text(20, 30, "call the function plot_beam")
-    document.text(20, 35, "_diagram to draw it.")
-    texts = [text for _, text in outline(parse(document))]
-    assert texts == ["call the function plot_beam_diagram to draw it."]
 
 
 def letters_of(content: bytes) -> Counter[str]:

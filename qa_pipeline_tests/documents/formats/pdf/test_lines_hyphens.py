@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.lines import Spelling
-from qa_pipeline_tests.documents.formats.pdf.builders import blank, parse
 
 
 def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
@@ -49,32 +48,9 @@ def test_what_the_document_writes_elsewhere_decides() -> None:
     assert rejoined("a data-", "base", "the database", hard=True) == "a database"
 
 
-def test_only_hyphens_that_break_a_word_are_counted() -> None:
-    spelling = Spelling(["improve", "ment", "computer", "based"])
-    spelling.rejoin("improve", "ment", hard=False)
-    spelling.rejoin("computer", "based", hard=False)
-    assert spelling.joined == 1
-
-
 @given(st.text(max_size=30), st.text(max_size=30), st.booleans())
 def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool) -> None:
     before = first + "-" if hard else first
     joined, rest = Spelling([first, second]).rejoin(before, second, hard=hard)
     both = joined + rest
     assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")
-
-
-def test_the_beginning_of_a_word_that_is_broken_twice_is_no_word() -> None:
-    document = blank()
-    lines = (
-        "The mills of the harbour gen-",
-        "erate power, and they gen-",
-        "erate heat. They do not erate it.",
-    )
-    for number, line in enumerate((*lines, "The word erate is none.")):
-        document.text(20, 40 + 5 * number, line)
-    assert (
-        parse(document)
-        .blocks[0]
-        .text.startswith("The mills of the harbour generate power, and they generate heat.")
-    )

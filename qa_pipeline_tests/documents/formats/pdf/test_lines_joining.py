@@ -37,8 +37,6 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
         ),
         (("either this", "/ or that"), "either this / or that"),
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
-        (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
-        (("call plot_", "beam now"), "call plot_beam now"),
         (("the years 2024-", "2026 were"), "the years 2024-2026 were"),
         (("the years 2024–", "2026 were"), "the years 2024–2026 were"),
         (("a 24-", "hour service"), "a 24-hour service"),
@@ -49,10 +47,6 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
 )
 def test_addresses_and_names_go_on_in_the_next_line(lines: tuple[str, ...], text: str) -> None:
     assert join_text([line(part) for part in lines], NO_WORDS) == text
-
-
-def test_a_line_that_ends_a_block_amid_a_word_keeps_its_hyphen() -> None:
-    assert join_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
 
 
 def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:

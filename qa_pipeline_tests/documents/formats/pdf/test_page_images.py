@@ -10,7 +10,6 @@ from PIL import Image
 
 from qa_pipeline.documents.assembly import Assembled, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf import page_images
 from qa_pipeline.documents.formats.pdf.page_images import PageMap, PagePicture, align, draw_page, map_page
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
 
@@ -62,18 +61,6 @@ def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     assert min(x for x, _ in places) > picture.width / 2
 
 
-def test_every_letter_of_the_chunks_on_a_page_is_found() -> None:
-    content, text = page_with_prose()
-    assert draw(content, text).chunks == (sum(letter.isalnum() for letter in text.text),)
-
-
-def test_a_chunk_is_outlined() -> None:
-    content, text = page_with_prose()
-    bare = draw_page(content, 1, text.text, (0, len(text.text)))
-    assert picture_of(draw(content, text)).getcolors(1 << 24) != picture_of(bare).getcolors(1 << 24)
-    assert bare.chunks == ()
-
-
 def test_a_row_of_a_table_is_found_in_its_cells_and_repeated_names_count_once() -> None:
     document = blank()
     document.set_xy(15, 20)
@@ -113,27 +100,10 @@ def test_lines_of_turned_text_are_outlined_together(matrix: str, shown: int) -> 
     assert len(border) < 2.2 * (wide + high)
 
 
-def test_the_scale_gives_the_size_but_for_pages_that_would_be_too_large(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(page_images, "_MOST_DOTS", 1_000_000)
-    content, text = page_with_prose()
-    assert picture_of(draw(content, text, scale=1.0)).size == (596, 842)
-    huge = one_page("BT /F1 12 Tf 72 700 Td (Hello) Tj ET").replace(b"[0 0 595 842]", b"[0 0 9000 9000]")
-    picture = draw_page(huge.replace(b"startxref", b"startxref\n0 %", 1), 1, "Hello", (0, 5), scale=4.0)
-    size = picture_of(picture).size
-    assert size[0] * size[1] <= 1_010_000
-
-
 @pytest.mark.parametrize(("content", "number"), [(b"%PDF-1.4 nonsense %%EOF", 1), (None, 9), (None, 0)])
 def test_a_file_or_page_that_cannot_be_drawn_is_a_failure(content: bytes | None, number: int) -> None:
     with pytest.raises(DocumentFailure, match="damaged"):
         draw_page(content or page_with_prose()[0], number, "text", (0, 4))
-
-
-def test_equal_input_gives_equal_pictures() -> None:
-    content, text = page_with_prose()
-    assert draw(content, text, "left0").png == draw(content, text, "left0").png
 
 
 PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
@@ -158,13 +128,6 @@ def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: lis
     assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
 
 
-def test_text_moved_to_another_place_is_found_there() -> None:
-    first, second = prose("first", 4), prose("second", 4)
-    text = f"{first} {second}"
-    found = align(text, f"{second}\r\n{first}")
-    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
-
-
 def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
     rows = [(f"{name}town", "d" if name == "P" else "7.2", "21") for name in "ABCDEFGHIJKLMNOPQRST"]
     page = "21\r\nTown Rain (d) Age\r\n" + "\r\n".join(" ".join(row) for row in rows)
@@ -173,17 +136,6 @@ def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
     start = len(lines[0]) + 1
     places = [place for place in found[start : start + len(lines[1])] if place is not None]
     assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
-
-
-def test_a_ligature_stands_for_its_letters() -> None:
-    assert align("find", "ﬁnd") == [0, 0, 1, 2]
-
-
-def test_a_number_broken_at_a_line_end_has_its_place() -> None:
-    text, page = "see doi 10.1038 there", "see doi 10.\r\n1038 there"
-    assert align(text, page) == [
-        place if text[at].isalnum() else None for at, place in enumerate([*range(11), *range(13, 23)])
-    ]
 
 
 def test_lines_of_a_quoted_row_are_its_cells_and_the_names_above_them() -> None:

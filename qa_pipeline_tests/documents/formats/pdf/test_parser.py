@@ -1,10 +1,8 @@
 import pytest
 
-from qa_pipeline.documents.assembly import Omissions, assemble
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.formats.pdf.layout import PageContent
-from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, new_pdf, outline, pdf_bytes, source
@@ -76,30 +74,6 @@ def test_numbered_lines_become_list_items_that_keep_their_numbers_and_wrapped_li
     ]
 
 
-def test_text_in_a_typewriter_font_is_code_with_its_indentation() -> None:
-    document = new_pdf()
-    document.add_page()
-    document.multi_cell(0, 6, PROSE, new_x="LMARGIN", new_y="NEXT")
-    document.set_font("Courier", size=10)
-    document.multi_cell(0, 5, "def area(r):\n    return 3 * r", new_x="LMARGIN", new_y="NEXT")
-    code = [block.text for block in parse(bytes(document.output())).blocks if block.kind == "code"]
-    assert code == ["def area(r):\n    return 3 * r"]
-
-
-def test_heads_and_feet_that_return_on_each_page_stay_once() -> None:
-    document = new_pdf()
-    for number in range(1, 5):
-        document.add_page()
-        document.text(20, 10, f"Annual Report 2024, page {number} of 4")
-        document.set_y(40)
-        document.multi_cell(0, 6, f"Part {number} tells this. {PROSE}")
-        document.text(100, 285, str(number))
-    assembled = assemble(parse(bytes(document.output())).blocks)
-    assert assembled.text.count("Annual Report") == 1
-    assert assembled.text.count("tells this.") == 4
-    assert not assembled.text.rstrip().endswith("4")
-
-
 def test_margin_notes_stand_before_the_text_of_their_page_and_tear_nothing_apart() -> None:
     document = new_pdf()
     document.set_left_margin(60)
@@ -111,91 +85,6 @@ def test_margin_notes_stand_before_the_text_of_their_page_and_tear_nothing_apart
     document.multi_cell(0, 6, PROSE * 5)
     blocks = outline(parse(bytes(document.output())))
     assert blocks == [("paragraph", "Published: 1 May"), ("paragraph", (PROSE * 5).strip())]
-
-
-def test_footnotes_stand_where_they_tear_no_paragraph_apart() -> None:
-    document = new_pdf()
-    document.set_auto_page_break(False)
-    first, second = "The rules began to apply", "in the year that followed."
-    document.add_page()
-    document.set_y(40)
-    document.multi_cell(0, 6, PROSE + first, new_x="LMARGIN", new_y="NEXT")
-    document.set_font("Helvetica", size=7)
-    document.text(15, 280, "1 See the minutes of the meeting.")
-    document.set_font("Helvetica", size=11)
-    document.add_page()
-    document.set_y(20)
-    document.multi_cell(0, 6, f"{second} {PROSE}")
-    texts = [text for _, text in outline(parse(bytes(document.output())))]
-    assert texts[0].startswith("1 See the minutes")
-    assert " ".join(texts[1:]) == f"{PROSE}{first} {second} {PROSE}".strip()
-
-
-def test_a_number_that_begins_a_line_of_small_text_begins_no_footnote() -> None:
-    document = new_pdf()
-    document.set_auto_page_break(False)
-    document.add_page()
-    document.set_xy(15, 40)
-    document.multi_cell(180, 6, PROSE * 3)
-    document.set_font("Helvetica", size=8)
-    works = [("[1] A. Writer. A long title,", "50 pages of it.")] + [
-        (f"[{n}] B. Writer.", "And more.") for n in (2, 3)
-    ]
-    for number, (first, second) in enumerate(works):
-        document.text(15, 200 + 8 * number, first)
-        document.text(19, 204 + 8 * number, second)
-    texts = [text for _, text in outline(parse(bytes(document.output())))]
-    assert texts[1:] == [
-        "[1] A. Writer. A long title, 50 pages of it.",
-        "[2] B. Writer. And more.",
-        "[3] B. Writer. And more.",
-    ]
-
-
-def test_footnotes_that_name_programs_are_footnotes() -> None:
-    document = new_pdf()
-    document.set_auto_page_break(False)
-    document.add_page()
-    document.set_y(40)
-    document.multi_cell(0, 6, PROSE + "The rules began to apply", new_x="LMARGIN", new_y="NEXT")
-    document.set_font("Helvetica", size=7)
-    document.text(15, 270, "1 See the minutes, and")
-    document.set_font("Courier", size=7)
-    document.text(15, 273, "minutes.txt")
-    document.set_font("Helvetica", size=7)
-    document.text(15, 276, "2 Of the same year.")
-    document.set_font("Helvetica", size=11)
-    document.add_page()
-    document.multi_cell(0, 6, f"in the year that followed. {PROSE}")
-    texts = [text for _, text in outline(parse(bytes(document.output())))]
-    assert texts[:2] == ["1 See the minutes, and minutes.txt", "2 Of the same year."]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "whole"),
-    [
-        ("a real improve-", "ment of the rules", "a real improvement of the rules"),
-        ("four-wheel drive and a four-", "wheel car", "four-wheel drive and a four-wheel car"),
-        ("an improve-", "ment, and improvement counts", "an improvement, and improvement counts"),
-        ("the well-", "known rule", "the well-known rule"),
-        ("see https://example.org/", "page for more", "see https://example.org/page for more"),
-    ],
-)
-def test_words_and_addresses_broken_at_a_line_end_are_mended(first: str, second: str, whole: str) -> None:
-    document = new_pdf()
-    document.add_page()
-    document.set_y(40)
-    for line in (first, second):
-        document.cell(0, 6, line, new_x="LMARGIN", new_y="NEXT")
-    assert [text for _, text in outline(parse(bytes(document.output())))] == [whole]
-
-
-def test_text_off_the_paper_is_not_read() -> None:
-    document = new_pdf()
-    document.add_page()
-    document.text(20, 40, "Visible text.")
-    document.text(500, 40, "Hidden text.")
-    assert outline(parse(bytes(document.output()))) == [("paragraph", "Visible text.")]
 
 
 def test_an_encrypted_file_is_named_so_and_one_without_user_password_is_read() -> None:
@@ -213,11 +102,6 @@ def test_a_cut_off_file_is_damaged_rather_than_read_in_part(share: float) -> Non
     assert reason(content[: int(share * len(content))]) == "damaged"
 
 
-@pytest.mark.parametrize("content", [b"just text", b"%PDF-1.7\n%%EOF", b"%PDF-1.4\ngarbage\x00\xff%%EOF"])
-def test_what_is_no_pdf_is_damaged(content: bytes) -> None:
-    assert reason(content) == "damaged"
-
-
 def test_pages_without_text_are_a_failure_of_their_own() -> None:
     assert reason(pdf_bytes("", "")) == "no_text"
 
@@ -226,25 +110,6 @@ def test_limits_on_pages_and_characters_hold() -> None:
     content = pdf_bytes("one", "two", "three")
     assert reason(content, DocumentSettings(max_pages=2)) == "too_many_pages"
     assert reason(content, DocumentSettings(max_characters=5)) == "too_long"
-
-
-def test_the_stated_title_is_used_where_no_heading_is_found() -> None:
-    document = new_pdf()
-    document.set_title("Minutes of May")
-    document.add_page()
-    document.multi_cell(0, 6, PROSE)
-    assert parse(bytes(document.output())).title == "Minutes of May"
-
-
-@pytest.mark.parametrize(
-    "stated", ["untitled", "Microsoft Word - draft.docx", "report_v2.tex", "(anonymous)"]
-)
-def test_what_a_program_states_is_no_title(stated: str) -> None:
-    document = new_pdf()
-    document.set_title(stated)
-    document.add_page()
-    document.multi_cell(0, 6, PROSE)
-    assert parse(bytes(document.output())).title is None
 
 
 @pytest.mark.parametrize(
@@ -272,20 +137,3 @@ def test_the_title_is_the_largest_line_above_the_text_or_the_stated_one(
     document.set_font("Helvetica", size=10)
     document.multi_cell(0, 6, PROSE)
     assert parse(bytes(document.output())).title == title
-
-
-def test_an_address_that_the_edge_of_the_page_cuts_is_left_out_whole() -> None:
-    document = new_pdf()
-    document.add_page()
-    document.text(150, 50, "see https://example.org/a/very/long/address/that/is/cut here")
-    document.text(20, 100, PROSE[:60])
-    parsed = parse(bytes(document.output()))
-    assert next(block.text for block in parsed.blocks) == "see"
-    assert any(part.what == "hidden" for part in parsed.left_out)
-
-
-def test_letters_of_another_script_than_the_rest_are_said() -> None:
-    words = "The river \u0431nd the \u0432alley"
-    lines = [Line(f"{words} are seen.", 1, 20, 700, 300, 710, 10.0, bold=False, fixed=False)] * 2
-    (note,) = pdf.count_broken_letters([PageContent(1, 842.0, lines)], Omissions())
-    assert note.startswith("4 of 56 characters (7.1%)")

@@ -1,15 +1,12 @@
 import io
 import shutil
 import sys
-from typing import Any
 
 import pytest
 from fpdf import FPDF
 from PIL import Image, ImageDraw, ImageFont
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf import parser as pdf_ocr
-from qa_pipeline.documents.formats.pdf.parser import describe_pages
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.formats.pdf.builders import blank, counts, parse, prose
 
@@ -85,23 +82,6 @@ def test_an_empty_page_and_a_small_picture_are_no_scan() -> None:
     assert parsed.notes == ()
 
 
-def test_a_document_of_empty_pages_has_no_text() -> None:
-    assert refusal(blank()).reason == "no_text"
-
-
-def test_many_pages_are_not_all_named() -> None:
-    said = describe_pages(100, range(1, 60), "without text")
-    assert said.startswith("59 of 100 pages")
-    assert said.endswith("20, …")
-
-
-def test_without_the_extra_it_is_said_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pytesseract", None)
-    failure = refusal(with_scan(FPDF()), OCR)
-    assert failure.reason == "scanned"
-    assert "ocr extra" in failure.detail
-
-
 class TesseractThatFails:
     """Stands in for pytesseract on a machine without Tesseract or where it does not end."""
 
@@ -140,24 +120,6 @@ def test_an_engine_that_cannot_read_gives_its_reason(
     monkeypatch.setitem(sys.modules, "pytesseract", TesseractThatFails(languages))
     failure = refusal(with_scan(FPDF()), OCR)
     assert (failure.reason, detail in failure.detail) == (reason, True)
-
-
-def test_words_of_the_engine_become_lines_in_points() -> None:
-    found: dict[str, list[Any]] = {
-        "text": ["The", "river", "", "flows", "?"],
-        "conf": ["95", "91", "-1", "88", "3"],
-        "block_num": [1, 1, 1, 1, 1],
-        "par_num": [1, 1, 1, 1, 1],
-        "line_num": [1, 1, 2, 2, 2],
-        "left": [100, 180, 0, 100, 400],
-        "top": [100, 100, 0, 150, 150],
-        "width": [60, 100, 0, 100, 20],
-        "height": [30, 30, 0, 30, 30],
-    }
-    first, second = pdf_ocr._gather_lines(found, page=3, scale=2.0, height=800.0)
-    assert (first.text, first.page) == ("The river", 3)
-    assert (first.left, first.right, first.top) == (50.0, 140.0, 750.0)
-    assert (second.text, second.bottom) == ("flows", 710.0)
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")

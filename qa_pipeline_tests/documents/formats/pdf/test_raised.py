@@ -47,11 +47,6 @@ def test_a_mark_that_a_line_of_the_page_begins_with_goes_and_is_counted() -> Non
     assert counts(parse(content))["footnote_mark"] == (3, 3)
 
 
-def test_letters_and_signs_as_marks_never_touch_a_word() -> None:
-    content = printed("The board", "^a", " took 50 mg", "^*", " a day", "^b", foot="a In May.\nb In June.")
-    assert text_of(content) == "The board took 50 mg a day"
-
-
 def test_the_raised_label_of_a_note_stands_apart_from_its_text() -> None:
     content = one_page("BT /F1 6 Tf 60 700 Td 4 Ts (1) Tj /F1 10 Tf 0 Ts (Measured at noon.) Tj ET")
     assert text_of(content) == "1 Measured at noon."

@@ -4,18 +4,12 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
-from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, Word
-from qa_pipeline.documents.formats.pdf.tables import ruled_tables
-from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
     counts,
     marks,
-    of_kind,
     parse,
     prose,
     rows,
@@ -54,18 +48,6 @@ def test_the_name_of_a_column_that_is_empty_is_counted(layout: str) -> None:
     parsed = parse(between_prose(layout, [("Name", "Remark", "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
     assert rows(parsed) == ["Name: Ada | Age: 36", "Name: Cy | Age: 7"]
     assert counts(parsed) == {"empty_column": (1, len("Remark"))}
-
-
-def test_a_sentence_above_an_empty_column_is_text_and_no_name() -> None:
-    sentence = "Write here what else you know"
-    parsed = parse(between_prose("ALL", [("Name", sentence, "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
-    assert sentence in [block.text for block in parsed.blocks]
-    assert counts(parsed) == {}
-
-
-def test_text_above_and_below_a_table_stays_prose() -> None:
-    kinds = [block.kind for block in parse(between_prose("ALL")).blocks]
-    assert kinds == ["paragraph", *["table_row"] * 3, "paragraph"]
 
 
 def test_the_rows_of_a_table_without_ruled_lines_are_lines_of_their_own() -> None:
@@ -113,68 +95,6 @@ def test_a_table_with_lines_around_its_header_alone_is_read_to_its_end(bottom: b
     assert marks(parsed.blocks[-1].text, "below") == [0, 1, 2]
 
 
-def test_two_tables_on_a_page_are_two_and_the_text_between_them_is_none() -> None:
-    document = blank()
-    end = scientific(document, 30, SHORT)
-    document.text(18, end + 8, "The same again for the summer term, which is why there are two of them here.")
-    scientific(document, end + 14, [(name.upper(), b, c) for name, b, c in SHORT])
-    parsed = parse(document)
-    assert len(rows(parsed)) == 6
-    assert [block.text[:14] for block in of_kind(parsed, "paragraph")] == ["The same again"]
-
-
-def test_lines_above_the_feet_of_pages_make_no_table() -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    at(document, 15, 20, prose("body", 50), width=180)
-    document.line(15, 270, 195, 270)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
-
-
-@pytest.mark.parametrize("long", ["and beyond the edge", "andbeyondtheedge"])
-def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: str) -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    for number in range(30):
-        document.text(15, 25 + 6 * number, f"Line {number:02} of a text that ends where the others end")
-    document.text(15, 25 + 6 * 30, f"Line 30 of a text that ends where the others end {long}")
-    document.line(15, 270, 195, 270)
-    parsed = parse(document)
-    assert [block.kind for block in parsed.blocks] == ["paragraph"]
-    assert parsed.blocks[0].text.endswith(long)
-
-
-def test_a_column_with_text_in_one_row_of_many_is_a_column() -> None:
-    document = blank()
-    table = [
-        ("Name", "Year", "Remark"),
-        *((f"Town {n}", str(1000 + n), "") for n in range(20)),
-        ("Lund", "990", "Old"),
-    ]
-    document.set_xy(15, 20)
-    with_table(document, table, "HORIZONTAL_LINES")
-    assert rows(parse(document))[-1] == "Name: Lund | Year: 990 | Remark: Old"
-
-
-def test_two_columns_of_text_between_two_lines_make_no_table() -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    at(document, 15, 20, prose("left", 24))
-    at(document, 110, 20, prose("right", 24))
-    document.line(15, 270, 195, 270)
-    parsed = parse(document)
-    assert rows(parsed) == []
-    text = " ".join(block.text for block in parsed.blocks)
-    assert text.index("left23") < text.index("right0")
-
-
-def test_a_frame_around_a_paragraph_makes_no_table() -> None:
-    document = blank()
-    document.rect(14, 18, 180, 60)
-    at(document, 15, 20, prose("body", 8), width=175)
-    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
-
-
 def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
     document = blank()
     with document.table(text_align="LEFT", num_heading_rows=2) as table:
@@ -190,63 +110,6 @@ def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
                 row.cell(value)
     assert "Lund" in rows(parse(document))[-2]
     assert all(len(line.split(" | ")) == 3 for line in rows(parse(document))[-2:])
-
-
-def test_a_list_with_numbers_far_from_its_text_is_a_list() -> None:
-    document = blank()
-    for number in range(1, 6):
-        document.text(20, 30 + 6 * number, f"{number}.")
-        document.text(40, 30 + 6 * number, f"Item {number} of the list is this one.")
-    parsed = parse(document)
-    assert rows(parsed) == []
-    texts = [text for _, text in outline(parsed)]
-    assert texts == [f"Item {number} of the list is this one." for number in range(1, 6)]
-
-
-def test_program_text_with_aligned_columns_stays_code() -> None:
-    document = blank(font="Courier")
-    for number, text in enumerate(("a.txt     12  one", "b.txt     13  two", "c.txt     14  three")):
-        document.text(20, 30 + 5 * number, text)
-    assert [(block.kind, block.text) for block in parse(document).blocks] == [
-        ("code", "a.txt     12  one\nb.txt     13  two\nc.txt     14  three")
-    ]
-
-
-def test_pairs_of_name_and_value_between_lines_stand_in_one_row_each() -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    pairs = [("Title:", "Rivers of the North", ""), ("Year:", "1990", ""), ("Pages:", "214", "")]
-    end = scientific(document, 60, pairs)
-    at(document, 15, end + 10, prose("below", 3), width=180)
-    assert rows(parse(document)) == ["Title: Rivers of the North", "Year: 1990", "Pages: 214"]
-
-
-def test_words_broken_within_a_cell_are_mended() -> None:
-    document = blank()
-    document.set_xy(15, 20)
-    table = [("Name", "Remark"), ("Ada", "an improve-\nment that counts"), ("Bo", "four-\nwheel drive")]
-    with_table(document, table, v_align=VAlign.T)
-    text = " ".join(rows(parse(document)))
-    assert "improvement that counts" in text or "improve-ment that counts" in text
-
-
-def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
-    return [
-        Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
-        for text, left, right in words
-    ]
-
-
-def test_a_row_between_two_tables_is_in_one_of_them_at_most() -> None:
-    lines = printed_row(700, ("Title:", 20, 50), ("Rivers", 200, 230))
-    lines += printed_row(688, ("Year:", 20, 50), ("1990", 200, 230))
-    lines += printed_row(668, ("Context:", 20, 193), ("Valleys", 200, 230))
-    lines += printed_row(648, ("Title:", 20, 50), ("Lakes", 200, 230))
-    lines += printed_row(636, ("Year:", 20, 50), ("1991", 200, 230))
-    drawing = Drawing(across=[Box(15, y, 300, y + 0.5) for y in (713, 683, 663, 631)])
-    tables, _, left = ruled_tables(lines, drawing, Spelling([]))
-    texts = [clean(row) for table in tables for row in table.rows] + [line.text for line in left]
-    assert all(" ".join(texts).count(word) == 1 for word in ("Rivers", "1990", "Valleys", "Lakes", "1991"))
 
 
 def drawn(
@@ -280,16 +143,6 @@ def test_a_table_whose_sides_are_open_is_one_table(upright: Sequence[float]) -> 
     assert rows(parse(document)) == PACKAGES_NAMED
 
 
-def test_a_table_with_one_line_between_its_columns_keeps_its_first_and_last_row() -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    drawn(document, 60, [row[::2] for row in PACKAGES], [70], range(1, 6))
-    at(document, 15, 110, prose("below", 3), width=180)
-    parsed = parse(document)
-    assert rows(parsed) == [f"Package: {name} | Purpose: {purpose}" for name, _, purpose in PACKAGES[1:]]
-    assert [block.text[:6] for block in of_kind(parsed, "paragraph")] == ["above0", "below0"]
-
-
 @pytest.mark.parametrize("across", [(0, 1, 6), (0, 1, 4, 6)])
 @pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110, 180)], ids=["open", "closed"])
 def test_rows_without_a_line_between_them_are_rows(upright: Sequence[float], across: Sequence[int]) -> None:
@@ -318,33 +171,6 @@ def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() ->
     assert rows(parsed) == []
     text = " ".join(block.text for block in parsed.blocks)
     assert text.index("left23") < text.index("right0")
-
-
-def test_headings_between_lines_at_the_edges_of_a_page_make_no_table_of_it() -> None:
-    document = blank()
-    document.line(15, 15, 195, 15)
-    for number in range(1, 5):
-        document.set_font_size(18)
-        document.text(15, 50 * number - 20, f"4.{number}.")
-        document.text(32, 50 * number - 20, "Purpose of it")
-        document.set_font_size(10)
-        at(document, 32, 50 * number - 15, prose(f"body{number}x", 3), width=160)
-    document.line(15, 270, 195, 270)
-    parsed = parse(document)
-    assert rows(parsed) == []
-    assert [block.text for block in of_kind(parsed, "heading")] == [
-        f"4.{number}. Purpose of it" for number in range(1, 5)
-    ]
-
-
-def test_a_line_of_a_program_between_two_lines_is_code() -> None:
-    document = blank(font="Courier")
-    for y in (40, 60):
-        document.line(15, y - 4, 195, y - 4)
-        document.text(20, y, 'echo "penguin  ALL=(ALL) ALL"')
-        document.line(15, y + 3, 195, y + 3)
-    parsed = parse(document)
-    assert {block.kind for block in parsed.blocks} == {"code"}
 
 
 def test_heads_stay_over_their_columns_where_rules_of_sums_stand_in_these() -> None:
@@ -384,11 +210,6 @@ def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> N
             document.text(left + 2, 30 + 5 * row, line)
     texts = [(block.kind, block.text) for block in parse(document).blocks]
     assert texts == [("paragraph", " ".join(lines)) for lines in boxes]
-
-
-@pytest.mark.parametrize("layout", ["ALL", "INTERNAL"])
-def test_a_table_between_ruled_lines_is_not_in_doubt(layout: str) -> None:
-    assert doubted(parse(between_prose(layout))) == []
 
 
 def test_a_table_whose_names_a_ruled_line_sets_apart_is_not_in_doubt() -> None:
