@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from contextlib import suppress
 from operator import itemgetter
 from typing import NoReturn
 
@@ -63,9 +64,14 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
                 raise DocumentFailure("undecodable", detail)
             return text
     _refuse_binary(content)
-    for label in (charset, _find_declaration(content) if declared else None, "utf-8"):
-        name = _encoding_of(label)
-        if name is not None and (decoded := _try_decoding(content, name)) is not None:
+    declaration = _DECLARATION.search(content[:_DECLARED_WITHIN]) if declared else None
+    stated = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
+    for label in filter(None, (charset, stated, "utf-8")):
+        name = label
+        with suppress(LookupError, ValueError):  # the latter where it holds a null character
+            name = codecs.lookup(label).name
+        name = _SUPERSETS.get(name, name)
+        if (decoded := _try_decoding(content, name)) is not None:
             is_wide = name.startswith(("utf-16", "utf-32"))
             is_doubtful = is_wide or (len(decoded) == len(content) and not content.isascii())
             return (_try_decoding(content, "utf-8") if is_doubtful else None) or decoded
@@ -83,24 +89,10 @@ def _refuse_binary(content: bytes) -> None:
         raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
 
 
-def _find_declaration(content: bytes) -> str | None:
-    match = _DECLARATION.search(content[:_DECLARED_WITHIN])
-    return (match.group(1) or match.group(2)).decode("ascii", "replace") if match else None
-
-
-def _encoding_of(label: str | None) -> str | None:
-    """Return the encoding that a label stands for where it is used; None where nobody knows it."""
-    try:
-        name = codecs.lookup(label).name if label else None
-    except (LookupError, ValueError):  # the latter where it holds a null character
-        return None
-    return _SUPERSETS.get(name, name) if name else None
-
-
 def _try_decoding(content: bytes, encoding: str) -> str | None:
     try:
         text = content.decode(encoding)
-    except (UnicodeError, LookupError):  # LookupError: a codec that is not a text encoding, such as rot13
+    except (UnicodeError, LookupError, ValueError):  # unknown, or not one of text, such as rot13
         return None
     return text if "\0" not in text else None
 

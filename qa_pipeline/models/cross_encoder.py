@@ -81,9 +81,8 @@ class PairModel(ModelFolder):
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return the configuration; empty without a readable one."""
-        config = self.read_json("config.json")
-        return config if isinstance(config, dict) else {}
+        """Return the configuration; empty without one."""
+        return dict(self.read_json("config.json") or {})
 
     def check(self) -> None:
         """Refuse weights that would have to be unpickled, code of the model's own and a head without weights.
@@ -219,10 +218,11 @@ class EntailmentModel(PairModel):
         logits = self.logits(pairs).astype(np.float64)
         logits[~np.isfinite(logits).all(axis=1)] = np.nan
         shares = softmax(logits, axis=1)
-        unknown = np.full(len(pairs), np.nan)
-        places = [self.labels.index(name) if name in self.labels else None for name in MEANINGS[:3]]
-        columns = [unknown if place is None else shares[:, place] for place in places]
-        return np.stack(columns, axis=1)
+        found = np.full((len(pairs), 3), np.nan)
+        for place, name in enumerate(MEANINGS[:3]):
+            if name in self.labels:
+                found[:, place] = shares[:, self.labels.index(name)]
+        return found
 
 
 def load_reranker(settings: RetrievalSettings, embedding: EmbeddingSettings) -> Reranker | None:

@@ -4,7 +4,6 @@ Flags are read from the kernel rather than from torch, whose import takes second
 saves.
 """
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ Numbers = npt.NDArray[np.float32]
 GPU_TOKENS = 65_536
 """Most tokens of a batch on a GPU: enough to keep it busy, in a few GB with models of 300 million weights."""
 CPUINFO = Path("/proc/cpuinfo")
-BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+_BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 """Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
 
 
@@ -42,16 +41,9 @@ def choose_precision(
         return "cuda bfloat16" if precision == "bfloat16" else "cuda float32"
     if precision != "auto":
         return precision
-    return "bfloat16" if every_core_has(BFLOAT16_FLAGS, CPUINFO) else "float32"
-
-
-def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
-    """Return whether each core lists at least one of these; False where the kernel lists none."""
-    if platform.system() != "Linux" or not cpuinfo.is_file():
-        return False
-    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = CPUINFO.read_text(errors="replace").splitlines() if CPUINFO.is_file() else []
     listed = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))]
-    return bool(listed) and all(flags & set(names) for names in listed)
+    return "bfloat16" if listed and all(map(_BFLOAT16_FLAGS.intersection, listed)) else "float32"
 
 
 def device_of(precision: str) -> Device:
@@ -60,14 +52,7 @@ def device_of(precision: str) -> Device:
 
 
 def check_device(precision: str) -> None:
-    """Check that torch can compute on the device; imports torch only where that is a GPU.
-
-    Args:
-        precision: the arithmetic, with its device.
-
-    Raises:
-        SettingsError: torch sees no GPU.
-    """
+    """Raise SettingsError unless torch can compute on the device of an arithmetic."""
     if device_of(precision) == "cpu":
         return
     import torch
@@ -79,12 +64,7 @@ def check_device(precision: str) -> None:
         )
 
 
-def workers_on(precision: str) -> ThreadPoolExecutor:
-    """Return the threads that hand batches to torch: one a core, or one alone for a GPU."""
-    return ThreadPoolExecutor(1) if device_of(precision) == "cuda" else _single_threaded_workers()
-
-
-def _single_threaded_workers() -> ThreadPoolExecutor:
+def single_threaded_workers() -> ThreadPoolExecutor:
     """Return a pool of one thread a core, within each of which torch computes with that thread alone.
 
     Threads that share a batch wait for each other after every operation: encoding was 26 times slower when
@@ -137,14 +117,12 @@ def compute_by_length(
 @contextmanager
 def quiet_transformers(*, warnings: bool = True) -> Iterator[None]:
     """Load a model without progress bars, and on demand without warnings."""
-    import logging
-
     from transformers.utils import logging as messages
 
     bars, verbosity = messages.is_progress_bar_enabled(), messages.get_verbosity()
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
     if not warnings:
-        messages.set_verbosity(logging.ERROR)
+        messages.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from qa_pipeline.models.devices import (
     compute_by_length,
     device_of,
     quiet_transformers,
-    workers_on,
+    single_threaded_workers,
 )
 from qa_pipeline.models.embedding_files import FileTokenCounter, ModelFiles, find_model, token_counter
 from qa_pipeline.settings.generation import EmbeddingSettings
@@ -75,13 +75,14 @@ class SentenceEncoder(FileTokenCounter):
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         inputs = self._tokenize(list(places))
         lengths = [len(row) for row in inputs["input_ids"]]
+        on_gpu = device_of(self.precision) == "cuda"
         vectors = compute_by_length(
-            lengths, self._most_texts, lambda rows: self._encode_batch(inputs, rows), self._workers
+            lengths,
+            lambda length: GPU_TOKENS // length if on_gpu else self.batch_size,
+            lambda rows: self._encode_batch(inputs, rows),
+            self._workers,
         )
         return self._unit_length(np.stack(vectors))[[places[text] for text in texts]]
-
-    def _most_texts(self, length: int) -> int:
-        return GPU_TOKENS // length if device_of(self.precision) == "cuda" else self.batch_size
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
         import torch
@@ -90,16 +91,22 @@ class SentenceEncoder(FileTokenCounter):
 
         device = device_of(self.precision)
         with torch.inference_mode(), nullcontext() if device == "cuda" else RowBlocks():
-            batch = {
+            features = {
                 name: torch.tensor([values[row] for row in rows], device=device)
                 for name, values in inputs.items()
             }
-            vectors: Vectors = self._loaded(batch)["sentence_embedding"].float().cpu().numpy()
-        return vectors
+            transformer, *others = self._loaded
+            features = transformer(features)
+            # out of bfloat16, so that pooling and normalising do not round again
+            features["token_embeddings"] = features["token_embeddings"].float()
+            for module in others:
+                features = module(features)
+            return np.asarray(features["sentence_embedding"].cpu())
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
-        return workers_on(self.precision)
+        on_gpu = device_of(self.precision) == "cuda"
+        return ThreadPoolExecutor(1) if on_gpu else single_threaded_workers()
 
     def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
         """Return token ids and masks of each text, cut to the window, with the model's prompt."""
@@ -114,10 +121,7 @@ class SentenceEncoder(FileTokenCounter):
         check_device(self.precision)
         model = load_quietly(self.files, device_of(self.precision))
         if self.precision.endswith("bfloat16"):
-            import torch
-
-            model[0].to(torch.bfloat16)
-            model[0].register_forward_hook(_to_float32)
+            model[0].bfloat16()
         return model.eval()
 
     def _unit_length(self, vectors: Vectors) -> Vectors:
@@ -156,13 +160,3 @@ def load_quietly(files: ModelFiles, device: Device = "cpu") -> "SentenceTransfor
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
         )
-
-
-def _to_float32(_module: Any, _inputs: Any, outputs: dict[str, Any]) -> dict[str, Any]:
-    """Leave bfloat16 behind the transformer, so that pooling and normalising do not round again."""
-    import torch
-
-    return {
-        name: value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-        for name, value in outputs.items()
-    }

@@ -36,7 +36,9 @@ class ModelFolder:
         """Return the hub's commit, or `sha256:` and the hash of the files that shape a result."""
         if self.commit is not None:
             return self.commit
-        listing = "".join(f"{hash_file(self.folder / name)}  {name}\n" for name in self._shaping_files())
+        paths = {path for pattern in FILE_PATTERNS for path in self.folder.rglob(pattern) if path.is_file()}
+        names = sorted(path.relative_to(self.folder).as_posix() for path in paths)
+        listing = "".join(f"{hash_file(self.folder / name)}  {name}\n" for name in names)
         return f"sha256:{hash_text(listing)}"
 
     def check_revision(self, pinned: str | None, setting: str, field: str = "revision") -> None:
@@ -78,10 +80,6 @@ class ModelFolder:
         tokens = (self.read_json("tokenizer_config.json") or {}).get("model_max_length")
         limits = (positions - unread if isinstance(positions, int) else positions, tokens)
         return [int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < UNLIMITED]
-
-    def _shaping_files(self) -> list[str]:
-        paths = {path for pattern in FILE_PATTERNS for path in self.folder.rglob(pattern) if path.is_file()}
-        return sorted(path.relative_to(self.folder).as_posix() for path in paths)
 
 
 def find_folder(

@@ -5,32 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.base import Encoder, Vectors
+from qa_pipeline.models.base import NO_VECTORS, Encoder, Vectors
 
 
 class TextVectors:
-    """Vectors of a set of texts; equal texts share one.
-
-    Raises:
-        SettingsError: a text has a vector without a direction.
-    """
+    """Vectors of a set of texts; equal texts share one."""
 
     def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
         distinct = list(dict.fromkeys(texts))
         self._row = {text: row for row, text in enumerate(distinct)}
         self._vectors = encoder.encode(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
-        broken = int((~np.isfinite(self._vectors).all(axis=1)).sum())
-        if broken:  # a score that follows from it would mean nothing
-            raise SettingsError(
-                f"embedding model {encoder.model} gives no finite vector for {broken} of {len(distinct)} "
-                f"texts; choose another model or embedding.precision"
-            )
 
     def of(self, text: str) -> Vectors:
         """Return the vector of one text."""
-        vector: Vectors = self._vectors[self._row[text]]
-        return vector
+        return np.asarray(self._vectors[self._row[text]])
 
     def cosines(self, text: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a text to each other text."""
@@ -59,12 +47,8 @@ class ChunkVectors:
 
     def cosines(self, vector: Vectors, chunk_ids: Sequence[str]) -> list[float]:
         """Return the cosine of a vector to that of each chunk."""
-        if not chunk_ids:
-            return []
-        return [float(value) for value in self.matrix(chunk_ids) @ vector]
+        return [float(value) for value in self.matrix(chunk_ids) @ vector] if chunk_ids else []
 
     def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
         """Return vectors of the chunks, one a row."""
-        if not chunk_ids:
-            return np.zeros((0, 1), dtype=np.float32)
-        return np.stack([self._vectors[i] for i in chunk_ids])
+        return np.stack([self._vectors[i] for i in chunk_ids]) if chunk_ids else NO_VECTORS

@@ -77,8 +77,10 @@ class VectorCache:
             for start in range(0, len(distinct), _LOOKUP):
                 part = distinct[start : start + _LOOKUP]
                 marks = ", ".join("?" * len(part))
-                stored = dict(connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)))
-                vectors |= zip(stored, self._vectors(list(stored.values())), strict=True)
+                for name, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
+                    if len(blob) % _LITTLE_ENDIAN.itemsize:
+                        raise sqlite3.DatabaseError("a vector is cut short")
+                    vectors[name] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
@@ -118,29 +120,17 @@ class VectorCache:
             connection.execute("PRAGMA synchronous = NORMAL")
             with connection:
                 connection.execute(_SCHEMA)
-            if self._bytes_in_use(connection) > self.most_bytes:
+            pages, free, size = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+            if (pages - free) * size > self.most_bytes:
                 with connection:
                     connection.execute(_FORGET)
         except sqlite3.Error:
             connection.close()
             raise
         return connection
-
-    def _bytes_in_use(self, connection: sqlite3.Connection) -> int:
-        """Return the bytes of the file without those of deleted rows."""
-        pages, free, size = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-        return int((pages - free) * size)
-
-    def _vectors(self, blobs: Sequence[bytes]) -> list[Vector]:
-        sizes = [len(blob) for blob in blobs]
-        if any(size % _LITTLE_ENDIAN.itemsize for size in sizes):
-            raise StorageError(f"vector cache {self.path} is damaged; delete it (vectors are computed again)")
-        numbers = np.frombuffer(b"".join(blobs), dtype=_LITTLE_ENDIAN).astype(np.float32)
-        ends = np.cumsum(sizes, dtype=np.int64) // _LITTLE_ENDIAN.itemsize
-        return np.split(numbers, ends)[: len(blobs)]
 
 
 T = TypeVar("T")

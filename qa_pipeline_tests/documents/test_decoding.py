@@ -27,11 +27,6 @@ def test_undeclared_text_however_short_is_read_as_what_its_words_fit(text: str, 
     assert decode(text.encode(encoding)) == text
 
 
-@pytest.mark.parametrize("text", ["GRÖSSE ÜBER ALLES", "– „so“ – 5 €", "naïve café", "José García", "Ändern"])
-def test_windows_comes_first_among_what_may_be_meant(text: str) -> None:
-    assert decode(text.encode("cp1252")) == text
-
-
 @pytest.mark.parametrize(
     "content",
     [

@@ -43,10 +43,6 @@ def test_the_score_of_a_pair_does_not_depend_on_the_others(folder: Path) -> None
     assert load(folder).score(PAIRS).tolist() == together.tolist()
 
 
-def test_no_pairs_have_no_scores(folder: Path) -> None:
-    assert load(folder).score([]).shape == (0,)
-
-
 @pytest.mark.parametrize(
     ("labels", "changes", "said"),
     [
@@ -64,11 +60,6 @@ def test_an_unusable_reranker_is_refused(
 def test_a_model_that_gives_no_numbers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"retrieval\.reranker"):
         load(write_classifier(tmp_path, ["relevance"], bias=[float("nan")])).score(PAIRS[:1])
-
-
-def test_a_hub_name_needs_its_commit() -> None:
-    with pytest.raises(SettingsError, match=r"retrieval\.reranker_revision"):
-        load_reranker(RetrievalSettings(reranker="somebody/reranker"), EmbeddingSettings())
 
 
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:

@@ -7,17 +7,9 @@ from hypothesis import strategies as st
 
 from qa_pipeline.models import devices
 from qa_pipeline.models.devices import (
-    BFLOAT16_FLAGS,
     batches_of_one_length,
-    check_device,
     choose_precision,
-    every_core_has,
 )
-
-
-def test_a_wish_for_a_precision_is_granted() -> None:
-    assert choose_precision("float32") == "float32"
-    assert choose_precision("bfloat16") == "bfloat16"
 
 
 @pytest.mark.parametrize(
@@ -44,10 +36,6 @@ def test_a_precision_is_taken_only_where_every_core_has_it(
     assert choose_precision("auto") == wanted
 
 
-def test_a_system_that_does_not_list_its_processor_gets_what_is_safe(tmp_path: Path) -> None:
-    assert not every_core_has(BFLOAT16_FLAGS, tmp_path / "absent")
-
-
 @given(lengths=st.lists(st.integers(1, 6), max_size=40), batch_size=st.integers(1, 5))
 def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_size: int) -> None:
     batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), lambda _: batch_size))
@@ -59,8 +47,3 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
 def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
     assert choose_precision("auto", "cuda") == choose_precision("float32", "cuda") == "cuda float32"
     assert choose_precision("bfloat16", "cuda") == "cuda bfloat16"
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_processor_needs_no_gpu(precision: str) -> None:
-    check_device(precision)

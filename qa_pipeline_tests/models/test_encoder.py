@@ -68,11 +68,6 @@ def test_bfloat16_layers_see_few_shapes_whatever_the_lengths(exact: SentenceEnco
     assert set(heights) <= set(BLOCK_SIZES)
 
 
-def test_encoding_leaves_the_tokenizer_whole(embedder: SentenceEncoder) -> None:
-    embedder.encode(TEXTS)
-    assert embedder.count(["word " * 400, "word"]) == [402, 3]
-
-
 def test_a_folder_with_the_same_files_gives_the_same_vectors(
     embedder: SentenceEncoder, tmp_path: Path
 ) -> None:
@@ -90,14 +85,6 @@ def test_vectors_without_a_direction_are_refused(embedder: SentenceEncoder) -> N
     for broken in (np.zeros((1, 3), np.float32), np.full((1, 3), np.nan, np.float32)):
         with pytest.raises(SettingsError, match=r"embedding\.precision"):
             embedder._unit_length(broken)
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_short_texts_of_one_length_have_one_vector_alone_and_together(precision: str) -> None:
-    encoder = load_embedder(EmbeddingSettings.model_validate({"precision": precision}))
-    texts = [f"{verb} {noun}" for verb in ("open", "close", "read") for noun in ("it", "doors", "this file")]
-    alone = np.vstack([encoder.encode([text]) for text in texts])
-    assert encoder.encode(texts).tobytes() == alone.tobytes()
 
 
 def test_a_gpu_that_is_not_there_is_missed_at_the_first_text_and_not_before(tmp_path: Path) -> None:

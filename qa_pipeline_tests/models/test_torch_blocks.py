@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import pytest
 import torch
 from hypothesis import given
@@ -22,11 +20,6 @@ def test_blocks_give_the_values_of_the_whole_in_few_shapes(texts: int, tokens: i
     assert torch.equal(in_blocks(doubled, values, by=2.0), values * 2)
     assert set(heights) <= set(BLOCK_SIZES)
     assert sum(heights) < max(texts * tokens * 1.25, texts * tokens + BLOCK_SIZES[0])
-
-
-def test_block_sizes_rise_by_at_most_a_quarter_once_they_are_large() -> None:
-    assert list(BLOCK_SIZES) == sorted(set(BLOCK_SIZES))
-    assert all(b - a <= max(BLOCK_SIZES[0], a / 4) for a, b in pairwise(BLOCK_SIZES))
 
 
 @pytest.mark.parametrize("rows", [1, 15, 16, 100, 1024, 2500])

@@ -2,7 +2,6 @@ import sqlite3
 import subprocess
 import sys
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -99,23 +98,10 @@ def test_another_model_revision_or_precision_finds_nothing(cache: VectorCache, o
     assert cache.get_many(other, ["a"]) == {}
 
 
-def test_changing_a_returned_vector_changes_nothing_stored(cache: VectorCache) -> None:
-    cache.put_many(SPACE, {"a": vector(1, 0)})
-    cache.get_many(SPACE, ["a"])["a"][:] = 7
-    assert cache.get_many(SPACE, ["a"])["a"].tolist() == [1, 0]
-
-
 def test_more_keys_than_a_statement_may_name_are_found(cache: VectorCache) -> None:
     names = [f"{number:05d}" for number in range(2_345)]
     cache.put_many(SPACE, {name: vector(number) for number, name in enumerate(names)})
     assert [int(found[0]) for found in cache.get_many(SPACE, names).values()] == list(range(2_345))
-
-
-def test_vectors_survive_the_process_that_stored_them(tmp_path: Path) -> None:
-    first = VectorCache(tmp_path / "cache.db")
-    first.put_many(SPACE, {"a": vector(1, 0)})
-    first.close()
-    assert VectorCache(tmp_path / "cache.db").get_many(SPACE, ["a"])["a"].tolist() == [1, 0]
 
 
 def test_a_closed_cache_opens_again_by_itself(tmp_path: Path) -> None:
@@ -138,25 +124,6 @@ def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> 
     shared = cache.get_many(SPACE, [f"shared{turn}" for turn in range(20)])
     assert len(shared) == 20
     assert all(len(set(found.tolist())) == 1 for found in shared.values())
-
-
-def test_threads_share_one_cache(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path / "cache.db")
-
-    def store(number: int) -> None:
-        cache.put_many(SPACE, {f"{number}": vector(number)})
-
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(store, range(100)))
-    assert len(cache.get_many(SPACE, [f"{number}" for number in range(100)])) == 100
-
-
-def test_a_failing_batch_stores_none_of_its_vectors(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path / "cache.db")
-    unstorable: dict[str, Vector] = {"a": vector(1), "\ud800": vector(2)}
-    with pytest.raises(UnicodeEncodeError):
-        cache.put_many(SPACE, unstorable)
-    assert cache.get_many(SPACE, ["a"]) == {}
 
 
 def test_a_file_that_is_no_database_is_named_with_the_way_out(tmp_path: Path) -> None:

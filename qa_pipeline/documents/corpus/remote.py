@@ -79,7 +79,7 @@ class RemoteCorpus(Corpus):
             if is_archive(key) and entry.batch == name:
                 return archive_batch(key, partial(_open_file, self._files, path), key)
             if key == name:
-                return BatchFiles(name, partial(_one_file, self._files, path, self._root, address))
+                return BatchFiles(name, partial(_files_below, self._files, path, address, self._root))
         raise missing_batch(address)
 
 
@@ -93,20 +93,14 @@ def is_remote_file(location: str) -> bool:
     return False
 
 
-def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:
+def _files_below(files: Any, place: str, address: str, root: str = "") -> Iterator[FoundFile]:
     with _name_faults(address):
-        listed = files.find(root, detail=True, withdirs=False)
+        listed = files.find(place, detail=True, withdirs=False)
     for path, info in listed.items():
-        inside = path[len(root) :].lstrip("/")
+        inside = path[len(root or place) :].lstrip("/")
         is_folder = not inside or inside.endswith("/")  # a key in place of a folder
         if not is_folder and not any(part.startswith(".") for part in inside.split("/")):
             yield _found(files, path, inside, info)
-
-
-def _one_file(files: Any, path: str, root: str, address: str) -> Iterator[FoundFile]:
-    with _name_faults(address):
-        info = files.info(path)
-    yield _found(files, path, path[len(root) :].lstrip("/"), info)
 
 
 def _found(files: Any, path: str, inside: str, info: Info) -> FoundFile:

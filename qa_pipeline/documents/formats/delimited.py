@@ -29,11 +29,6 @@ _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
-class _Dialect(NamedTuple):
-    delimiter: str
-    quoted: bool = True
-
-
 class _Shape(NamedTuple):
     """The width of a table, and the share of lines in rows that fit it."""
 
@@ -54,14 +49,20 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
     sample = text[:_SAMPLE]
     delimiter = _choose_delimiter(sample, expected) or _choose_delimiter(sample, "\t;|,") or _NO_DELIMITER
-    dialect, width = _read_whole(text, delimiter, limits)
-    sample_rows = list(islice(_filled_rows(text, dialect), SAMPLE_ROWS))
+    quoted = True
+    try:
+        width = _measure(_records(text, delimiter, strict=True), limits).width
+    except csv.Error:  # quotes that do not pair up may be inches
+        plain, paired = (_measure(_records(text, delimiter, quoted=way), limits) for way in (False, True))
+        quoted = paired.fit > plain.fit
+        width = (paired if quoted else plain).width
+    sample_rows = list(islice(_filled_rows(text, delimiter, quoted=quoted), SAMPLE_ROWS))
     names, first = _find_names(sample_rows, width)
     titles = [name.rstrip(": ") for name in names]
     blocks: list[Block] = []
     empty = set(range(len(names)))
     wider = length = 0
-    for number, row in enumerate(_filled_rows(text, dialect)):
+    for number, row in enumerate(_filled_rows(text, delimiter, quoted=quoted)):
         filled = {column: cell for column, cell in enumerate(row) if cell}
         if number < first:
             blocks.append(Block("paragraph", " ".join(filled.values())))
@@ -76,7 +77,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         if names[column]:
             omissions.add("empty_column", names[column])
     notes = []
-    if not dialect.quoted and '"' in text:
+    if not quoted and '"' in text:
         notes.append("quotes in the table do not pair up and were read as plain characters")
     if wider:
         notes.append(f"{wider} rows hold more cells than the {width} columns of the table")
@@ -86,7 +87,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 def _choose_delimiter(text: str, delimiters: str) -> str:
     """Return the delimiter under which the first rows fit together best; "" if none fits."""
     shapes = {
-        (delimiter, quoted): _measure(islice(_records(text, _Dialect(delimiter, quoted)), SAMPLE_ROWS))
+        (delimiter, quoted): _measure(islice(_records(text, delimiter, quoted=quoted), SAMPLE_ROWS))
         for delimiter, quoted in product(delimiters, (True, False))
     }
     fitting = {way: shape for way, shape in shapes.items() if shape.width > 1 and shape.fit >= _LEAST_FIT}
@@ -99,23 +100,14 @@ def _choose_delimiter(text: str, delimiters: str) -> str:
     return delimiter
 
 
-def _read_whole(text: str, delimiter: str, limits: ReaderLimits) -> tuple[_Dialect, int]:
-    """Return the dialect and the width of the table; quotes that do not pair up may be inches."""
-    quoted, plain = _Dialect(delimiter), _Dialect(delimiter, quoted=False)
-    try:
-        return quoted, _measure(_records(text, quoted, strict=True), limits).width
-    except csv.Error:
-        shapes = {way: _measure(_records(text, way), limits) for way in (plain, quoted)}
-    best = max(shapes, key=lambda way: shapes[way].fit)
-    return best, shapes[best].width
-
-
-def _records(text: str, dialect: _Dialect, *, strict: bool = False) -> Iterator[tuple[list[str], int]]:
+def _records(
+    text: str, delimiter: str, *, quoted: bool = True, strict: bool = False
+) -> Iterator[tuple[list[str], int]]:
     """Yield each row with the number of its lines."""
     reader = csv.reader(
         io.StringIO(text),
-        delimiter=dialect.delimiter,
-        quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         skipinitialspace=True,
         strict=strict,
     )
@@ -138,15 +130,13 @@ def _measure(records: Iterator[tuple[list[str], int]], limits: ReaderLimits = LI
     total = max(widths.total(), 1)
     ((width, count),) = widths.most_common(1) or [(0, 0)]
     shorter = sum(lines for cells, lines in widths.items() if 1 < cells <= first)
-    return (
-        _Shape(shorter / total, first)
-        if count < _WELL_FORMED * total <= shorter
-        else _Shape(count / total, width)
-    )
+    if count < _WELL_FORMED * total <= shorter:
+        width, count = first, shorter
+    return _Shape(count / total, width)
 
 
-def _filled_rows(text: str, dialect: _Dialect) -> Iterator[list[str]]:
-    for row, _ in _records(text, dialect):
+def _filled_rows(text: str, delimiter: str, *, quoted: bool) -> Iterator[list[str]]:
+    for row, _ in _records(text, delimiter, quoted=quoted):
         cells = [cell.strip() for cell in row]
         if any(cells):
             yield cells

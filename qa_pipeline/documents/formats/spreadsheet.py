@@ -4,8 +4,9 @@ Formulas are read as the values last saved with them. Links to other files are n
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import groupby
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -21,8 +22,9 @@ from qa_pipeline.settings.documents import DocumentSettings
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
-_VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d")  # a year may be the name of a column
+_VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d|#[A-Z/0!?]+$")  # a year may be the name of a column
 _DIGITS = str.maketrans("0123456789", "abcdefghij")
+_MOST_BESIDE = 50  # groups of columns: more are no tables, and looking at all would take long
 _TALLEST = 10_000  # rows that a merged cell may name
 _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
 
@@ -53,7 +55,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _find_tables(sheet: Sheet) -> Iterator[tuple[list[_Row], list[_Row]]]:
-    """Yield the rows together between blank ones, without columns that are blank in all of them.
+    """Yield the rows together between blank ones, tables beside each other apart, without blank columns.
 
     They come a second time with cells filled that are merged across.
     """
@@ -71,8 +73,46 @@ def _find_tables(sheet: Sheet) -> Iterator[tuple[list[_Row], list[_Row]]]:
         used = sorted({column for row in rows for column in row})
         if len(used) * len(rows) > _MOST_CELLS:
             raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
-        plain, filled = ([[row.get(column, "") for column in used] for row in part] for part in (rows, wide))
-        yield plain, filled
+        for columns in _split_columns(used, wide, sheet.hidden_columns):
+            shown = [number for number, row in enumerate(rows) if not row.keys().isdisjoint(columns)]
+            plain, filled = (
+                [[part[number].get(column, "") for column in columns] for number in shown]
+                for part in (rows, wide)
+            )
+            yield plain, filled
+
+
+def _split_columns(
+    used: Sequence[int], rows: Sequence[Mapping[int, str]], hidden: Set[int]
+) -> Iterator[list[int]]:
+    """Yield the columns of tables beside each other; a blank column may also stand inside one table."""
+    covered = {column for row in rows for column in row} | hidden
+    groups: list[list[int]] = []
+    for column in used:
+        if groups and covered.issuperset(range(groups[-1][-1] + 1, column)):
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    columns = groups[0]
+    for group in groups[1:]:
+        if len(groups) <= _MOST_BESIDE and _are_apart(columns, group, rows):
+            yield columns
+            columns = group
+        else:
+            columns = columns + group
+    yield columns
+
+
+def _are_apart(left: Sequence[int], right: Sequence[int], rows: Sequence[Mapping[int, str]]) -> bool:
+    """Return True if both have names of rows, and other heights or the same names of columns."""
+    names = [row[right[0]] for row in rows if row.get(right[0])]
+    if min(len(left), len(right)) < 2 or 2 * len(list(filter(_VALUE.match, names))) >= len(names):
+        return False
+    filled = [[not row.keys().isdisjoint(columns) for row in rows] for columns in (left, right)]
+    runs = [list(groupby(part)) for part in filled]
+    are_whole = all(sum(is_filled for is_filled, _ in run) == 1 for run in runs)
+    first, second = ([rows[0].get(column, "") for column in columns] for columns in (left, right))
+    return (are_whole and filled[0] != filled[1]) or (first == second and any(first))
 
 
 def _fill_merged(sheet: Sheet) -> dict[int, dict[int, str]]:

@@ -51,11 +51,13 @@ class Sheet:
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
 
 
 @dataclass
 class _Layout:
-    hidden_columns: set[int] = field(default_factory=set)
+    """Hold the parts of a sheet that openpyxl does not read."""
+
     formatted: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
     has_tables: bool = False  # whose format may colour the ground of cells without a fill
     rich: dict[str, object] = field(default_factory=dict)  # strings inside cells, with their fonts
@@ -92,7 +94,7 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
                 omissions.add("comment", text_of(comment, "{*}t"))
     with library_failures(), warnings.catch_warnings(action="ignore"):
         targets = {
-            sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")].target or ""
+            sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")][1]
             for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
         }
         book = load_workbook(
@@ -122,7 +124,7 @@ def _read_worksheet(source: Any, archive: Archive, part: str, omissions: Omissio
         text, is_shown = _show(cell, value, omissions)
         if is_shown and _is_unseen(cell) and cell.coordinate not in coloured:
             is_shown = layout.has_tables and cell.fill.fill_type != "solid"
-        if text and (not is_shown or cell.row in sheet.hidden_rows or cell.column in layout.hidden_columns):
+        if text and (not is_shown or cell.row in sheet.hidden_rows or cell.column in sheet.hidden_columns):
             omissions.add("hidden", text)
         elif text:
             sheet.rows.setdefault(cell.row, {})[cell.column] = text
@@ -130,7 +132,7 @@ def _read_worksheet(source: Any, archive: Archive, part: str, omissions: Omissio
 
 
 def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
-    """Return what the library does not read of a sheet; add its hidden rows and merged ranges."""
+    """Return what the library does not read of a sheet; add what is hidden and merged to the sheet."""
     from lxml.etree import QName, iterparse
     from openpyxl.cell.rich_text import CellRichText
     from openpyxl.utils import range_boundaries
@@ -142,7 +144,7 @@ def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
             match QName(element).localname:
                 case "col" if _is_hidden(element, "width"):
                     first, last = int(element.get("min", "")), int(element.get("max", ""))
-                    layout.hidden_columns.update(range(first, min(last, _LAST_COLUMN) + 1))
+                    sheet.hidden_columns.update(range(first, min(last, _LAST_COLUMN) + 1))
                 case "row":
                     number = read_number(element.get("r"), number + 1)
                     if _is_hidden(element, "ht"):
@@ -222,12 +224,11 @@ def _hides(style: "_Element") -> bool:
 
 def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> Sheet:
     sheet = Sheet(table.get(f"{TABLE}name", ""), table.get(f"{TABLE}style-name") in hidden_styles)
-    hidden_columns: list[range] = []
     start = 0
     for about in table.iter(f"{TABLE}table-column"):
         stop = start + _number(about, "columns-repeated")
         if about.get(f"{TABLE}visibility") in _HIDING:
-            hidden_columns.append(range(start, stop))
+            sheet.hidden_columns.update(range(start, min(stop, _LAST_COLUMN)))
         start = stop
     top = cells = 0
     for row in table.iter(f"{TABLE}table-row"):
@@ -244,7 +245,7 @@ def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> S
             text, repeated = _cell_text(cell, markup), _number(cell, "columns-repeated")
             is_unseen = is_hidden or cell.get(f"{TABLE}style-name") in hidden_styles
             for place in range(column, column + min(repeated, _MOST_REPEATED)) if text else ():
-                if is_unseen or any(place in hidden for hidden in hidden_columns):
+                if is_unseen or place in sheet.hidden_columns:
                     markup.omissions.add("hidden", text)
                 else:
                     texts[place] = text

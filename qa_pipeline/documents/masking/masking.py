@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import get_args
 
@@ -33,27 +33,15 @@ def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
     for rule in rules:
         if rule.digits > digits or (rule.hints and not any(hint in lowered for hint in rule.hints)):
             continue
-        if found := [*_drop_overlapping(rule.find(folded), folded)]:
-            items += found
-            folded = _blank_out(folded, found)
+        end, parts = 0, []
+        # of two that overlap the first and longer; none is made of parts of other rules alone
+        for item in sorted(rule.find(folded), key=lambda item: (item.start, -item.end)):
+            if item.start >= end and folded[item.start : item.end].strip(PLACE_HOLDER):
+                items.append(item)
+                parts += [folded[end : item.start], PLACE_HOLDER * (item.end - item.start)]
+                end = item.end
+        folded = "".join([*parts, folded[end:]])
     return sorted(items, key=lambda item: item.start)
-
-
-def _drop_overlapping(items: Iterable[Item], text: str) -> Iterator[Item]:
-    """Yield items with more than other rules' parts; of two that overlap the first and longer."""
-    end = 0
-    for item in sorted(items, key=lambda item: (item.start, -item.end)):
-        if item.start >= end and text[item.start : item.end].strip(PLACE_HOLDER):
-            end = item.end
-            yield item
-
-
-def _blank_out(text: str, items: Iterable[Item]) -> str:
-    parts, place = [], 0
-    for item in items:
-        parts += [text[place : item.start], PLACE_HOLDER * (item.end - item.start)]
-        place = item.end
-    return "".join([*parts, text[place:]])
 
 
 REMOVED = "[removed]"
@@ -200,19 +188,13 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):
-        stem, suffixes = _split_suffixes(name)
-        masked, stem_counts = mask(clean(stem))
+        end = len(name)  # without suffixes: `a@b.se.md` is not an address in Moldova
+        while (dot := name.rfind(".", 0, end)) > 0 and name[dot:end].lower() in _SUFFIXES:
+            end = dot
+        masked, stem_counts = mask(clean(name[:end]))
         counts.update(stem_counts)
-        names.append(masked + suffixes if stem_counts else name)
+        names.append(masked + name[end:] if stem_counts else name)
     return "".join(names), counts
-
-
-def _split_suffixes(name: str) -> tuple[str, str]:
-    """Return a file name and its suffixes: `a@b.se.md` is not an address in Moldova."""
-    end = len(name)
-    while (dot := name.rfind(".", 0, end)) > 0 and name[dot:end].lower() in _SUFFIXES:
-        end = dot
-    return name[:end], name[end:]
 
 
 _BETWEEN = "\x1e\x1e"

@@ -61,7 +61,10 @@ def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) 
         failure = error
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws
         failure = _failure_of(error)
-    if failure.reason == "out_of_memory" or _peak() > _NEARLY * settings.parse_memory:
+    status = Path("/proc/self/status")
+    peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
+    is_full = peak and int(peak[1]) * 1024 > _NEARLY * settings.parse_memory
+    if failure.reason == "out_of_memory" or is_full:
         limit = f"documents.parse_memory = {settings.parse_memory} bytes"
         failure = DocumentFailure("out_of_memory", f"parsing takes more than {limit}")
     return b"-" + json.dumps([failure.reason, failure.detail]).encode()
@@ -77,13 +80,6 @@ def _failure_of(error: BaseException) -> DocumentFailure:
     place = [f"{frame.f_globals.get('__name__')} line {line}" for frame, line in walk_tb(error.__traceback__)]
     detail = f"the parser failed with {type(error).__qualname__} in {place[-1]}"
     return DocumentFailure("parser_error", detail)
-
-
-def _peak() -> int:
-    """Return the most addresses this process has held, in bytes; 0 where the system has no proc(5)."""
-    status = Path("/proc/self/status")
-    peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
-    return int(peak[1]) * 1024 if peak else 0
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:

@@ -33,16 +33,6 @@ def test_what_was_put_in_comes_out(files: dict[str, bytes]) -> None:
     assert [member.size for member in archive.members] == [len(content) for content in files.values()]
 
 
-@given(NAMES)
-def test_a_readable_member_has_a_path_that_stays_inside(name: str) -> None:
-    for member in open_archive(zip_bytes({name: b"x"})).members:
-        parts = member.path.split("/")
-        if member.failure is None:
-            assert parts
-            assert not {"", ".", ".."} & set(parts)
-            assert "\\" not in member.path
-
-
 REASONS = {None, "damaged", "archive_bomb", "encrypted", "unsupported_format", "outside_corpus", "not_a_file"}
 
 
@@ -76,13 +66,6 @@ def test_names_are_found_in_any_case_and_with_either_slash() -> None:
     assert archive.find("word/other.xml") is None
 
 
-def test_more_members_than_allowed_are_a_bomb() -> None:
-    content = zip_bytes({str(number): b"" for number in range(11)})
-    few = ReaderLimits(archive_members=10)
-    assert refusal(lambda: open_archive(content, few)) == "archive_bomb"
-    assert len(open_archive(content, ReaderLimits(archive_members=11)).members) == 11
-
-
 def test_members_are_counted_without_trusting_the_end_record() -> None:
     content = bytearray(zip_bytes({str(number): b"" for number in range(11)}))
     end = content.rfind(b"PK\x05\x06")
@@ -109,15 +92,6 @@ def test_a_member_larger_than_it_says_is_not_read_beyond() -> None:
     archive = open_archive(bytes(content))
     assert archive.members[0].size == 10
     assert refusal(lambda: archive.read("a")) == "damaged"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"PK\x03\x04", b"plain text", zip_bytes({"a": b"x" * 99})[:-30]],
-    ids=["empty", "mark only", "text", "cut off"],
-)
-def test_what_is_no_whole_container_is_damaged(content: bytes) -> None:
-    assert refusal(lambda: open_archive(content)) == "damaged"
 
 
 def batch(content: bytes) -> BatchFiles:

@@ -42,11 +42,6 @@ def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_
     assert len({base, *(printed(f"c{number}", variant) for number, variant in enumerate(changed))}) == 5
 
 
-def test_a_missing_batch_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="gone"):
-        open_folder(tmp_path / "gone").fingerprint()
-
-
 def test_a_file_in_place_of_a_corpus_is_a_batch_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path, {"guide.md": "x", "other.md": "y"})
     batch = single_batch(tmp_path / "guide.md")

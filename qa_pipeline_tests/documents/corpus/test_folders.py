@@ -190,13 +190,6 @@ def test_a_corpus_without_batches_is_an_error(tmp_path: Path, prepared: str) -> 
         corpus(place).find_batches()
 
 
-@pytest.mark.parametrize("name", ["gone", "../corpus"])
-def test_a_batch_that_is_not_there_is_an_error(tmp_path: Path, name: str) -> None:
-    write_files(tmp_path / "corpus", {"a/x.md": "", "loose.md": ""})
-    with pytest.raises(CorpusError):
-        corpus(tmp_path / "corpus").batch(name)
-
-
 def test_the_fingerprint_of_a_listing_changes_with_names_sizes_and_times_without_reading(
     tmp_path: Path,
 ) -> None:

@@ -67,10 +67,6 @@ def test_decimal_commas_part_no_cells() -> None:
     assert lines("Ort;Wert\nKiel;1,5\nUlm;2,5\n") == ["Ort: Kiel | Wert: 1,5", "Ort: Ulm | Wert: 2,5"]
 
 
-def test_the_hint_spreadsheets_write_is_believed_and_is_no_row() -> None:
-    assert lines("sep=|\r\nid|x\r\n1|a,b\r\n") == ["id: 1 | x: a,b"]
-
-
 def test_quoted_cells_keep_delimiters_quotes_and_lines() -> None:
     content = 'id,text\n1,"one, ""two""\nand three"\n2, "spaced"\n'
     assert lines(content) == ['id: 1 | text: one, "two" and three', "id: 2 | text: spaced"]
@@ -112,11 +108,6 @@ def test_lines_above_the_table_are_paragraphs_and_short_or_wide_rows_keep_their_
         ("table_row", "id: 3 | city: Ulm | people: 4 | extra"),
     ]
     assert parsed.notes[0].startswith("1 rows")
-
-
-def test_one_column_is_a_table_too_and_a_header_alone_is_still_said() -> None:
-    assert lines("just\none\ncolumn\n") == ["just", "one", "column"]
-    assert lines("a,b\n") == ["a | b"]
 
 
 def test_line_ends_and_encodings_of_every_system_are_read() -> None:

@@ -97,14 +97,6 @@ def test_what_all_rows_say_alike_is_said_of_the_document() -> None:
     assert ("paragraph", "license: BSD") in outline(apart)
 
 
-def test_one_title_over_all_rows_is_the_documents_and_one_row_keeps_its_own() -> None:
-    parsed = of({"title": "Law", "text": "One."}, {"title": "Law", "text": "Two."})
-    assert parsed.title == "Law"
-    assert [text for kind, text in outline(parsed) if kind == "heading"] == ["Row 1", "Row 2"]
-    single = of({"title": "Law", "text": "One."})
-    assert (single.title, outline(single)[0]) == ("Law", ("heading", "Law"))
-
-
 def test_broken_lines_are_counted_with_their_numbers_and_the_rest_is_kept() -> None:
     deep = '{"a":' * 60 + "1" + "}" * 60
     content = (
@@ -126,8 +118,3 @@ def test_a_file_without_one_good_line_or_with_too_many_is_refused() -> None:
     for content in ("{}\n" * 11, "x\n" * 11):
         with pytest.raises(DocumentFailure, match="too_many_rows"):
             parse(content, limits=ReaderLimits(rows=10))
-
-
-def test_windows_and_utf16_files_are_read() -> None:
-    for encoding in ("cp1252", "utf-16", "utf-8-sig"):
-        assert ("paragraph", "smörgås") in outline(parse('{"text": "smörgås"}\r\n{"x": 1}'.encode(encoding)))

@@ -13,7 +13,7 @@ from qa_pipeline.documents.formats import row_files
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
+from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
 
 TEXTS = st.text("abcåß ", min_size=1, max_size=20)
 
@@ -26,12 +26,6 @@ def packed(**columns: object) -> bytes:
 
 def parse(content: bytes, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS) -> ParsedFile:
     return row_files.parse_parquet(source(content, "a.parquet"), settings, limits)
-
-
-@given(st.lists(TEXTS, min_size=1, max_size=8))
-def test_every_text_is_said(texts: list[str]) -> None:
-    said = "".join("".join(text.split()) for _, text in outline(parse(packed(text=texts))))
-    assert all("".join(text.split()) in said for text in texts)
 
 
 @given(st.binary(max_size=60), st.integers(0, 2000))

@@ -80,18 +80,6 @@ def test_names_that_no_line_repeats_are_known() -> None:
     assert unused_of([row("a", "b"), row("c", "")]) == []
 
 
-def test_names_at_the_end_are_a_line_and_those_of_each_part_are_looked_at_alone() -> None:
-    grid = [
-        row("A", "B", header=True),
-        row("1", ""),
-        row("C", "D", header=True),
-        row("2", "3"),
-        row("Sum", "5", header=True),
-    ]
-    assert lines_of(grid) == ["A: 1", "C: 2 | D: 3", "Sum | 5"]
-    assert unused_of(grid) == ["B"]
-
-
 def signed(grid: list[list[Cell]]) -> list[str]:
     """Lines in doubt."""
     return [line.replace(SIGNS["table"], "") for line in lines_of(grid) if SIGNS["table"] in line]
@@ -101,8 +89,3 @@ def test_a_row_whose_cells_overlap_is_in_doubt_and_its_neighbours_are_not() -> N
     tall, wide = Cell("tall", rows=2), Cell("wide", columns=2)
     above = [row("A", "B", "C", header=True), row("1", "2", "3"), [Cell("x"), tall, Cell("y")]]
     assert signed([*above, [wide, Cell("z")]]) == ["A: wide | C: z"]
-
-
-def test_spans_that_fit_and_short_rows_are_not_in_doubt() -> None:
-    tall = [Cell("tall", rows=2), Cell("x", columns=2)]
-    assert signed([row("A", "B", "C", header=True), tall, row("y", "z"), row("1")]) == []

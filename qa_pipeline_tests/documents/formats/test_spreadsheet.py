@@ -73,6 +73,33 @@ def test_the_only_sheet_needs_no_heading_and_merged_cells_hold_for_every_row_the
     )
 
 
+def test_tables_beside_each_other_are_apart_and_a_blank_column_inside_one_parts_nothing() -> None:
+    def beside(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet("Sheet1")
+        for number, row in enumerate([["Pump", "Bar"], ["P1", 4], ["P2", 6]]):
+            sheet.write_row(number, 0, row)
+        for number, row in enumerate([["Valve", "Price"], ["V1", 20]]):
+            sheet.write_row(number, 3, row)
+
+    def spaced(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet("Sheet1")
+        for number, row in enumerate([["Pump", "Bar", None, "Price", "Cost"], ["P1", 4, None, 20, 15]]):
+            sheet.write_row(number, 0, row)
+
+    apart = "Pump: P1 | Bar: 4\nPump: P2 | Bar: 6\nValve: V1 | Price: 20"
+    assert sheet_text(beside) == apart
+    assert sheet_text(spaced) == "Pump: P1 | Bar: 4 | Price: 20 | Cost: 15"
+
+
+def test_a_cell_in_the_last_corner_of_a_sheet_is_read() -> None:
+    def corner(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet("Sheet1")
+        sheet.write("A1", "first")
+        sheet.write("XFD1048576", "last")
+
+    assert sheet_text(corner) == "first\nlast"
+
+
 def test_names_of_columns_stand_below_names_of_groups_that_are_merged_across() -> None:
     def fill(workbook: Workbook) -> None:
         sheet = workbook.add_worksheet()

@@ -46,13 +46,6 @@ def test_tokens_are_not_made_without_a_key() -> None:
         masking_of(MaskingSettings(), "mask", "b")
 
 
-@pytest.mark.parametrize(("line", "action"), [("off", "off"), ("mask", "mask")])
-def test_the_description_of_a_batch_names_the_action(tmp_path: Path, line: str, action: str) -> None:
-    write_files(tmp_path, {"batch.yaml": f"masking: {line}\n"})
-    loose = masking("off", batches_may_loosen=True)
-    assert description_and_masking("b", open_folder(tmp_path), loose)[1].action == action
-
-
 def test_what_the_description_says_is_masked_and_still_looked_up_by_the_path_on_disk(tmp_path: Path) -> None:
     said = "licence: by anna@example.com\ndocuments:\n  anna@example.com.md: {source_uri: 'https://x.se/?m=bo@x.se'}"
     write_files(tmp_path, {"batch.yaml": said})
@@ -84,13 +77,6 @@ def test_tokens_need_a_key_and_the_message_names_the_variable_and_not_the_key(ch
     with pytest.raises(SettingsError, match="QA_PIPELINE_DOCUMENTS__MASKING__KEY") as raised:
         load_settings(documents={"masking": {"action": "mask", **chosen}})
     assert "short'" not in str(raised.value)
-
-
-def test_off_in_a_settings_file_is_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "settings.yaml"
-    file.write_text("documents: {masking: {action: off}}\n")
-    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
-    assert load_settings().documents.masking.action == "off"
 
 
 @pytest.mark.parametrize(

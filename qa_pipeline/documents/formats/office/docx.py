@@ -8,9 +8,10 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
@@ -27,19 +28,18 @@ from qa_pipeline.documents.formats.office.docx_tables import (
     set_property,
     shape_table,
 )
-from qa_pipeline.documents.formats.office.drawings import unwrap_alternatives
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
     MATH,
     PICTURE,
     WORD,
-    Package,
     library_failures,
     open_package,
     read_file,
     read_number,
     text_of,
+    unwrap_alternatives,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
@@ -72,11 +72,7 @@ _PLAIN |= {f"{WORD}tblHeader"}
 _SIGNS = {f"{WORD}tab": "\t", f"{WORD}ptab": "\t", f"{WORD}noBreakHyphen": "-"}
 _WINGDINGS = {0x6F: "☐", 0xA8: "☐", 0xD8: "➢", 0xE0: "→", 0xE8: "→", 0xFB: "✗", 0xFD: "☒", 0xFE: "☑"}
 """Signs that the table of mammoth gives by rare ones of the same look."""
-_BESIDE_THE_TEXT = {
-    "header": "running_head",
-    "footer": "running_foot",
-    "comments": "comment",
-}
+_BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _LEAST_RAISED = 3  # half points: less adjusts a line
 _DEEPEST_ITEM = 8
@@ -103,7 +99,12 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     _place_notes(document, notes, omissions)
     check_length(sum(len(text.text or "") for text in document.iter(TEXT)), settings)
     blocks = read_fragment(_convert(document), omissions, page=False)
-    _count_other_parts(package, main, omissions)
+    for purpose, what in _BESIDE_THE_TEXT.items():
+        for root in package.trees(main, purpose):
+            for text in map(text_of, root if purpose == "comments" else [root], repeat(TEXT)):
+                omissions.count(what, bool(text), visible(text))
+    for _ in package.linked(main, "vbaProject"):
+        omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, omissions)
 
 
@@ -395,14 +396,3 @@ def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omiss
         collect(element)
     for note in notes.values():
         omissions.add("unreferenced_note", text_of(note, TEXT))
-
-
-def _count_other_parts(package: Package, main: str, omissions: Omissions) -> None:
-    """Count what is beside the text: heads and feet of pages, comments, macros."""
-    for purpose, what in _BESIDE_THE_TEXT.items():
-        for root in package.trees(main, purpose):
-            for piece in root if purpose == "comments" else [root]:
-                if text := text_of(piece, TEXT):
-                    omissions.add(what, text)
-    for _ in package.linked(main, "vbaProject"):
-        omissions.add("macro")

@@ -122,19 +122,57 @@ _PLACE = re.compile("%([1-9])")
 _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
+class _List(NamedTuple):
+    """The levels of a list, the numbers that it begins anew with, and what it counts together with."""
+
+    counted_with: str
+    levels: "Mapping[str, _Element]"
+    starts: Mapping[str, int]
+    of_styles: Mapping[str, str]
+
+
 class Numbering:
     """The lists of one document, and the numbers they have reached (ISO 29500-1, 17.9)."""
 
     def __init__(self, root: "_Element | None", styles: Styles) -> None:
         self._styles = styles
         elements = [] if root is None else list(root)
-        self._abstract, self._lists = (
+        abstracts, lists = (
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
-        self._levels: dict[tuple[str, int], _Element | None] = {}
+        self._lists = {number: self._read(number, abstracts, lists) for number in lists}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun: set[tuple[str, int]] = set()
+
+    def _read(
+        self, number: str, abstracts: "Mapping[str, _Element]", lists: "Mapping[str, _Element]"
+    ) -> _List:
+        """Return a list; its abstract list may lead to a style, which names another list."""
+        named, abstract_id = number, ""
+        for _ in range(_LONGEST_CHAIN):
+            abstract_id = value_of(lists.get(named), "abstractNumId")
+            link = value_of(abstracts.get(abstract_id), "numStyleLink")
+            chain = self._styles.chain(link) if link else ()
+            linked = (value_of(style, f"pPr/{WORD}numPr/{WORD}numId") for style in chain)
+            following = next(filter(None, linked), "")
+            if following in ("", named):
+                break
+            named = following
+        abstract, changes = abstracts.get(abstract_id), lists[number].findall(f"{WORD}lvlOverride")
+        holders = [*([] if abstract is None else [abstract]), *changes]
+        levels = {
+            child.get(f"{WORD}ilvl", "0"): child
+            for holder in holders
+            for child in holder.iterchildren(f"{WORD}lvl")
+        }
+        starts = {
+            change.get(f"{WORD}ilvl", ""): read_number(written, 1)
+            for change in changes
+            if (written := value_of(change, "startOverride"))
+        }
+        of_styles = {value_of(definition, "pStyle"): level for level, definition in levels.items()}
+        return _List(abstract_id, levels, starts, of_styles)
 
     def place(self, properties: "_Element | None", style: str) -> tuple[str, int] | None:
         """Return the list and level of a paragraph; None outside lists, and on a level without any mark."""
@@ -144,85 +182,42 @@ class Numbering:
         number = value_of(numbering, "numId") or value_of(of_style, "numId")
         if number in ("", "0"):
             return None
-        written = (
-            value_of(numbering, "ilvl") or self._level_of_style(number, style) or value_of(of_style, "ilvl")
-        )
-        level = read_number(written, 0)
-        definition = self._level(number, level)
+        found = self._lists.get(number)
+        named = found.of_styles.get(style, "") if found and style else ""
+        level = read_number(value_of(numbering, "ilvl") or named or value_of(of_style, "ilvl"), 0)
+        definition = found.levels.get(str(level)) if found else None
         bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
         return None if definition is not None and bare else (number, level)
 
     def count(self, number: str, level: int) -> str:
         """Return the number of the next paragraph of a list and level as Word shows it; "" for a bullet."""
-        definition = self._level(number, level)
-        if definition is None or value_of(definition, "numFmt") == "bullet":
+        found = self._lists.get(number)
+        definition = found.levels.get(str(level)) if found else None
+        if found is None or definition is None or value_of(definition, "numFmt") == "bullet":
             return ""
-        counts = self._counts[self._abstract_id(number)]  # lists of one abstract list count together
-        restart = self._override(number, level)
-        if restart is not None and (number, level) not in self._begun:
-            counts[level] = restart
+
+        def start(depth: int) -> int:
+            written = value_of(found.levels.get(str(depth)), "start")
+            return found.starts.get(str(depth), read_number(written, 1))
+
+        counts = self._counts[found.counted_with]
+        if str(level) in found.starts and (number, level) not in self._begun:
+            counts[level] = start(level)
         else:
-            counts[level] = counts[level] + 1 if level in counts else self._start(number, level)
+            counts[level] = counts[level] + 1 if level in counts else start(level)
         self._begun.add((number, level))
         for deeper in [other for other in counts if other > level]:
-            again = read_number(value_of(self._level(number, deeper), "lvlRestart"), deeper)
+            again = read_number(value_of(found.levels.get(str(deeper)), "lvlRestart"), deeper)
             if level < again:  # by default every level above restarts it; 0 never does
                 del counts[deeper]
         plain = is_on(definition.find(f"{WORD}isLgl"))
 
         def format_place(match: re.Match[str]) -> str:
             depth = int(match[1]) - 1
-            form = "decimal" if plain else value_of(self._level(number, depth), "numFmt", "decimal")
-            return format_number(counts.get(depth, self._start(number, depth)), form)
+            named = value_of(found.levels.get(str(depth)), "numFmt", "decimal")
+            return format_number(counts.get(depth, start(depth)), "decimal" if plain else named)
 
         return " ".join(_PLACE.sub(format_place, value_of(definition, "lvlText")).split())
-
-    def _level_of_style(self, number: str, style: str) -> str:
-        """Return the level whose definition names a paragraph style."""
-        abstract = self._abstract.get(self._abstract_id(number))
-        levels = [] if abstract is None else list(abstract.iterchildren(f"{WORD}lvl"))
-        named = (lvl.get(f"{WORD}ilvl", "") for lvl in levels if value_of(lvl, "pStyle") == style != "")
-        return next(named, "")
-
-    def _start(self, number: str, level: int) -> int:
-        override = self._override(number, level)
-        if override is not None:
-            return override
-        return read_number(value_of(self._level(number, level), "start"), 1)
-
-    def _override(self, number: str, level: int) -> int | None:
-        starts = (value_of(change, "startOverride") for change in self._changes(number, level))
-        written = next(filter(None, starts), None)
-        return None if written is None else read_number(written, 1)
-
-    def _abstract_id(self, number: str) -> str:
-        """Return the abstract list of a list; one may lead to a style, which names another list."""
-        for _ in range(_LONGEST_CHAIN):
-            abstract_id = value_of(self._lists.get(number), "abstractNumId")
-            link = value_of(self._abstract.get(abstract_id), "numStyleLink")
-            linked = (value_of(style, f"pPr/{WORD}numPr/{WORD}numId") for style in self._styles.chain(link))
-            following = next(filter(None, linked), "") if link else ""
-            if following in ("", number):
-                break
-            number = following
-        return abstract_id
-
-    def _level(self, number: str, level: int) -> "_Element | None":
-        """Return the definition of a level: the list's own, else that of its abstract list."""
-        key = number, level
-        if key not in self._levels:
-            abstract = self._abstract.get(self._abstract_id(number))
-            holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
-            levels = (child for holder in holders for child in holder.iterchildren(f"{WORD}lvl"))
-            self._levels[key] = next(
-                (child for child in levels if child.get(f"{WORD}ilvl", "0") == str(level)), None
-            )
-        return self._levels[key]
-
-    def _changes(self, number: str, level: int) -> "list[_Element]":
-        listed = self._lists.get(number)
-        changes = [] if listed is None else list(listed.iterchildren(f"{WORD}lvlOverride"))
-        return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]
 
 
 def format_number(value: int, form: str) -> str:

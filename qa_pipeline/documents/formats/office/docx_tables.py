@@ -1,7 +1,8 @@
 """Tables of a Word document: which rows and cells name others, and which tables only lay out a page."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
@@ -45,7 +46,7 @@ def _mark_names(
 ) -> None:
     """Mark the rows that name columns, else the cells that name their row."""
     texts = [[" ".join(text_of(cell, TEXT).split()) for cell in row] for row in cells]
-    bold = [[bool(cell) and all(map(_is_bold, cell)) for cell in row] for row in filled]
+    bold = [[bool(cell) and all(map(is_on, _bold_marks(cell))) for cell in row] for row in filled]
     paired = all(marks == [True, False] for marks, row in zip(bold, texts, strict=True) if any(row))
     style, look = value_of(table, f"tblPr/{WORD}tblStyle"), value_of(table, f"tblPr/{WORD}tblLook")
     bits = int(look, 16) if re.fullmatch("[0-9A-Fa-f]{1,8}", look) else 0
@@ -55,7 +56,8 @@ def _mark_names(
     if not heads and len(rows) > 1 and len(cells[0]) > 1:
         single = all(cell.find(f"{WORD}tcPr/{WORD}gridSpan") is None for cell in cells[0])
         by_text = single and not paired and names_columns(texts[0], texts[1:SAMPLE_ROWS])
-        heads = int(bool(first_row) or by_text or _is_bold_head(texts, bold))
+        plain = [text for text, is_bold in zip(texts[0], bold[0], strict=True) if not is_bold]
+        heads = int(bool(first_row) or by_text or not (all(bold[1]) or any(plain)))
     for number, row in enumerate(rows):
         _straighten(row)
         for properties in row.findall(f"{WORD}trPr"):
@@ -70,15 +72,10 @@ def _filled_paragraphs(cell: "_Element") -> "list[_Element]":
     return [paragraph for paragraph in cell.iter(PARAGRAPH) if text_of(paragraph, TEXT).strip()]
 
 
-def _is_bold(paragraph: "_Element") -> bool:
-    runs = (run for run in paragraph.iter(RUN) if text_of(run, TEXT).strip())
-    return all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
-
-
-def _is_bold_head(texts: Sequence[Sequence[str]], bold: Sequence[Sequence[bool]]) -> bool:
-    return not all(bold[1]) and all(
-        is_bold or not text for is_bold, text in zip(bold[0], texts[0], strict=True)
-    )
+def _bold_marks(paragraphs: "Sequence[_Element]") -> "Iterator[_Element | None]":
+    for run in chain.from_iterable(paragraph.iter(RUN) for paragraph in paragraphs):
+        if text_of(run, TEXT).strip():
+            yield run.find(f"{WORD}rPr/{WORD}b")
 
 
 def _straighten(row: "_Element") -> None:

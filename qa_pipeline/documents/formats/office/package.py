@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
@@ -85,36 +85,38 @@ _NO_TITLE = re.compile(
 )
 
 
-class PartLink(NamedTuple):
-    """A link from one part to another: what it is for, and the part, None where it leads out of the file."""
-
-    purpose: str
-    target: str | None
-
-
 class Package:
     """The parts of an Office file, each read when asked for."""
 
     def __init__(self, content: bytes, limits: ReaderLimits) -> None:
         self._content = content
         self.archive = open_archive(content, limits)
-        self._links: dict[str, dict[str, PartLink]] = {}
+        self._links: dict[str, dict[str, tuple[str, str]]] = {}
         self._last: tuple[str, _Element] | None = None
 
-    def links(self, part: str) -> dict[str, PartLink]:
-        """Return the links of a part by id; "" for those of the file as a whole."""
+    def links(self, part: str) -> dict[str, tuple[str, str]]:
+        """Return purpose and target of the links of a part by id; "" for those of the file as a whole.
+
+        None leads out of the file: external links are left out, and none leads above the root.
+        """
         if part not in self._links:
             folder, name = posixpath.split(part)
             listed = posixpath.join(folder, "_rels", f"{name}.rels")
-            is_there = self.archive.find(listed) is not None
-            self._links[part] = _read_links(self.tree(listed), folder) if is_there else {}
+            elements = self.tree(listed).iter(f"{_LINKS}Relationship") if self.archive.find(listed) else ()
+            self._links[part] = {
+                link.get("Id", ""): (
+                    link.get("Type", "").rsplit("/", 1)[-1],
+                    member_path(link.get("Target", ""), folder),
+                )
+                for link in elements
+                if link.get("TargetMode") != "External"
+            }
         return self._links[part]
 
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`."""
-        targets = (link.target for link in self.links(part).values() if link.purpose == purpose)
-        inside = (target for target in dict.fromkeys(targets) if target is not None)
-        return [target for target in inside if self.archive.find(target)]
+        targets = [target for named, target in self.links(part).values() if named == purpose]
+        return [target for target in dict.fromkeys(targets) if self.archive.find(target)]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """Return the roots of the linked parts."""
@@ -166,18 +168,24 @@ def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIM
     Raises:
         DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
     """
+    suffix = _SUFFIXES[expected_kind]
+    if content.startswith(_OLE_START) and _OLE_ENCRYPTED in content:
+        raise DocumentFailure("encrypted", "the file is protected by a password")
+    if content.startswith((_OLE_START, b"{\\rtf")):
+        kind = f"an old {expected_kind}" if content.startswith(_OLE_START) else "an RTF"
+        raise DocumentFailure("unsupported_format", f"{kind} file, whatever its suffix; save it as {suffix}")
     if not content.startswith(ZIP_START):
-        raise _refuse_package(content, expected_kind)
+        raise DocumentFailure("damaged", f"the file lacks the signature of a {expected_kind} file")
     package = Package(content, limits)
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
         detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"
         raise DocumentFailure("damaged", detail)
-    kind = _ROOTS.get(str(package.tree(main).tag))
-    if kind is None:
+    found = _ROOTS.get(str(package.tree(main).tag))
+    if found is None:
         raise DocumentFailure("damaged", f"the main part is not one of a {expected_kind} file")
-    if kind != expected_kind:
-        detail = f"the file is one of {kind}, not {expected_kind}; its suffix should be {_SUFFIXES[kind]}"
+    if found != expected_kind:
+        detail = f"the file is one of {found}, not {expected_kind}; its suffix should be {_SUFFIXES[found]}"
         raise DocumentFailure("unsupported_format", detail)
     return package, main
 
@@ -207,17 +215,6 @@ def read_number(written: str | None, otherwise: int) -> int:
     return int(written) if written is not None and fits else otherwise
 
 
-def _refuse_package(content: bytes, kind: Kind) -> DocumentFailure:
-    if content.startswith(_OLE_START):
-        if _OLE_ENCRYPTED in content:
-            return DocumentFailure("encrypted", "the file is protected by a password")
-        detail = f"an old {kind} file, whatever its suffix; save it as {_SUFFIXES[kind]}"
-        return DocumentFailure("unsupported_format", detail)
-    if content.startswith(b"{\\rtf"):
-        return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[kind]}")
-    return DocumentFailure("damaged", f"the file lacks the signature of a {kind} file")
-
-
 def text_of(element: "_Element", *names: str) -> str:
     """Return the text of all elements of some names below an element, such as its runs of text."""
     return "".join(part.text or "" for part in element.iter(*names))
@@ -228,11 +225,12 @@ def member_path(reference: str, folder: str) -> str:
     return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
 
 
-def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
-    """Return the links by id; none leads above the root of the container."""
-    links = {}
-    for element in root.iter(f"{_LINKS}Relationship"):
-        is_external = element.get("TargetMode") == "External"
-        target = None if is_external else member_path(element.get("Target", ""), folder)
-        links[element.get("Id", "")] = PartLink(element.get("Type", "").rsplit("/", 1)[-1], target)
-    return links
+def unwrap_alternatives(root: "_Element") -> None:
+    """Keep the first of several forms of content that has text or an equation, else the first."""
+    for alternatives in list(root.iter(f"{ALTERNATIVES}AlternateContent")):
+        texts = (next(branch.iter(f"{DRAWING}t", f"{WORD}t", f"{MATH}t"), None) for branch in alternatives)
+        full = next((place for place, text in enumerate(texts) if text is not None), 0)
+        for child in [*alternatives[full]] if len(alternatives) else []:
+            alternatives.addprevious(child)
+        if (parent := alternatives.getparent()) is not None:
+            parent.remove(alternatives)

@@ -14,24 +14,27 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office.drawings import (
     PARAGRAPH,
     TEXT,
-    DrawnParts,
     all_text,
     colour_of,
     colours_in,
     paragraph_text,
-    unwrap_alternatives,
+    read_chart,
+    read_diagram,
 )
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
     DRAWING,
+    LINK,
     SLIDES,
     Package,
     library_failures,
     open_package,
+    parse_xml,
     read_file,
     read_number,
     text_of,
+    unwrap_alternatives,
 )
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
-    from pptx.slide import NotesSlide, Slide, SlideMaster
+    from pptx.slide import NotesSlide, Slide
     from pptx.table import Table
 
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
@@ -84,7 +87,7 @@ class _Reader:
         self.width, self.height = presentation.slide_width, presentation.slide_height
         self.settings = settings
         self.omissions = Omissions()
-        self._drawn = DrawnParts(package, self.omissions)
+        self._drawn: dict[str, list[Block]] = {}
         self._layouts: set[str] = set()
         self._bullets: dict[int, _Element] = {}
         self._is_moving = False
@@ -133,6 +136,7 @@ class _Reader:
             at for at, shape in enumerate(shapes) if _role_of(shape) in _TITLES and all_text(shape.element)
         ]
         self._is_moving = slide.element.find(f"{SLIDES}timing") is not None
+        self._drawn = {}
         self._paper = _paper_of(slide)
         blocks: list[Block] = []
         for at in sorted(range(len(shapes)), key=lambda at: at not in titles[:1]):
@@ -146,17 +150,15 @@ class _Reader:
         """Yield the blocks of one of the shapes that lie above each other, the lowest first."""
         shape = shapes[at]
         role = _role_of(shape)
-        bars = () if self._is_moving else filter(_is_bar, shapes[at + 1 :])
+        above = () if self._is_moving else shapes[at + 1 :]
         about = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
         properties = {} if about is None else about.attrib
-        if role in _FURNITURE:
-            self._leave_out("running_foot", shape)
-        elif (
-            properties.get("hidden") in _TRUE
-            or (not inside and self._is_off(shape))
-            or any(_is_over(bar, shape) for bar in bars)
-        ):
-            self._leave_out("hidden", shape)
+        is_hidden = properties.get("hidden") in _TRUE or (not inside and self._is_off(shape))
+        # of what a bar covers in part nobody can tell which of its words
+        is_hidden = is_hidden or any(_is_bar(bar) and _meet(bar, shape) for bar in above)
+        if role in _FURNITURE or is_hidden:
+            if text := all_text(shape.element):
+                self.omissions.add("running_foot" if role in _FURNITURE else "hidden", text)
         elif shape.element.tag == f"{SLIDES}grpSp":
             inner = list(shape.shapes)
             for place in range(len(inner)):
@@ -179,30 +181,27 @@ class _Reader:
         beyond = left >= self.width or top >= self.height
         return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
 
-    def _leave_out(self, what: str, shape: "BaseShape") -> None:
-        if text := all_text(shape.element):
-            self.omissions.add(what, text)
-
     def _paragraphs(self, shape: "BaseShape", role: str | None, paper: str) -> Iterator[Block]:
         ground = paper if _is_unfilled(shape) else colour_of(shape.element.find(f"{SLIDES}spPr"))
-        layout = self._bullets.get(shape.placeholder_format.idx) if role else None
-        holders = [shape.element, *([] if layout is None else [layout])]
+        holders = shape.element, self._bullets.get(shape.placeholder_format.idx) if role else None
         for paragraph in shape.element.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
             text = paragraph_text(paragraph, self.omissions, ground)
             if not text.strip():
                 continue
             style = paragraph.find(f"{DRAWING}pPr")
             level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
-            styles = (holder.find(f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr") for holder in holders)
-            names = [
-                child.tag
-                for level_style in (style, *styles)
-                if level_style is not None
-                for child in level_style
-            ]
-            bullets = [_BULLETS[name] for name in names if name in _BULLETS]
-            listed = bullets[0] if bullets else role in _LISTED and bool(self._bullets)
-            yield Block("list_item", text, level) if listed else Block("paragraph", text)
+            path = f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr"
+            styles = [style, *(holder.find(path) for holder in holders if holder is not None)]
+            bullets = (
+                _BULLETS[child.tag]
+                for listed in styles
+                for child in (() if listed is None else listed)
+                if child.tag in _BULLETS
+            )
+            if next(bullets, role in _LISTED and bool(self._bullets)):
+                yield Block("list_item", text, level)
+            else:
+                yield Block("paragraph", text)
 
     def _graphic(self, shape: "BaseShape") -> Iterator[Block]:
         if next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None:
@@ -210,7 +209,14 @@ class _Reader:
         if shape.has_table:
             yield from _read_table(shape.table, self.omissions)
         for drawing in shape.element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
-            yield from self._drawn.read(shape.part.partname.lstrip("/"), drawing)
+            is_chart = drawing.tag == f"{CHART}chart"
+            key = drawing.get(LINK + ("id" if is_chart else "dm"), "")
+            if key not in self._drawn and key in shape.part.rels:
+                root = parse_xml(shape.part.related_part(key).blob)
+                self._drawn[key] = read_chart(root) if is_chart else read_diagram(root)
+            if not self._drawn.get(key):
+                self.omissions.add("chart" if is_chart else "diagram")
+            yield from self._drawn.get(key, [])
 
 
 def _role_of(shape: "BaseShape") -> str | None:
@@ -226,16 +232,15 @@ def _is_unfilled(shape: "BaseShape") -> bool:
 
 
 def _is_bar(shape: "BaseShape") -> bool:
-    """Return True for an upright rectangle of one opaque colour and without text, as a redaction is."""
+    """Return True for an upright rectangle of one opaque colour and without text, as a redaction is.
+
+    One lower than a line of text underlines.
+    """
     properties = shape.element.find(f"{SLIDES}spPr")
     paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
     has_paths = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
-    return has_paths == [True, True, False, False] and not all_text(shape.element)
-
-
-def _is_over(bar: "BaseShape", shape: "BaseShape") -> bool:
-    """Return True if a bar as high as a line covers some of a shape: nobody can tell which of its words."""
-    return bar.height is not None and bar.height >= _LINE and _meet(bar, shape)
+    is_high = shape.height is not None and shape.height >= _LINE
+    return is_high and has_paths == [True, True, False, False] and not all_text(shape.element)
 
 
 def _meet(first: "BaseShape", second: "BaseShape") -> bool:
@@ -249,29 +254,25 @@ def _meet(first: "BaseShape", second: "BaseShape") -> bool:
 
 def _paper_of(slide: "Slide | NotesSlide") -> str:
     """Return the colour of a slide behind its shapes; "" where it has a picture, a gradient or none known."""
+    from pptx.opc.constants import RELATIONSHIP_TYPE
+
     layout = getattr(slide, "slide_layout", None)
     holders = [slide] if layout is None else [slide, layout, layout.slide_master]
     for holder in holders[1:]:
         if any(not shape.is_placeholder for shape in holder.shapes):
             return ""  # what it draws may lie behind the text
-    if layout is not None and not _is_light(layout.slide_master):
-        return ""
+    if layout is not None:  # the colours of the master must be the usual ones, black on white
+        names = layout.slide_master.element.find(f"{SLIDES}clrMap")
+        theme = layout.slide_master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
+        light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
+        if b"FFFFFF" not in light or names is None or names.get("bg1") != "lt1":
+            return ""
     for holder in holders:
         ground = holder.element.find(f"{SLIDES}cSld/{SLIDES}bg")
         if ground is not None:
             properties = ground.find(f"{SLIDES}bgPr")
             return colour_of(properties) if properties is not None else colours_in(ground)
     return ""
-
-
-def _is_light(master: "SlideMaster") -> bool:
-    """Return True if the colours of a master are the usual ones, black on white."""
-    from pptx.opc.constants import RELATIONSHIP_TYPE
-
-    names = master.element.find(f"{SLIDES}clrMap")
-    theme = master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
-    light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
-    return names is not None and names.get("bg1") == "lt1" and b"FFFFFF" in light
 
 
 def _read_table(table: "Table", omissions: Omissions) -> Iterator[Block]:

@@ -193,13 +193,6 @@ def test_what_is_beside_the_text_is_counted() -> None:
     }  # fmt: skip
 
 
-def test_text_outside_of_paragraphs_is_not_lost() -> None:
-    parsed = read_docx(
-        paragraph(run("kept")), "<w:r><w:t>stray</w:t></w:r>", "<w:tbl><w:t>lost</w:t></w:tbl>"
-    )
-    assert [text for _, text in outline(parsed)] == ["kept", "straylost"]
-
-
 def test_breaks_tabs_hyphens_and_symbols() -> None:
     inside = (
         "<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:t>d</w:t>"

@@ -14,7 +14,6 @@ from pptx import Presentation
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.records import ParsedFile
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import (
@@ -162,11 +161,6 @@ def test_what_is_no_word_file_says_what_it_is(make: Callable[[], bytes], reason:
     assert failure is not None
     assert failure.reason == reason
     assert said in failure.detail
-
-
-def test_text_is_bounded_while_it_is_read() -> None:
-    content = docx_of(*[paragraph(run("0123456789"))] * 11)
-    assert refusal(lambda: docx.parse(source(content), DocumentSettings(max_characters=100))) == "too_long"
 
 
 def test_a_file_says_its_title_and_language_but_not_what_programs_fill_in() -> None:

@@ -216,20 +216,15 @@ def test_diagrams_become_lists() -> None:
         '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData uri="x">'
         f'<dgm:relIds r:dm="rIdD" xmlns:dgm="{diagram}"/></a:graphicData></a:graphic></p:graphicFrame>',
     )
+    assert left_out(read(made)) == {"diagram": (1, 0)}
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData"
-    target = (
-        f'<Relationship Id="rIdD" Target="../diagrams/data1.xml" Type="{kind}"/></Relationships>'.encode()
-    )
+    link = f'<Relationship Id="rIdD" Target="../diagrams/data1.xml" Type="{kind}"/></Relationships>'
     members = members_of(saved(made))
     rels = "ppt/slides/_rels/slide1.xml.rels"
-    members[rels] = members[rels].replace(b"</Relationships>", target)
+    members[rels] = members[rels].replace(b"</Relationships>", link.encode())
     parsed = pptx.parse(source(zip_bytes({**members, "ppt/diagrams/data1.xml": data})), SETTINGS)
-    assert [(block.text, block.level) for block in parsed.blocks] == [
-        ("First", 0),
-        ("Second", 0),
-        ("Deep", 1),
-    ]
-    assert left_out(read(made)) == {"diagram": (1, 0)}
+    found = [(block.text, block.level) for block in parsed.blocks]
+    assert found == [("First", 0), ("Second", 0), ("Deep", 1)]
 
 
 def test_limits_on_slides_and_text_hold() -> None:
@@ -317,6 +312,7 @@ def test_text_that_nobody_sees_is_left_out_and_counted(shapes: str) -> None:
         word(inches(9.9, 1)),
         group(9, word()),
         shape_xml(run("Word", 'sz="800"', BLACK), "<a:noFill/>"),
+        word(inside=f"<a:ln>{BLACK}</a:ln><a:noFill/>"),
     ],
 )
 def test_text_in_sight_stays(shapes: str) -> None:
