@@ -26,7 +26,7 @@ from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts import loading
-from qa_pipeline.prompts.loading import Prompt, delimit, render_passages
+from qa_pipeline.prompts.loading import Prompt, delimit, part_text, render_passages
 from qa_pipeline.records import (
     AnsweredQuestion,
     BackQuestionsReply,
@@ -336,11 +336,11 @@ def asked_by(stage: Stage, attack: Attack) -> Asked:
 def parts_of(language: str, name: str) -> tuple[str, str]:
     """System part and template of a prompt file, read without the code that is tested."""
     whole = (PROMPTS / language / f"{name}.md").read_text(encoding="utf-8").strip()
-    told = (PROMPTS / language / "refusal.md").read_text(encoding="utf-8").strip()
+    told = part_text(language, "refusal")
     system, template = whole.replace("{refusal}", told).split("\n---\n")
     constant = {"answer": "style_sentence", "questions": "reply_questions"}.get(name)
     if constant is not None:
-        system += "\n\n" + (PROMPTS / language / f"{constant}.md").read_text(encoding="utf-8").strip()
+        system += "\n\n" + part_text(language, constant)
     return system.strip(), template.strip()
 
 
@@ -396,7 +396,7 @@ def test_what_joins_passages_comes_from_documents_and_stands_between_delimiters(
     request = question_request(
         both, ["multi_hop"], GenerationSettings(), LLMSettings(), "b", bridge=attack.text
     )
-    part = (PROMPTS / language / "bridge.md").read_text(encoding="utf-8").strip()
+    part = part_text(language, "bridge")
     template = f"{parts_of(language, 'questions')[1]}\n\n{part}"
     shown = {"passages": attack.passages, "bridge": [("link", attack.text)]}
     assert re.fullmatch(pattern_of(template, shown), request.prompt, re.DOTALL)

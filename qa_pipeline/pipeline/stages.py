@@ -164,6 +164,8 @@ def answer_questions(
     resources, settings = run.resources, run.settings
     if resources.pairs_file is not None:
         existing = read_pairs(resources.pairs_file)
+    elif settings.generation.max_chunks is not None:  # all existing pairs would be more than a part
+        existing = []
     else:
         added = resources.layout.added_pairs(run.batch)
         existing = read_pairs_beside(batch_files(resources, run.batch))

@@ -4,11 +4,11 @@ What belongs here: loading `prompts/<language>/<name>.md`, literal substitution,
 documents, questions, answers and claims. What does not: requests (the stages build them), model names
 and temperatures (settings).
 
-A prompt file has a system part and a template part, parted by a line that holds `---` only; a part that is
-added where it is needed has a template only. `{name}` is a
-placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it. What is
-the same in all prompts of a run comes first, in the system part, since providers ask less for a beginning
-that they have read before; `NAME_small.md` is the prompt for small models.
+A prompt file has a system part and a template part, parted by a line that holds `---` only. `parts.md` has
+texts that are added where they are needed, each below a heading with its name. `{name}` is a placeholder; the
+refusal text of the language replaces `{refusal}` at loading, so the hash covers it. What is the same in all
+prompts of a run comes first, in the system part, since providers ask less for a beginning that they have read
+before; `NAME_small.md` is the prompt for small models.
 """
 
 import re
@@ -177,12 +177,12 @@ def check_own_prompts(llm: LLMSettings) -> None:
 
 def refusal(language: str) -> str:
     """Return the answer to a question whose answer is not in the passages."""
-    return _read(_prompt_language(language), "refusal")
+    return part_text(language, "refusal")
 
 
 def system_prompt(language: str, name: str) -> str:
     """Return the system message of training examples, which show passages or not; one of `SYSTEM_PROMPTS`."""
-    return _read(_prompt_language(language), name)
+    return part_text(language, name)
 
 
 def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
@@ -203,8 +203,14 @@ def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
 
 
 def part_text(language: str, name: str) -> str:
-    """Return a part of prompts as its file holds it."""
-    return _read(_prompt_language(language), name)
+    """Return a text of `parts.md`."""
+    return _parts(_prompt_language(language))[name]
+
+
+@cache
+def _parts(language: str) -> dict[str, str]:
+    texts = re.split(r"(?m)^## ([a-z_]+)$", _read(language, "parts"))
+    return dict(zip(texts[1::2], map(str.strip, texts[2::2]), strict=True))
 
 
 def delimit_all(texts: Sequence[str], label: str) -> Delimited:

@@ -127,7 +127,8 @@ class GenerationSettings(Group):
     max_questions: int | None = Field(None, gt=0)
     """Most questions planned over all sections and topics of a batch; null for no limit."""
     max_chunks: int | None = Field(None, gt=0)
-    """Most chunks of a batch that are asked, drawn by lot over its documents; null asks all."""
+    """Most chunks of a batch that are asked, drawn by lot over its documents, without existing pairs; null
+    asks all."""
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
