@@ -360,7 +360,7 @@ def test_the_judge_is_asked_for_a_reason_before_each_score(language: str) -> Non
     system = load_prompt(language, "judge").system
     named = re.findall(r'"(\w+)"', system.rstrip().rpartition("\n")[2])
     assert named == list(JudgeReply.model_fields)
-    assert all(named[place] == f"{named[place + 1]}_reason" for place in range(0, len(named), 2))
+    assert all(named[place] == f"{named[place + 1]}_reason" for place in range(0, len(named) - 1, 2))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
