@@ -306,6 +306,7 @@ class JudgeReply(ReplyModel):
     correctness: Score = Field(description="Is the answer right according to the passages?")
     completeness_reason: str = Field(description="Reason for the score of completeness.")
     completeness: Score = Field(description="Does the answer cover what the question asks?")
+    question_type: QuestionType | None = Field(None, description="The type that the question has.")
 
 
 class ContextReply(ReplyModel):

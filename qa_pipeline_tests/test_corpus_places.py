@@ -55,8 +55,8 @@ def test_a_place_that_fsspec_opens_gives_the_tables_a_folder_would_give(
 @pytest.mark.parametrize(
     ("location", "told"),
     [
-        ("nowhere://x", "setting corpus"),
-        ("s3://key:planted@bucket/x", "setting corpus"),
+        ("nowhere://x", "nowhere://"),
+        ("s3://key:planted@bucket/x", "password"),
         ("memory://none", "memory://none"),
     ],
 )

@@ -353,7 +353,7 @@ def pattern_of(template: str, delimited: dict[str, list[tuple[str, str]]]) -> st
         if name == "limit" and part != name:
             pattern += r"\d+"
         elif name == "types" and part != name:
-            pattern += r"[a-z_]+(?:, [a-z_]+)*"
+            pattern += r"- [a-z_]+: [^\n]+(?:\n- [a-z_]+: [^\n]+)*"
         elif name in delimited and part != name:
             shown = []
             for label, text in delimited[name]:

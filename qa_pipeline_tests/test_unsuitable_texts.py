@@ -235,7 +235,7 @@ def test_a_text_with_nothing_to_ask_gives_no_row_and_says_why(
     ("name", "reason"),
     [
         ("pumppu.md", "language_not_handled"),
-        ("numbers.csv", "no_sentence"),
+        ("numbers.csv", "not_written"),
         ("line.txt", "no_sentence"),
         ("dialogue.txt", "not_written"),
     ],

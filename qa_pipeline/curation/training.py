@@ -105,12 +105,18 @@ def build_training_examples(
     return TRAINING_EXAMPLES.conform(
         chosen.join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
         .join(_origins(rests_on, documents), on="pair_id", how="left", maintain_order="left")
-        .join(assessments.select("pair_id", "judge"), on="pair_id", how="left", maintain_order="left")
+        .join(
+            assessments.select("pair_id", "judge", judged_type="question_type"),
+            on="pair_id",
+            how="left",
+            maintain_order="left",
+        )
         .join(round_trips.select("pair_id", "memorised"), on="pair_id", how="left", maintain_order="left")
         .with_columns(
             pl.col("evidence").fill_null([]),
             pl.col("source_uris", "licences").fill_null([]),
             *_layout_columns(rows, chunks, count_tokens, settings),
+            question_type=pl.coalesce("judged_type", "question_type"),
         )
         .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
         .filter(pl.col("messages").is_not_null())

@@ -239,7 +239,7 @@ def question_request(
     values: dict[str, Any] = {
         "passages": render_passages(shown),
         "limit": str(len(types)),
-        "types": ", ".join(types),
+        "types": "\n".join(f"- {kind}: {part_text(language, f'type_{kind}')}" for kind in types),
     }
     if bridge is not None:
         prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit(bridge, "link")

@@ -18,7 +18,7 @@ _SENTENCE_WORDS = 15
 _FEWEST_ROWS = 2
 """Rows of the smallest table, or pairs of a name and a value, that can be asked for an entry."""
 _NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")
-_WITH_PAGE = re.compile(r"(?:\.{3,}|\. \. \.|\s{2,}|\t)\s*\d{1,4}$")
+_DIGITS, _LEADERS = "0123456789", " .\t"
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")
 _ENDED = re.compile(r"[.!?:;][\"”»)’*_`]{0,3}(?:\s|$)")
 _ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")
@@ -43,12 +43,19 @@ def _reason(language: str, section_path: Sequence[str], text: str) -> str | None
     return None if _states_something(text) else NO_SENTENCE
 
 
+def _ends_with_page(line: str) -> bool:
+    """Return True for a line of a list of contents: dots or blanks lead to a number at its end."""
+    before = line.rstrip(_DIGITS)
+    leaders = before[len(before.rstrip(_LEADERS)) :]
+    return before != line and (len(leaders) > 2 or "\t" in leaders)
+
+
 def _states_something(text: str) -> bool:
     """Return True if a text has a sentence, a list item of some words, or entries of a table."""
     entries = 0
     for start, end, _ in units(text):
         line = text[start:end].strip()
-        if line.startswith(("#", "```", "~~~")) or _WITH_PAGE.search(line):
+        if line.startswith(("#", "```", "~~~")) or _ends_with_page(line):
             continue
         entries += _ENTRY.search(line) is not None
         words = len(line.split())

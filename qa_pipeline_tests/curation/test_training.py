@@ -113,6 +113,12 @@ def test_a_known_answer_pair_of_either_table_never_trains(place: str) -> None:
     assert build(frames).height == 0
 
 
+def test_the_type_of_a_question_is_what_its_judge_says_it_asks() -> None:
+    judged = assessments(assessment("p", question_type="procedure"))
+    assert first(batch(pair("p")))["question_type"] != "procedure"
+    assert first(batch(pair("p"), assessments=judged))["question_type"] == "procedure"
+
+
 @given(
     max_tokens=st.integers(1, 120), distractors=st.integers(0, 4), coverage=st.sampled_from(["full", "none"])
 )

@@ -11,7 +11,7 @@ import pytest
 
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
-from qa_pipeline.errors import BudgetExhaustedError, PermanentModelError
+from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.database import Database
@@ -126,20 +126,15 @@ def test_canaries_are_kept_apart_from_pairs_change_nothing_else_and_can_be_left_
         assert frame.equals(bare.table(name, "b1")), name
 
 
-def test_a_model_that_verifies_is_asked_about_canaries_too_unless_there_are_none(tmp_path: Path) -> None:
-    asking, bare = (
-        Project(tmp_path, verification={"split_claims": "rules"}, canaries={"enabled": enabled})
-        for enabled in (True, False)
-    )
-    asking.write(
+def test_a_model_that_verified_nothing_is_not_tested_on_canaries(tmp_path: Path) -> None:
+    project = Project(tmp_path, verification={"split_claims": "rules"}, canaries={"enabled": True})
+    project.write(
         "b1",
         "# Kestrel 4 guide\n\nThe pump of the boiler is tested each spring by the installer of the house. To "
         "drain the boiler, open the lower valve of the tank and wait 10 minutes.\n",
     )
-    run_batches(VerifiesToo(bare.settings, embedder=HashEmbedder(), model=bare.model), ["b1"])
-    assert "verify" not in {request.role for request in bare.model.asked}
-    with pytest.raises(PermanentModelError):  # the offline rules cannot verify
-        run_batches(VerifiesToo(asking.settings, embedder=HashEmbedder(), model=asking.model), ["b1"])
+    run_batches(VerifiesToo(project.settings, embedder=HashEmbedder(), model=project.model), ["b1"])
+    assert "verify" not in {request.role for request in project.model.asked}
 
 
 INTERRUPTED = """
