@@ -125,7 +125,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
         monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__PRICES", str(price_file(tmp_path)))
-        for command in [one for one in OF_README if one[0] in RUN_HERE]:
+        for command in [one for one in OF_README if one[0] in RUN_HERE and "ollama" not in one]:
             ran = invoke(*command)
             assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"
 
