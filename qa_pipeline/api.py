@@ -30,7 +30,15 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.row_files import Fault, FileRow
-from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, REFUSALS, VERDICTS
+from qa_pipeline.storage.tables import (
+    CLAIM_VERDICTS,
+    CLAIMS,
+    DOCUMENTS,
+    PAIRS,
+    QUESTIONS,
+    REFUSALS,
+    VERDICTS,
+)
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.outcomes import evidence_pieces, ground_pairs
@@ -429,7 +437,8 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
 
     Returns:
         A row for each pair, the accepted ones first: question, answer, language, question_type, verdict,
-        reason, detail, and evidence: claim, path, start, end, page and quote of each piece.
+        reason, detail, and evidence: claim, path, start, end, page and quote of each piece. Rows without a
+        verdict follow: each tells in reason and detail why a part of a document gave no pair.
 
     Raises:
         InputError: there is no such document, or none can be read.
@@ -444,13 +453,13 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         (outcome,) = run_batches(resources, [BATCH])
         tables = [
             read_earlier(resources.layout.table(table.name, BATCH), table)
-            for table in (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS)
+            for table in (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS, QUESTIONS)
         ]
     read = [frame for frame in tables if frame is not None]
     if len(read) < len(tables) or "parsed" not in read[0]["status"]:
         problem = outcome.error or "; ".join(read[0]["detail"].drop_nulls()) if read else outcome.error
         raise InputError(f"nothing could be generated: {problem or ', '.join(outcome.failed_gates)}")
-    document_rows, pairs, claims, claim_verdicts, verdicts = read
+    document_rows, pairs, claims, claim_verdicts, verdicts, questions = read
     place = (pl.col(f"evidence_{name}").alias(name) for name in ("start", "end", "page", "quote"))
     pieces = (
         evidence_pieces(claims, claim_verdicts)
@@ -461,13 +470,20 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         .group_by("pair_id", maintain_order=True)
         .agg("evidence")
     )
-    return (
+    words = pl.col("reason").map_elements(in_words, pl.String)
+    dropped = questions.filter(pl.col("status") != "kept")
+    dropped = dropped.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
+    gave_none = dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
+        "question", "language", "question_type", "reason", detail=pl.coalesce("detail", words)
+    )
+    rows = (
         pairs.filter(origin="generated")
         .select("pair_id", "question", "answer", "language", "question_type")
         .join(verdicts.select("pair_id", "verdict", "reason", "detail"), on="pair_id", maintain_order="left")
         .join(pieces, on="pair_id", how="left", maintain_order="left")
         .sort(pl.col("verdict") != "accepted", maintain_order=True)
     )
+    return pl.concat([rows, gave_none], how="diagonal")
 
 
 def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:

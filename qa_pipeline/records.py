@@ -3,9 +3,9 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
@@ -307,6 +307,12 @@ class JudgeReply(ReplyModel):
     completeness_reason: str = Field(description="Reason for the score of completeness.")
     completeness: Score = Field(description="Does the answer cover what the question asks?")
     question_type: QuestionType | None = Field(None, description="The type that the question has.")
+
+    @field_validator("question_type", mode="before")
+    @classmethod
+    def _known_type(cls, name: object) -> object:
+        """Take a name that is no type for none: the scores are worth keeping."""
+        return name if name in get_args(QuestionType) else None
 
 
 class ContextReply(ReplyModel):

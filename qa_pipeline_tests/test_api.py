@@ -244,6 +244,12 @@ def test_texts_and_a_folder_give_proved_answers(tmp_path: Path) -> None:
     assert generate(tmp_path).equals(of_text)
 
 
+def test_a_text_that_gives_no_pair_has_a_row_that_says_why() -> None:
+    none = generate(["The garden was quiet. Birds sang in it until noon, and nobody came by."])
+    assert none.select("verdict", "reason").rows() == [(None, "not_written")]
+    assert none["detail"].item()
+
+
 @pytest.mark.parametrize("documents", [[], [3], "nowhere", [" "]])
 def test_what_holds_no_text_is_refused(documents: Any) -> None:
     with pytest.raises(InputError):
