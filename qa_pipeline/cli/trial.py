@@ -1,5 +1,6 @@
 """`qa-pipeline run --try N`: a few chunks through every stage, and what the whole corpus would take."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
@@ -11,6 +12,7 @@ import polars as pl
 
 from qa_pipeline.cli.console import print_document, print_line, show_pair, watching
 from qa_pipeline.cli.samples import Sample, all_pairs
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.generation.questions import OVER_LIMIT
 from qa_pipeline.llm.budget.prices import load_prices
@@ -96,6 +98,7 @@ class Trial:
         self._began = monotonic()
         self._run = uuid4().hex
         self._pairs: dict[str, Sample] = {}
+        self._lost: Counter[str] = Counter()
         self.tried: list[tuple[Tried, Tried]] = []
         self.outcomes: list[BatchOutcome] = []
 
@@ -124,6 +127,8 @@ class Trial:
         self.outcomes.append(outcome)
         if first is not None:
             self.tried.append((first, last))
+            questions = read_table(resources.layout.table(QUESTIONS.name, batch), QUESTIONS)
+            self._lost.update(questions.drop_nulls("reason").filter(pl.col("reason") != OVER_LIMIT)["reason"])
 
     def _show_new(self, layout: Layout, batch: str) -> None:
         for pair in all_pairs(layout, batch):
@@ -151,6 +156,9 @@ class Trial:
         print_line(
             f"\n{plural(took.asked, 'chunk')} gave {accepted} accepted of {plural(len(self._pairs), 'pair')}."
         )
+        lost = "; ".join(f"{in_words(reason)} ({count})" for reason, count in self._lost.most_common())
+        if lost:
+            print_line(f"Questions that were planned and gave none: {lost}.")
         for outcome in self.outcomes:
             if not outcome.passed:
                 print_line(f"{outcome.batch}: {outcome.error}", "red")
@@ -172,8 +180,8 @@ class Trial:
 
 
 def _figures(calls: int, tokens: int, cost: float | None, currency: str) -> str:
-    money = "at a cost that is not known (llm.budget.prices)" if cost is None else f"{cost:.2f} {currency}"
-    return f"{calls:,} calls, {tokens:,} tokens, {money}"
+    money = "" if cost is None else f", {cost:.2f} {currency}"
+    return f"{calls:,} calls, {tokens:,} tokens{money}"
 
 
 def _tried(layout: Layout, batch: str, run: str) -> Tried:
