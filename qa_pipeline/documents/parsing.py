@@ -161,16 +161,8 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         "language": languages[0].language,
         "languages": [{"language": part.language, "share": part.share} for part in languages],
         "text": text.text,
-        "sections": [
-            {
-                "heading_path": [*section.heading_path],
-                "level": section.level,
-                "start": section.start,
-                "end": section.end,
-            }
-            for section in text.sections
-        ],
-        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
+        "sections": text.sections,
+        "pages": text.pages,
         "left_out": [
             {"what": part.what, "pieces": part.pieces, "characters": part.characters}
             for part in sorted(parsed.left_out, key=lambda part: part.what)
