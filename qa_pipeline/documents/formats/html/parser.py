@@ -13,8 +13,8 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import (
     count_comments,
-    find_navigation,
     remove_furniture,
+    remove_navigation,
     visit,
 )
 from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role_of
@@ -130,7 +130,9 @@ def read_tree(
     body = tree.body
     if body is None:
         return []
-    return read_blocks(body, {**(_find_navigation(body) if contents else {}), **dropped}, omissions)
+    if contents:
+        remove_navigation(body, omissions)
+    return read_blocks(body, dropped, omissions)
 
 
 def close_elements(markup: str) -> str:
@@ -185,6 +187,8 @@ def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | N
 
 
 def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
+    from selectolax.lexbor import LexborHTMLParser
+
     body = tree.body
     if body is None:
         return []
@@ -197,15 +201,11 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if main is not body:
         around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
-    inside = Omissions()
-    blocks = read_blocks(main, _find_navigation(main), inside)
-    if not blocks:
-        # A page that is nothing but links is read as a list of links rather than as nothing.
-        inside = Omissions()
-        blocks = read_blocks(main, {}, inside)
-    omissions.update(inside.record())
-    return blocks
-
-
-def _find_navigation(root: "LexborNode") -> dict[int, str]:
-    return dict.fromkeys(find_navigation(root), "navigation")
+    inside, with_links = Omissions(), main.html or ""
+    remove_navigation(main, inside)
+    if blocks := read_blocks(main, {}, inside):
+        omissions.update(inside.record())
+        return blocks
+    # A page that is nothing but links is read as a list of links rather than as nothing.
+    body = LexborHTMLParser(with_links).body
+    return read_blocks(body, {}, omissions) if body is not None else []
