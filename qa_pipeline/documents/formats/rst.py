@@ -111,17 +111,21 @@ def _load_settings() -> Any:
 
 @contextmanager
 def _look_up_here() -> Iterator[None]:
-    """Let docutils find every directive and role here while entered."""
-    before = directives.directive, roles.role, tableparser.SimpleTableParser
-    directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
-    roles.role = lambda *_: (_role, [])
-    tableparser.SimpleTableParser = _SimpleTable
-    states.Inliner.parse = _parse_inline
+    """Let docutils use the directives, roles and parsers of this module while entered."""
+    own: list[tuple[Any, str, Any]] = [
+        (directives, "directive", lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])),
+        (roles, "role", lambda *_: (_role, [])),
+        (tableparser, "SimpleTableParser", _SimpleTable),
+        (states.Inliner, "parse", _parse_inline),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in own]
     try:
+        for owner, name, value in own:
+            setattr(owner, name, value)
         yield
     finally:
-        directives.directive, roles.role, tableparser.SimpleTableParser = before
-        states.Inliner.parse = _PARSE_INLINE
+        for owner, name, value in before:
+            setattr(owner, name, value)
 
 
 def _parse_inline(inliner: states.Inliner, text: str, lineno: int, memo: Any, parent: Any) -> Any:
@@ -131,7 +135,7 @@ def _parse_inline(inliner: states.Inliner, text: str, lineno: int, memo: Any, pa
     return _PARSE_INLINE(inliner, text, lineno, memo, parent)
 
 
-_PARSE_INLINE = states.Inliner.parse
+_PARSE_INLINE: Any = states.Inliner.parse
 
 
 class _SimpleTable(tableparser.SimpleTableParser):
