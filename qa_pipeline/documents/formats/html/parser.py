@@ -17,7 +17,7 @@ from qa_pipeline.documents.formats.html.boilerplate import (
     remove_navigation,
     visit,
 )
-from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role_of
+from qa_pipeline.documents.formats.html.reader import Reader, role_of
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -46,15 +46,11 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
             return False
         if part in ("block", "inline"):
             reader.open(tag, node)
-            if tag in BOXES and not ASIDES.isdisjoint((node.attributes.get("class") or "").lower().split()):
-                reader.boxes.append(node.mem_id)
         return part != "unseen"
 
     def leave(node: "LexborNode", tag: str) -> None:
         if role_of(tag) != "passive":
             reader.close(tag)
-            if tag in BOXES and reader.boxes:
-                reader.close_box(node.mem_id)
 
     visit(root, enter, leave)
     return reader.finish()
