@@ -6,56 +6,36 @@ list), fenced code, one line a table row, a blank line between blocks.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from string import ascii_lowercase
 from typing import Literal
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.storage.rows import DoubtStruct
+from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
 from qa_pipeline.text.characters import clean
-from qa_pipeline.text.doubt import KINDS, SIGN, Doubt
+from qa_pipeline.text.doubt import KINDS, SIGN
 
 _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
 _DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
+_ONE_LINE = frozenset({"heading", *_TIGHT})
 _MOST_DOUBTS = 16  # of a block: one with more is in doubt as a whole, as the place of each takes time
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading and the text below it, up to the next heading; no headings above the first."""
-
-    heading_path: tuple[str, ...]
-    level: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The text that begins on a page; empty span for a page without text."""
-
-    number: int
-    start: int
-    end: int
-
-
 @dataclass(slots=True)
 class Assembled:
-    """Canonical text of one document."""
+    """Canonical text of one document; a page is the text that begins on it."""
 
     text: str = ""
-    sections: list[Section] = field(default_factory=list)
-    pages: list[Page] = field(default_factory=list)
+    sections: list[SectionStruct] = field(default_factory=list)
+    pages: list[PageStruct] = field(default_factory=list)
     masked: Counter[str] = field(default_factory=Counter)
     doubts: list[DoubtStruct] = field(default_factory=list)
-
-
-_ONE_LINE: frozenset[BlockKind] = frozenset({"heading", "list_item", "table_row"})
 
 
 def lay_out(kind: BlockKind, text: str) -> str:
@@ -68,8 +48,7 @@ def lay_out(kind: BlockKind, text: str) -> str:
         return "\n".join(lines).strip("\n")
     if kind in _ONE_LINE or "\n" not in text:
         return " ".join(text.split())
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
@@ -77,24 +56,45 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
 
     A heading too long to be one becomes a paragraph.
     """
-    draft = _Draft()
-    masked: Counter[str] = Counter()
+    found = Assembled()
+    parts: list[str] = []
+    length = 0
+    previous: BlockKind | None = None
+    path: list[tuple[int, str]] = []
     for block in blocks:
-        text, masked_counts = mask(lay_out(block.kind, clean(block.text)))
-        if masked_counts:
-            masked.update(masked_counts)
-            text = lay_out(block.kind, clean(text))
-        if text or block.marker:
-            too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
-            draft.add(block, "paragraph" if too_long else block.kind, text)
-            if text and SIGN.search(block.text):
-                draft.note_doubts(text, list(_doubts_of(block, text, mask)))
-    draft.end_section()
-    return Assembled("".join(draft.parts), draft.sections, draft.pages(), masked, draft.doubts)
+        kind = block.kind
+        text, masked = mask(lay_out(kind, clean(block.text)))
+        if masked:
+            found.masked.update(masked)
+            text = lay_out(kind, clean(text))
+        if not text and not block.marker:
+            continue
+        if kind == "heading" and len(text) > _LONGEST_HEADING:
+            kind = "paragraph"
+        parts.append(_separator(previous, kind, continues=block.continues))
+        start = length + len(parts[-1])
+        if kind == "heading" or not found.sections:
+            level = min(max(block.level, 1), 6) if kind == "heading" else 0
+            if level:
+                path = [above for above in path if above[0] < level] + [(level, text)]
+            names = [name for _, name in path]
+            found.sections.append({"heading_path": names, "level": level, "start": start, "end": start})
+        if block.page is not None and (not found.pages or found.pages[-1]["number"] < block.page):
+            found.pages.append({"number": block.page, "start": start, "end": start})
+        parts.append(_write_block(block, kind, text))
+        length = start + len(parts[-1])
+        found.sections[-1]["end"] = length
+        if text and SIGN.search(block.text):
+            _note_doubts(found.doubts, block, text, start + parts[-1].rfind(text), mask)
+        previous = kind
+    for page, following in zip_longest(found.pages, found.pages[1:]):
+        page["end"] = following["start"] if following else length
+    found.text = "".join(parts)
+    return found
 
 
-def _doubts_of(block: Block, text: str, mask: Mask) -> Iterator[tuple[Doubt, int, int]]:
-    """Yield the kind of each doubt of a block and its span in the text of the block.
+def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, at: int, mask: Mask) -> None:
+    """Note the doubts about a block whose text is `at` a place; rows of one table are one place.
 
     A row or quoted mail is in doubt as a whole, of other text the characters beside the sign.
     """
@@ -102,75 +102,21 @@ def _doubts_of(block: Block, text: str, mask: Mask) -> Iterator[tuple[Doubt, int
     for sign in signs[:_MOST_DOUBTS]:
         kind, start, end = KINDS[sign[0]], 0, len(text)
         if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
-            at = min(len(mask(lay_out(block.kind, clean(block.text[: sign.start()])))[0]), end)
-            start, end = max(at - 1, 0), min(at + 2, end)
-        yield kind, start, end
+            before = min(len(mask(lay_out(block.kind, clean(block.text[: sign.start()])))[0]), end)
+            start, end = max(before - 1, 0), min(before + 2, end)
+        last = doubts[-1] if doubts else None
+        if last and last["kind"] == kind and at + start <= last["end"] + 1:
+            last["end"] = max(last["end"], at + end)
+        else:
+            doubts.append({"kind": kind, "start": at + start, "end": at + end})
 
 
-class _Draft:
-    """The growing text; lengths are added up so that every offset is exact and cheap."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.length = 0
-        self.end = 0
-        self.previous: BlockKind | None = None
-        self.path: list[tuple[int, str]] = []
-        self.sections: list[Section] = []
-        self.page_starts: list[tuple[int, int]] = []
-        self.doubts: list[DoubtStruct] = []
-
-    def add(self, block: Block, kind: BlockKind, text: str) -> None:
-        """Append a block, whose kind and text may have changed since it was parsed."""
-        self._append(self._separator(kind, continues=block.continues))
-        if kind == "heading":
-            level = min(max(block.level, 1), 6)
-            self.path = [above for above in self.path if above[0] < level] + [(level, text)]
-            self._open_section(level)
-        elif not self.sections:
-            self._open_section(0)
-        if block.page is not None and (not self.page_starts or self.page_starts[-1][0] < block.page):
-            self.page_starts.append((block.page, self.length))
-        self._append(_write_block(block, kind, text))
-        self.end = self.length
-        self.previous = kind
-
-    def note_doubts(self, text: str, doubts: Iterable[tuple[Doubt, int, int]]) -> None:
-        """Note the doubts about the text of the last block; rows of one table are one place."""
-        at = self.length - len(self.parts[-1]) + self.parts[-1].rfind(text)
-        for kind, start, end in doubts:
-            last = self.doubts[-1] if self.doubts else None
-            if last and last["kind"] == kind and at + start <= last["end"] + 1:
-                last["end"] = max(last["end"], at + end)
-            else:
-                self.doubts.append({"kind": kind, "start": at + start, "end": at + end})
-
-    def _separator(self, kind: BlockKind, *, continues: bool) -> str:
-        if self.previous is None:
-            return ""
-        if kind != self.previous:
-            return "\n\n"
-        if continues:
-            return " "
-        return "\n" if kind in _TIGHT else "\n\n"
-
-    def _open_section(self, level: int) -> None:
-        self.end_section()
-        path = tuple(text for _, text in self.path)
-        self.sections.append(Section(path, level, self.length, self.length))
-
-    def end_section(self) -> None:
-        """End the section at its last block; what parts it from the next belongs to neither."""
-        if self.sections:
-            self.sections[-1] = replace(self.sections[-1], end=self.end)
-
-    def _append(self, text: str) -> None:
-        self.parts.append(text)
-        self.length += len(text)
-
-    def pages(self) -> list[Page]:
-        stops = [*self.page_starts, (0, self.length)]
-        return [Page(number, start, end) for (number, start), (_, end) in pairwise(stops)]
+def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) -> str:
+    if previous is None:
+        return ""
+    if kind == previous and continues:
+        return " "
+    return "\n" if kind == previous and kind in _TIGHT else "\n\n"
 
 
 def _write_block(block: Block, kind: BlockKind, text: str) -> str:
@@ -221,7 +167,7 @@ class Omissions:
             self.characters[what] += characters
 
     def update(self, others: tuple[LeftOut, ...]) -> None:
-        """Take over what a parser of a part of the file counted."""
+        """Add what a parser of a part of the file counted."""
         for other in others:
             self.count(other.what, other.pieces, other.characters)
 
@@ -240,12 +186,11 @@ class Omissions:
 
 
 Style = Literal["digits", "letters", "roman"]
-
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
     (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
-_LARGEST = {"digits": 10**9, "letters": 26**3, "roman": 3999}
+_LARGEST = {"letters": 26**3, "roman": 3999}
 
 
 @dataclass(slots=True)
@@ -258,38 +203,24 @@ class OrderedList:
     step: int = 1
 
     def number(self, own_value: int | None = None) -> str:
-        """Return the number of the next item, as written; `own_value` is one that the item gives itself."""
+        """Return the number of the next item as `6.`, `b)` or `iv)`, since `A. ` may begin a name."""
         value = self.following if own_value is None else own_value
         self.following = value + self.step
-        return written_number(value, self.style, upper=self.upper)
-
-
-def written_number(value: int, style: Style = "digits", *, upper: bool = False) -> str:
-    """Return a number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; else in digits."""
-    written = numeral(value, style, upper=upper)
-    return f"{written}." if written[-1].isdigit() else f"{written})"
+        written = numeral(value, self.style, upper=self.upper)
+        return f"{written}." if written[-1].isdigit() else f"{written})"
 
 
 def numeral(value: int, style: Style, *, upper: bool = False) -> str:
     """Return a number in letters or Roman numerals; in digits where these have none for it."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
         return str(value)
-    written = _write_letters(value) if style == "letters" else _write_roman(value)
+    written = ""
+    if style == "letters":  # a to z, then aa, ab and so on
+        while value:
+            value, letter = divmod(value - 1, 26)
+            written = ascii_lowercase[letter] + written
+    else:
+        for worth, sign in _ROMAN:
+            written += sign * (value // worth)
+            value %= worth
     return written.upper() if upper else written
-
-
-def _write_letters(value: int) -> str:
-    """Return a letter code: a to z, then aa, ab and so on."""
-    written = ""
-    while value:
-        value, letter = divmod(value - 1, 26)
-        written = chr(ord("a") + letter) + written
-    return written
-
-
-def _write_roman(value: int) -> str:
-    written = ""
-    for worth, numeral in _ROMAN:
-        count, value = divmod(value, worth)
-        written += numeral * count
-    return written

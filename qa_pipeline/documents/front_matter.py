@@ -3,7 +3,9 @@
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import yaml
 
@@ -20,19 +22,15 @@ _TITLE = ("title", *of_all("fields.title"))
 _LANGUAGE = ("language", "lang", *of_all("fields.language"))
 _LICENCE = ("licence", "license", *of_all("fields.licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
-_STATUS = ("status", "state")
-_VERSION = ("version", "revision", "edition")
 _SUCCESSORS = ("superseded_by", "replaced_by", "obsoleted_by")
-_IN_WORDS = re.compile(r"[^\W\d_]{4}")
 _FLAGS = ("draft", "deprecated", "obsolete", "repealed", "superseded", "withdrawn")
 _TRUE = frozenset({"true", "yes", "1"})
 _LONGEST = 50_000
 _LONGEST_TOML = 10_000  # tomllib takes 6.5 s for 20,000 dotted names
 _MOST_BITS = 1000  # Python refuses to write out integers of more than 4,300 digits
 _NO_TEXT = frozenset({"", "~", "null", "true", "false"})
-_YAML = re.compile(r"\A---[ \t]*\n(?P<fields>.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
-_TOML = re.compile(r"\A\+\+\+[ \t]*\n(?P<fields>.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +49,19 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
 
     It is YAML between `---` or TOML between `+++`; if it cannot be read, it says nothing.
     """
-    for pattern, read in ((_YAML, _yaml_fields), (_TOML, _toml_fields)):
-        match = pattern.match(text)
-        if match and (not match["fields"].strip() or _FIELD.match(match["fields"])):
-            try:
-                loaded = read(match["fields"])
-            except (yaml.YAMLError, ValueError, RecursionError):
-                loaded = {}
-            values = loaded.items() if isinstance(loaded, dict) else ()
-            fields = {str(name).strip().lower(): value for name, value in values}
-            return match["fields"], replace(known_fields(fields), status=_status(fields)), text[match.end() :]
-    return "", FrontMatter(), text
+    match = _FRONT.match(text)
+    if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
+        return "", FrontMatter(), text
+    written, loaded = match["fields"], None
+    with suppress(yaml.YAMLError, ValueError, RecursionError):
+        if match[1] == "+++":
+            loaded = tomllib.loads(written) if len(written) <= _LONGEST_TOML else None
+        elif len(written) <= _LONGEST:
+            # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
+            loaded = read_yaml(written, BaseLoader)
+    values = loaded.items() if isinstance(loaded, dict) else ()
+    fields = {str(name).strip().lower(): value for name, value in values}
+    return written, replace(known_fields(fields), status=_status(fields)), text[match.end() :]
 
 
 def known_fields(fields: Mapping[str, object]) -> FrontMatter:
@@ -75,21 +75,10 @@ def known_fields(fields: Mapping[str, object]) -> FrontMatter:
 
 
 def _status(fields: Mapping[str, object]) -> str | None:
-    """Return what a file says of its standing: `status: repealed`, `draft: true`, `version: early draft`."""
+    """Return what a file says of its standing, as `status: repealed`, `draft: true` or `superseded_by: B`."""
     flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
     successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
-    version = _first(fields, _VERSION)
-    in_words = version if version and _IN_WORDS.search(version) else None
-    return _first(fields, _STATUS) or next(flags, None) or next(successors, None) or in_words
-
-
-def _toml_fields(text: str) -> object:
-    return tomllib.loads(text) if len(text) <= _LONGEST_TOML else {}
-
-
-def _yaml_fields(text: str) -> object:
-    # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
-    return read_yaml(text, BaseLoader) if text.strip() and len(text) <= _LONGEST else {}
+    return _first(fields, ("status", "state")) or next(chain(flags, successors), None)
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:

@@ -21,11 +21,7 @@ from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES, suffix_of
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
-from qa_pipeline.storage.rows import (
-    DoubtStruct,
-    PageStruct,
-    SectionStruct,
-)
+from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import languages_of
 
@@ -73,6 +69,7 @@ class ContentRow(TypedDict):
 
 
 CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
+_COLUMNS_READER = TypeAdapter(ContentRow)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
 """Settings that decide how fast a document is read or whether it fails, never its text."""
 
@@ -131,9 +128,8 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     check_length(sum(len(block.text) for block in parsed.blocks), settings)
     text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:
-        left_out = sorted(parsed.left_out, key=lambda part: part.what)
-        kinds = [f"{part.what} {part.pieces}" for part in left_out]
-        notes = [f"left out of it: {', '.join(kinds)}"] if kinds else []
+        kinds = ", ".join(f"{part.what} {part.pieces}" for part in parsed.left_out)
+        notes = [f"left out of it: {kinds}"] if kinds else []
         detail = "; ".join(["the file is readable and holds no text", *notes, *parsed.notes])
         raise DocumentFailure("no_text", detail)
     return _columns(parsed, text, settings.masking)
@@ -161,16 +157,8 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         "language": languages[0].language,
         "languages": [{"language": part.language, "share": part.share} for part in languages],
         "text": text.text,
-        "sections": [
-            {
-                "heading_path": [*section.heading_path],
-                "level": section.level,
-                "start": section.start,
-                "end": section.end,
-            }
-            for section in text.sections
-        ],
-        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
+        "sections": text.sections,
+        "pages": text.pages,
         "left_out": [
             {"what": part.what, "pieces": part.pieces, "characters": part.characters}
             for part in sorted(parsed.left_out, key=lambda part: part.what)
@@ -187,7 +175,7 @@ def read_columns(written: bytes) -> ContentRow:
     Raises:
         ValueError: they do not fit the documents table, or a span lies outside the text.
     """
-    row = _columns_reader().validate_json(written, strict=True)
+    row = _COLUMNS_READER.validate_json(written, strict=True)
     for spans in (row["sections"], row["pages"], row["doubts"] or ()):
         reached = 0
         for span in spans:
@@ -198,11 +186,6 @@ def read_columns(written: bytes) -> ContentRow:
     if not all(0 <= number < _MOST for number in numbers):
         raise ValueError("a number is too large")
     return row
-
-
-@cache
-def _columns_reader() -> TypeAdapter[ContentRow]:
-    return TypeAdapter(ContentRow)
 
 
 def parser_version(settings: DocumentSettings) -> str:

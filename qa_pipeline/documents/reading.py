@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -72,19 +71,6 @@ def read_documents(
     return mark_near_duplicates(documents)
 
 
-@dataclass(frozen=True, slots=True)
-class _FileContent:
-    """Hold the columns of the documents table that a file has once its bytes are read."""
-
-    size: int
-    content_sha256: str
-    format: str
-
-    @property
-    def columns(self) -> DocumentColumns:
-        return {"size": self.size, "content_sha256": self.content_sha256, "format": self.format}
-
-
 class _Work:
     """The files of a batch: read one by one, parsed only where nothing is known yet, then made rows."""
 
@@ -104,7 +90,7 @@ class _Work:
         self.earlier = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
         self.shown_paths = [mask_path(file.path, self.bare_mask) for file in files]
-        self.read: dict[int, _FileContent] = {}
+        self.read: dict[int, tuple[int, str, str]] = {}  # size, hash of the content, format
         self.outcomes: dict[int, ParseOutcome] = {}
         self.parsed: list[int] = []
         self.first_of: dict[tuple[str, str], int] = {}
@@ -125,7 +111,7 @@ class _Work:
         name = _format(file, self.settings)
         content = read_bytes(file, self.settings.max_bytes)
         digest = hashlib.sha256(content).hexdigest()
-        self.read[number] = _FileContent(len(content), digest, name)
+        self.read[number] = len(content), digest, name
         if self.first_of.setdefault((digest, name), number) != number:
             return None
         if digest in self.forgotten:
@@ -161,29 +147,31 @@ class _Work:
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
         """Return the outcome of a file; `parsed` maps the content of each document to its number."""
-        content = self.read.get(number)
-        first_number = number if content is None else self.first_of[content.content_sha256, content.format]
+        columns: DocumentColumns = {}
+        first_number, digest, name = number, "", ""
+        if number in self.read:
+            size, digest, name = self.read[number]
+            columns = {"size": size, "content_sha256": digest, "format": name}
+            first_number = self.first_of[digest, name]
         outcome = self.outcomes[first_number]
         if isinstance(outcome, DocumentFailure):
             status = "skipped" if outcome.reason in _SKIPPED else "failed"
             detail, _ = text_mask(self.settings.masking)(outcome.detail)
-            failed: DocumentColumns = {"status": status, "reason": outcome.reason, "detail": detail}
-            return failed if content is None else {**content.columns, **failed}
-        content = self.read[number]
-        first = parsed.setdefault(content.content_sha256, number)
+            return {**columns, "status": status, "reason": outcome.reason, "detail": detail}
+        first = parsed.setdefault(digest, number)
         if first != number:
             detail = f"same bytes as {self.shown_paths[first][0]}"
-            return {**content.columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
+            return {**columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
         # The first heading of rows and of a PDF, whose parser looks for a title, may be none of the document.
         untitled = {*ROWS, "pdf"}
-        sections = () if content.format.partition(".")[0] in untitled else outcome["sections"]
+        sections = () if name.partition(".")[0] in untitled else outcome["sections"]
         heading = next((part["heading_path"][-1] for part in sections if part["level"]), None)
         title = declared["title"] or heading
         if title and heading and title in heading:  # "Borg Quick Start" says more than "Quick Start"
             title = heading
         return {
-            **content.columns,
+            **columns,
             **cast("DocumentColumns", outcome),
             "status": "parsed",
             "parsed_by": self.version,
@@ -234,14 +222,11 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
 def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str]) -> str:
     """Hash of the bytes; of bytes and path where those bytes were met before; of the path if unread."""
     content = content_sha256 or ""
-    for parts in ((content,), (content, path), (content, path, raw.hex())):
-        if parts == ("",):
-            continue
-        key = content if parts == (content,) else hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        if key[:_ID_LENGTH] not in ids:
-            break
-    ids.add(key[:_ID_LENGTH])
-    return key[:_ID_LENGTH]
+    longer = ("\0".join(parts) for parts in ((content, path), (content, path, raw.hex())))
+    known = [*filter(None, [content]), *(hashlib.sha256(parts.encode()).hexdigest() for parts in longer)]
+    name = next((key[:_ID_LENGTH] for key in known if key[:_ID_LENGTH] not in ids), known[-1][:_ID_LENGTH])
+    ids.add(name)
+    return name
 
 
 def _web_address(address: str | None) -> str | None:

@@ -1,16 +1,14 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 import pytest
 
-from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.documents import DocumentSettings, ReaderName
-from qa_pipeline.storage.tables import DOCUMENTS
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, pdf_bytes, write_files
 
 Files = dict[str, str | bytes]
@@ -48,10 +46,6 @@ def test_every_file_is_one_row_and_all_formats_are_read(tmp_path: Path) -> None:
 def test_a_title_is_declared_unless_the_heading_says_more(tmp_path: Path, declared: str, title: str) -> None:
     content = f"---\ntitle: {declared}\n---\n# Borg Quick Start\n\nText."
     assert read(tmp_path, {"a.md": content})["title"].to_list() == [title]
-
-
-def test_an_empty_folder_gives_an_empty_table(tmp_path: Path) -> None:
-    assert read(tmp_path, {}).equals(DOCUMENTS.empty())
 
 
 @pytest.mark.parametrize(
@@ -151,13 +145,6 @@ def test_what_an_earlier_run_parsed_of_the_same_bytes_is_taken_over(tmp_path: Pa
     assert same[0]["document_id"].to_list() == same[1]["document_id"].to_list()
 
 
-def test_other_settings_read_every_file_again(tmp_path: Path) -> None:
-    folder = write_files(tmp_path, {"a.md": "A long text."})
-    before = read_documents("b", folder, SETTINGS)
-    after = read_documents("b", folder, DocumentSettings(max_characters=3), previous=before)
-    assert after["reason"].to_list() == ["too_long"]
-
-
 def test_a_setting_names_the_reader_of_a_further_suffix(tmp_path: Path) -> None:
     settings = DocumentSettings.model_validate({"readers": {".log": "text", ".txt": "markdown"}})
     found = rows(
@@ -166,7 +153,3 @@ def test_a_setting_names_the_reader_of_a_further_suffix(tmp_path: Path) -> None:
     assert (found["a.LOG"]["status"], found["a.LOG"]["format"]) == ("parsed", "text")
     assert (found["b.txt"]["format"], found["b.txt"]["title"]) == ("markdown", "Title")
     assert ".log" in found["c.odd"]["detail"]
-
-
-def test_the_names_of_readers_in_the_settings_are_those_of_the_formats() -> None:
-    assert set(get_args(ReaderName)) == set(SUFFIXES.values())

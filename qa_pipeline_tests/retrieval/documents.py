@@ -55,11 +55,8 @@ def documents(*contents: Sequence[Block], status: str = "parsed", language: str 
                 "language": language,
                 "title": f"Title {number}",
                 "text": text.text,
-                "sections": [
-                    {"heading_path": list(s.heading_path), "level": s.level, "start": s.start, "end": s.end}
-                    for s in text.sections
-                ],
-                "pages": [{"number": p.number, "start": p.start, "end": p.end} for p in text.pages],
+                "sections": text.sections,
+                "pages": text.pages,
                 "languages": [],
                 "left_out": [],
                 "masked": [],

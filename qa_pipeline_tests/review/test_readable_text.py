@@ -20,7 +20,7 @@ BLOCKS = [
 ]
 ASSEMBLED = assemble(BLOCKS)
 TEXT = ASSEMBLED.text
-HEADINGS = {section.start: section.level for section in ASSEMBLED.sections if section.level}
+HEADINGS = {part["start"]: part["level"] for part in ASSEMBLED.sections if part["level"]}
 
 
 def shown(window: tuple[int, int] = (0, len(TEXT)), *marks: Mark) -> list[TextBlock]:

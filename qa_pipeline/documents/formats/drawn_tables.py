@@ -15,7 +15,7 @@ _GAP = re.compile(r" {2,}")
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
     """Return the rows of a table with borders, as databases print it; None if it is none.
 
-    Borders after each row part the rows; with one border below the names each line is a row.
+    Borders after each row part the rows; with one border of hyphens below the names each line is a row.
     """
     groups: list[list[list[str]]] = []
     for line in map(str.strip, lines):
@@ -26,10 +26,9 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
         else:
             return None
     first, *others = [group for group in groups if group] or [[]]
-    if len(others) < 1:
-        return None
-    body = others[0] if len(others) == 1 else [_joined(group) for group in others]
-    return _with_names(_joined(first), body)
+    is_grid = len(others) > 1 or any("=" in line for line in lines if line.lstrip().startswith("+"))
+    body = [_joined(group) for group in others] if is_grid else [row for group in others for row in group]
+    return _with_names(_joined(first), body) if body else None
 
 
 def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:

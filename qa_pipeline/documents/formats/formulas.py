@@ -7,7 +7,7 @@ speech, and none reads the formulas of Office files.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions
@@ -38,12 +38,11 @@ _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
 _TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
 _COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")
 _ISOTOPE = re.compile(r"[A-Z][a-z]?\b")
-_IDENTIFIER = re.compile(r"[a-z][A-Z]|[^\W\d]_[^\W\d]")
-_UNITS = frozenset({
+_RAISABLE = frozenset({
+    "sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh",
     "m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px", "kg", "eV", "keV",
     "MeV", "GeV", "TeV",
 })  # fmt: skip
-_FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh"})
 
 
 def settle(text: str, omissions: Omissions | None = None) -> str:
@@ -89,10 +88,7 @@ def write_script(raised: str, before: str, after: str) -> str:
     if base[-1:] in _STARTS:
         plain = "" if is_mark(raised) else raised
         return f"^{exponent}" if raised.isdigit() and _ISOTOPE.match(after) else plain
-    if raised in ("TM", "SM", "R"):
-        return f"({raised})"
-    is_grammar = raised in ("*", "+") and (base[-1] == ")" or _IDENTIFIER.search(base))
-    if is_grammar or raised in ("®", "™", "©", "℠", "?") or _is_ending(base, raised):
+    if raised in ("®", "™", "©", "℠") or _is_ending(base, raised):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
@@ -133,7 +129,7 @@ def _is_power(inside: str, base: str, before: str, after: str) -> bool:
         common = number[0] in ("2", "10")
         return common or (inside.isdigit() and number[0].isdigit() and len(number[0]) < 3)
     word = _WORD.search(base)
-    if word and (word[0] in _UNITS or word[0] in _FUNCTIONS):
+    if word and word[0] in _RAISABLE:
         return inside.isdigit()
     return _is_term(base, before)
 
@@ -165,6 +161,18 @@ class _Part(NamedTuple):
     kind: Literal["number", "name", "sign", "fraction", "script", "row"] = "row"
 
 
+_PLACES = {
+    **dict.fromkeys(("msub", "munder"), ("0", "1", "")),
+    **dict.fromkeys(("msubsup", "munderover"), ("0", "1", "2")),
+    **dict.fromkeys(("sSub", "sSup", "sSubSup"), ("e", "sub", "sup")),
+    "msup": ("0", "", "1"),
+    "limLow": ("e", "lim", ""),
+    "limUpp": ("e", "", "lim"),
+}
+"""Where a base is among the parts of an element, what is below it, and what above."""
+_ROW_ENDS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "mtr": ", ", "mr": ", "}
+
+
 class _UnwritableError(Exception):
     """No line means the same as this formula."""
 
@@ -177,7 +185,7 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
     """
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
-    except (_UnwritableError, KeyError, ValueError):  # the latter where a part is missing, or one too many
+    except (_UnwritableError, KeyError, TypeError):  # the latter where a part is missing, or one too many
         omissions.add("formula", signs or "".join(map(str, formula.itertext())))
         return SIGNS["formula"]
     return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
@@ -193,37 +201,46 @@ def _write(element: "_Element", depth: int) -> _Part:
         raise _UnwritableError
     children = [child for child in element if _is_read(child)][: 1 if name in _FIRST_ONLY else None]
     parts = [_write(child, depth + 1) for child in children]
-    by_name = dict(zip(map(_name_of, children), parts, strict=True))
-    written = _RULES[name](element, parts, by_name) if name in _RULES else _join(parts)
+    written = _compose(name, element, parts, dict(zip(map(_name_of, children), parts, strict=True)))
     if Counter(filter(str.isalnum, "".join(part.text for part in parts))) - Counter(written.text):
         raise _UnwritableError  # it has parts that such an element never has
     return written
 
 
-_Rule = Callable[["_Element", list[_Part], dict[str, _Part]], _Part]
-"""Writes an element by its parts, which MathML tells apart by their order and OMML by their names."""
+def _compose(name: str, element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
+    """Return an element by its parts, which MathML tells apart by their order and OMML by their names."""
+    known = {str(place): part for place, part in enumerate(parts)} | by_name
+    if name in _PLACES:
+        base, below, above = _PLACES[name]
+        return _scripts(known[base], known.get(below), known.get(above))
+    match name:
+        case "mtable" | "m" | "eqArr" | "mtr" | "mr":
+            return _Part(_ROW_ENDS[name].join(part.text for part in parts))
+        case "mfrac":
+            return _ratio(element, *parts)
+        case "f":
+            return _ratio(element, known["num"], known["den"])
+        case "mfenced" | "d":
+            return _fenced(element, parts)
+        case "msqrt":
+            return _Part(f"sqrt({_join(parts).text})")
+        case "mroot":
+            return _root(*parts)
+        case "rad":
+            return _root(known["e"], known.get("deg"))
+        case "nary":
+            sign = _Part(_property(element, "chr", "∫"), "sign")
+            return _join([_scripts(sign, known.get("sub"), known.get("sup")), known["e"]])
+    return _join(parts)
 
 
-def _rows(sign: str) -> _Rule:
-    return lambda _, parts, __: _Part(sign.join(part.text for part in parts))
+def _root(inside: _Part, degree: _Part | None) -> _Part:
+    if degree is None or not degree.text:
+        return _Part(f"sqrt({inside.text})")
+    return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
 
 
-def _placed(below: str = "", above: str = "", base: str = "e") -> _Rule:
-    """Return the rule of a base with parts below and above it, by their places or names."""
-
-    def write(_: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
-        places = {str(place): part for place, part in enumerate(parts)} | by_name
-        return _scripts(places[base], places.get(below), places.get(above))
-
-    return write
-
-
-def _large_operator(element: "_Element", _: list[_Part], by_name: dict[str, _Part]) -> _Part:
-    sign = _Part(_property(element, "chr", "∫"), "sign")
-    return _join([_scripts(sign, by_name.get("sub"), by_name.get("sup")), by_name["e"]])
-
-
-def _fenced(element: "_Element", parts: list[_Part], _: object) -> _Part:
+def _fenced(element: "_Element", parts: list[_Part]) -> _Part:
     start, end, between = (
         _property(element, name, element.get(long, otherwise))
         for name, long, otherwise in (
@@ -234,8 +251,7 @@ def _fenced(element: "_Element", parts: list[_Part], _: object) -> _Part:
     return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
 
 
-def _ratio(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
-    above, below = parts if "num" not in by_name else (by_name["num"], by_name["den"])
+def _ratio(element: "_Element", above: _Part, below: _Part) -> _Part:
     if not above.text or not below.text:
         raise _UnwritableError
     if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
@@ -243,32 +259,8 @@ def _ratio(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -
     return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
 
 
-def _root(element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
-    if _name_of(element) == "msqrt":
-        inside, degree = _join(parts), None
-    else:
-        inside, degree = (by_name["e"], by_name.get("deg")) if "e" in by_name else parts
-    if degree is None or not degree.text:
-        return _Part(f"sqrt({inside.text})")
-    return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
-
-
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _FIRST_ONLY = frozenset({"semantics", "maction"})  # what follows is the same in another form
-_RULES: dict[str, _Rule] = {
-    **dict.fromkeys(("mtable", "m", "eqArr"), _rows("; ")),
-    **dict.fromkeys(("mtr", "mr"), _rows(", ")),
-    **dict.fromkeys(("mfrac", "f"), _ratio),
-    **dict.fromkeys(("mfenced", "d"), _fenced),
-    **dict.fromkeys(("msqrt", "mroot", "rad"), _root),
-    **dict.fromkeys(("msub", "munder"), _placed("1", base="0")),
-    "msup": _placed("", "1", base="0"),
-    **dict.fromkeys(("msubsup", "munderover"), _placed("1", "2", base="0")),
-    **dict.fromkeys(("sSub", "sSup", "sSubSup"), _placed("sub", "sup")),
-    "limLow": _placed("lim"),
-    "limUpp": _placed("", "lim"),
-    "nary": _large_operator,
-}
 
 
 def _name_of(element: "_Element") -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.drawn_tables import read_ruled
+from qa_pipeline.documents.formats.drawn_tables import read_bars, read_ruled
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
 from qa_pipeline.documents.front_matter import split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
-    from markdown_it.token import Token
 
 _INDENTED_BOX = re.compile(
     r"(?P<kind>(?:!!!|\?\?\?\+?)\s+(?:[\w-]+(?:\s+[\w-]+)*)?|={3}[!+]?\s+(?=\"))\s*"
@@ -52,7 +51,6 @@ _MARKS = re.compile(r"[`*]+")
 _STRAY_MARK = re.compile(r"^[ \t]*(?:/{3,}|:{3,})[ \t]*$", re.MULTILINE)
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
 """`> [!NOTE]` makes a quote a box."""
-_BORDER, _FEWEST_LINES = re.compile(r"\+(?:-+\+)+$"), 3
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
 _CONSOLES = frozenset({"console", "terminal", "shell-session"})
@@ -113,55 +111,24 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     return True
 
 
-def _grid_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a table drawn with `+---+`, as pandoc writes it: a rule for blocks."""
-    lines: list[str] = []
-    for number in range(start, end):
-        line = state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]].rstrip()
-        if line[:1] not in ("+", "|"):
-            break
-        lines.append(line.replace(":", "=" if "=" in line else "-") if line[0] == "+" else line)
-    if len(lines) < _FEWEST_LINES or not _BORDER.match(lines[0]):
+def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+    """Parse a table as pandoc draws it, with borders or a rule below its names: a rule for blocks."""
+    head = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
+    if not head[0].startswith("+-") and not head[-1].startswith("--"):
         return False
-    from docutils.parsers.rst.tableparser import GridTableParser, TableMarkupError
-    from docutils.statemachine import StringList
-
-    width = max(map(len, lines))
-    try:
-        _, head, body = GridTableParser().parse(StringList([line.ljust(width) for line in lines]))
-    except TableMarkupError:
-        return False
-    if not silent:
-        rows = "".join(_row_html(row, "th", state.env) for row in head)
-        rows += "".join(_row_html(row, "td", state.env) for row in body)
-        state.push("html_box", "table", 0).content = f"<table>{rows}</table>"
-        state.line = start + len(lines)
-    return True
-
-
-def _ruled_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a table with a rule of dashes below its names, as pandoc writes it: a rule for blocks."""
     stop = start
     while stop < end and not state.isEmpty(stop):
         stop += 1
-    rows = read_ruled([state.src[state.bMarks[line] : state.eMarks[line]] for line in range(start, stop)])
+    lines = [state.src[state.bMarks[line] : state.eMarks[line]] for line in range(start, stop)]
+    rows = read_bars(lines) or read_ruled(lines)
     if rows is None or silent:
         return rows is not None
-    cells = ("".join(f"<{'th' if cell.header else 'td'}>{escape(cell.text)}" for cell in row) for row in rows)
-    markup = "".join(f"<tr>{row}</tr>" for row in cells)
+    env = {"omissions": state.env["omissions"]}
+    cells = ([f"<{'th' if cell.header else 'td'}>{_render(cell.text, env)}" for cell in row] for row in rows)
+    markup = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     state.push("html_box", "table", 0).content = f"<table>{markup}</table>"
     state.line = stop
     return True
-
-
-def _row_html(row: list[Any], tag: str, env: Any) -> str:
-    """Return a row of docutils; a cell that another spans is None there."""
-    cells = [
-        f'<{tag} rowspan="{rows + 1}" colspan="{columns + 1}">'
-        + _render("\n".join(lines), {"omissions": env["omissions"]})
-        for rows, columns, _, lines in filter(None, row)
-    ]
-    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _clean_inline(state: "StateCore") -> None:
@@ -221,22 +188,17 @@ def _render(text: str, env: dict[str, Any]) -> str:
     tokens = parser.parse(text, env)
     if any(token.level >= _DEEPEST for token in tokens):
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
-    _number_items(tokens)
-    return str(parser.renderer.render(tokens, parser.options, env))
-
-
-def _number_items(tokens: "list[Token]") -> None:
-    """Give an item the number that is written, where the list goes up, as statutes leave some out."""
+    # An item has the number that is written, where the list goes up: statutes leave some out.
     following: list[int] = []
     for token in tokens:
         if token.type == "ordered_list_open":
-            start = token.attrGet("start")
-            following.append(1 if start is None else int(start))
-        elif token.type == "ordered_list_close":
-            following.pop()
+            following.append(int(token.attrGet("start") or 0))
         elif token.type == "list_item_open" and token.info.isdecimal():
             following[-1] = max(int(token.info), following[-1]) + 1
             token.attrSet("value", str(following[-1] - 1))
+        elif token.type == "ordered_list_close":
+            following.pop()
+    return str(parser.renderer.render(tokens, parser.options, env))
 
 
 @cache
@@ -255,8 +217,7 @@ def _parser() -> "MarkdownIt":
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
     interrupted = ["paragraph", "reference", "blockquote", "list"]
     parser.block.ruler.before("fence", "indented_box", _indented_box, {"alt": interrupted})
-    parser.block.ruler.before("fence", "grid_table", _grid_table, {"alt": interrupted})
-    parser.block.ruler.before("fence", "ruled_table", _ruled_table, {"alt": interrupted})
+    parser.block.ruler.before("fence", "drawn_table", _drawn_table, {"alt": interrupted})
     for marker, pattern in _CONTAINERS.items():
         opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
@@ -278,10 +239,7 @@ def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         omissions.add("code_info", rest)
     # Console output may be coloured with HTML, which readers never see as text.
     console = language.lower() in _CONSOLES and not rest
-    return _code(_COLOURING.sub("", token.content) if console else token.content)
-
-
-def _code(text: str) -> str:
+    text = _COLOURING.sub("", token.content) if console else token.content
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
@@ -315,8 +273,8 @@ def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     markup = tokens[place].content
     if _TAG.sub("", markup).strip():
         return close_elements(markup)
-    labels = (f'<p class="admonition-title">{escape(label)}</p>' for label in _COMPONENT.findall(markup))
-    return "".join(labels)
+    labels = _COMPONENT.findall(markup)
+    return "".join(f'<p class="admonition-title">{escape(label)}</p>' for label in labels)
 
 
 def _text(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
@@ -326,6 +284,14 @@ def _text(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         env["omissions"].add("footnote_mark", mark)
         text = text.replace(mark, "", 1)
     return escape(_ICONS.get(text.strip(), text))
+
+
+def _formula(_: Any, tokens: Any, place: int, *__: Any) -> str:
+    return escape(tokens[place].content)
+
+
+def _formula_block(_: Any, tokens: Any, place: int, *__: Any) -> str:
+    return f"<pre><code>{escape(tokens[place].content)}</code></pre>"
 
 
 _RULES: dict[str, Any] = {
@@ -340,8 +306,6 @@ _RULES: dict[str, Any] = {
     "html_inline": _inline_html,
     "html_block": _block_html,
     "html_box": lambda _, tokens, place, *__: tokens[place].content,
-    "math_inline": lambda _, tokens, place, *__: escape(tokens[place].content),
-    "math_inline_double": lambda _, tokens, place, *__: escape(tokens[place].content),
-    "math_block": lambda _, tokens, place, *__: _code(tokens[place].content),
-    "math_block_label": lambda _, tokens, place, *__: _code(tokens[place].content),
+    **dict.fromkeys(("math_inline", "math_inline_double"), _formula),
+    **dict.fromkeys(("math_block", "math_block_label"), _formula_block),
 }

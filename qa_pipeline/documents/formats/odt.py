@@ -101,10 +101,8 @@ class Markup:
         """Return text as it looks; what nobody sees is counted."""
         if not self.look or not text.strip():
             return escape(text)
-        colour, marker = (
-            self.look.get(f"{_FO}color", ""),
-            self.look.get(f"{_FO}background-color", "transparent"),
-        )
+        colour = self.look.get(f"{_FO}color", "")
+        marker = self.look.get(f"{_FO}background-color", "transparent")
         size = self.look.get(f"{_FO}font-size", "").removesuffix("pt")
         is_tiny = size.replace(".", "", 1).isdecimal() and float(size) < 1
         blends = looks_alike(colour, self.ground if marker == "transparent" else marker)
@@ -138,14 +136,16 @@ class Markup:
             self.look, self.ground = look, ground
 
     def _look_of(self, name: str) -> dict[str, str]:
-        """Return the properties of text that a style sets, itself or by its parents, and its `ground`."""
+        """Return what a style and its parents set of text, with its `ground` and the `name` in HTML."""
         if name not in self.looks:
             chain: list[_Element] = []
             style = self.styles.get(name)
             while style is not None and len(chain) < _MOST_REPEATED:
                 chain.insert(0, style)
                 style = self.styles.get(style.get(f"{STYLE}parent-style-name", ""))
-            look: dict[str, str] = {}
+            bases = [name, *(style.get(f"{STYLE}parent-style-name", "") for style in reversed(chain))]
+            names = [_STYLES[base] for base in bases if base in _STYLES]
+            look = {"name": names[-1]} if names else {}
             for properties in (part for style in chain for part in style):
                 if properties.tag == f"{STYLE}text-properties":
                     look |= {str(key): str(value) for key, value in properties.items()}
@@ -205,12 +205,7 @@ class Markup:
             if not number and not self.lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
         else:
-            style, name = element.get(f"{TEXT}style-name", ""), "p"
-            for _ in range(_MOST_REPEATED):
-                name = _STYLES.get(style, name)
-                style = (
-                    self.styles[style].get(f"{STYLE}parent-style-name", "") if style in self.styles else ""
-                )
+            name = self._look_of(element.get(f"{TEXT}style-name", "")).get("name", "p")
         return f"{before}<{name}>{escape(number)}{self._inside(element)}</{name}>"
 
     def _list(self, element: "_Element") -> str:
@@ -219,9 +214,8 @@ class Markup:
         style, level = self.lists[-1], len(self.lists)
         goes_on = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
         if not goes_on:
-            self.counts[style] = {
-                depth: count for depth, count in self.counts[style].items() if depth < level
-            }
+            counts = self.counts[style].items()
+            self.counts[style] = {depth: count for depth, count in counts if depth < level}
         items = []
         for item in element:
             if item.tag == f"{TEXT}list-item" and len(item) and item[0].tag in _PARAGRAPHS:
@@ -233,29 +227,21 @@ class Markup:
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of the next item or chapter of a level as it is parts; "" for a bullet."""
-        counts = self.counts[style]
-        start_value = element.get(f"{TEXT}start-value")
-        start = read_number(self._level(style, level).get(f"{TEXT}start-value"), 1)
-        counts[level] = (
-            read_number(start_value, start)
-            if start_value
-            else counts[level] + 1
-            if level in counts
-            else start
-        )
+        counts, definition = self.counts[style], self._level(style, level)
+        start = read_number(definition.get(f"{TEXT}start-value"), 1)
+        following = counts[level] + 1 if level in counts else start
+        counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        definition = self._level(style, level)
         if not definition.get(f"{STYLE}num-format"):
             return ""
         depth = min(read_number(definition.get(f"{TEXT}display-levels"), 1), level)
         parts = []
         for outer in range(level - depth + 1, level + 1):
-            form = self._level(style, outer).get(f"{STYLE}num-format", "")
-            number = counts.get(outer, read_number(self._level(style, outer).get(f"{TEXT}start-value"), 1))
-            parts += (
-                [numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper())] if form else []
-            )
+            above = self._level(style, outer)
+            if form := above.get(f"{STYLE}num-format", ""):
+                number = counts.get(outer, read_number(above.get(f"{TEXT}start-value"), 1))
+                parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
         affixes = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{'.'.join(parts).join(affixes).strip()} "
 
@@ -276,12 +262,9 @@ def _state_of(control: "_Element | None") -> str:
     if name in ("checkbox", "radio"):
         marks = (control.get(f"{_FORM}current-{what}", "") for what in ("state", "selected"))
         return f"{'☒' if any(mark in ('checked', 'true') for mark in marks) else '☐'} {label}"
-    chosen = (
-        option.get(f"{_FORM}label", "")
-        for option in control
-        if option.get(f"{_FORM}current-selected") == "true"
-    )
-    return control.get(f"{_FORM}current-value") or next(chosen, control.get(f"{_FORM}value", ""))
+    chosen = control.find(f"{_FORM}option[@{_FORM}current-selected='true']")
+    value = control.get(f"{_FORM}value", "") if chosen is None else chosen.get(f"{_FORM}label", "")
+    return control.get(f"{_FORM}current-value") or value
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

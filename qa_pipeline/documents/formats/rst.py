@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict
 from functools import cache
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from docutils import frontend, nodes, utils
-from docutils.parsers.rst import Directive, Parser, directives, roles, states
+from docutils.parsers.rst import Directive, Parser, directives, roles, states, tableparser
 from docutils.parsers.rst.directives import misc, tables
 from docutils.statemachine import StringList
 from docutils.transforms.references import PropagateTargets
@@ -45,6 +46,7 @@ _LEVELS = {
     "subscript": nodes.subscript,
 }  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
+_MOST_MARKS = 3_000  # of a paragraph: one with more is kept as it is written
 _LONGEST_SUBSTITUTION = 2_000  # characters; definitions that use one another may double with each step
 _VERSIONS = {
     "versionadded": "New in version", "versionchanged": "Changed in version",
@@ -81,7 +83,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     document = utils.new_document("document", copy(_load_settings()))
     try:
         with _look_up_here():
-            Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
+            Parser(_HEADERS.match(f"{text}\n") is not None).parse(text, document)
         unread = _replace_messages(document, text.split("\n"))
         PropagateTargets(document).apply()
         fields = _read_first_fields(document)
@@ -109,14 +111,41 @@ def _load_settings() -> Any:
 
 @contextmanager
 def _look_up_here() -> Iterator[None]:
-    """Let docutils find every directive and role here while entered."""
-    before = directives.directive, roles.role
-    directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
-    roles.role = lambda *_: (_role, [])
+    """Let docutils use the directives, roles and parsers of this module while entered."""
+    own: list[tuple[Any, str, Any]] = [
+        (directives, "directive", lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])),
+        (roles, "role", lambda *_: (_role, [])),
+        (tableparser, "SimpleTableParser", _SimpleTable),
+        (states.Inliner, "parse", _parse_inline),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in own]
     try:
+        for owner, name, value in own:
+            setattr(owner, name, value)
         yield
     finally:
-        directives.directive, roles.role = before
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
+def _parse_inline(inliner: states.Inliner, text: str, lineno: int, memo: Any, parent: Any) -> Any:
+    """Parse the marks of a text; their time grows with the square of their number."""
+    if sum(map(text.count, "*`|_")) > _MOST_MARKS:
+        return [nodes.Text(text)], []
+    return _PARSE_INLINE(inliner, text, lineno, memo, parent)
+
+
+_PARSE_INLINE: Any = states.Inliner.parse
+
+
+class _SimpleTable(tableparser.SimpleTableParser):
+    """The parser of simple tables, which drops a first row whose first column is empty."""
+
+    def setup(self, block: StringList) -> None:
+        super().setup(block)
+        for number, (above, line) in enumerate(pairwise(self.block), 1):
+            if above and not above.strip("=- ") and line[:1] == " " and line.strip():
+                self.block[number] = f"\\{line[1:]}"  # an escaped blank is text, and shows nothing
 
 
 class _Options(dict[str, Any]):

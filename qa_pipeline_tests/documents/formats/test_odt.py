@@ -192,13 +192,6 @@ def test_notes_stand_at_the_end_of_their_section_and_their_marks_and_indexes_are
     assert left_out(parsed) == {"navigation": (1, 5), "footnote_mark": (1, 1)}
 
 
-def test_title_and_language_are_taken_from_the_metadata() -> None:
-    said = "<dc:title>Pumpar</dc:title><dc:language>sv-SE</dc:language>"
-    meta = f"<office:document-meta {NAMESPACES}><office:meta>{said}</office:meta></office:document-meta>"
-    parsed = read("<text:p>Text.</text:p>", **{"meta.xml": meta})
-    assert (parsed.title, parsed.language) == ("Pumpar", "sv")
-
-
 def test_raised_lowered_and_struck_out_text_is_read_by_its_style() -> None:
     styles = (
         look("Up", 'style:text-position="super 58%"')

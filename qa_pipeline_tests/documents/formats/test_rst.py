@@ -151,6 +151,15 @@ def test_every_kind_of_table_becomes_rows_with_their_header(table: str) -> None:
     assert blocks(table) == [("table_row", "Name: a | Value: 1"), ("table_row", "Name: b | Value: 2")]
 
 
+def test_a_simple_table_whose_first_column_has_no_name_keeps_its_other_names() -> None:
+    table = "====  =====\n      Power\n====  =====\nA     3 kW\n====  =====\n"
+    assert blocks(table) == [("table_row", "A | Power: 3 kW")]
+
+
+def test_a_paragraph_of_marks_that_never_end_is_kept_as_it_is_written() -> None:
+    assert blocks("*a " * 30_000) == [("paragraph", ("*a " * 30_000).strip())]
+
+
 def test_notes_stay_where_they_are_written_and_their_marks_go() -> None:
     text = (
         "A\n=\n\nSaid [1]_. Proved [#x]_ in [CIT]_.\n\n"

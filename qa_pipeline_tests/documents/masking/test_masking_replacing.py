@@ -95,4 +95,4 @@ def test_blocks_are_masked_before_the_text_is_written_so_offsets_hold() -> None:
     )
     assert document.masked == {"email": 2, "personnummer": 1, "phone": 1, "card": 1, "iban": 1}
     section = document.sections[0]
-    assert document.text[section.start : section.end] == document.text
+    assert document.text[section["start"] : section["end"]] == document.text

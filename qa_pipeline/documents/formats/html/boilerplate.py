@@ -1,10 +1,11 @@
-"""Which elements inside a page's content only lead elsewhere."""
+"""Parts of a page that are no content: what is hidden, what surrounds it, and what only leads elsewhere."""
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
@@ -14,15 +15,15 @@ from qa_pipeline.documents.formats.html.widgets import write_widgets
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_BOXES = frozenset({"div", "section", "ul", "ol", "p"})
-_PROSE = frozenset({"p", "pre", "table", "dl", "blockquote"})
-_LISTS = frozenset({"ul", "ol"})
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]-"), " ")
+_BOXES = "div, section, ul, ol, p"
+_PROSE = "p, pre, table, dl, blockquote"
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
 _LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
-_LONGEST_LABEL = 100  # characters: no label is longer, and each element would copy those inside it
+_LONGEST_LABEL = 100  # characters
+_MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a box with more is content
 
 
 def visit(
@@ -55,71 +56,34 @@ def visit(
         node = following
 
 
-@dataclass(slots=True)
-class _Tally:
-    """The text inside an open element; `link` and `heading` say whether it is in one, or one itself."""
-
-    tag: str
-    link: bool = False
-    heading: bool = False
-    linked: int = 0
-    plain: int = 0
-    label: str = ""
-    links: int = 0
-    inward: int = 0
-    prose: bool = False
-
-    def count(self, text: str) -> None:
-        bare = " ".join(text.translate(_SEPARATORS).split())
-        if self.link:
-            self.linked += len(bare)
-        elif bare and not self.heading:
-            self.plain += len(bare)
-            self._add_label(f"{bare} ")
-
-    def take(self, inner: "_Tally") -> None:
-        self.linked += inner.linked
-        self.plain += inner.plain
-        self.links += inner.links
-        self.inward += inner.inward
-        self.prose |= inner.prose or (inner.tag in _PROSE and inner.linked + inner.plain > 0)
-        self._add_label(inner.label)
-
-    def _add_label(self, text: str) -> None:
-        if len(self.label) < _LONGEST_LABEL:
-            self.label += text
+def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
+    """Take out boxes below `root` that hold navigation and nothing else, inner ones first."""
+    around_links: set[int] = set()
+    around_content = {root.mem_id}
+    for link in root.css("a[href]"):
+        _add_ancestors(around_links, link)
+    for node in reversed(root.css(_BOXES) if around_links else []):
+        if node.mem_id not in around_links or node.mem_id in around_content:
+            continue
+        links, text = node.css("a[href]"), node.text().translate(_SEPARATORS)
+        linked, titles = (
+            sum(len(part.text().translate(_SEPARATORS)) for part in parts)
+            for parts in (links, node.css(":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"))
+        )
+        plain = len(text) - linked - titles
+        has_prose = any(part.text().strip() for part in node.css(_PROSE) if part.mem_id != node.mem_id)
+        heading = _heading_of(node) if node.tag in ("ul", "ol") and plain <= 0 else None
+        if links and (heading is not None or _is_navigation(node, links, linked, plain, has_prose)):
+            _remove(filter(None, (node, heading)), omissions, "navigation")
+        elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
+            _add_ancestors(around_content, node)
 
 
-def find_navigation(root: "LexborNode") -> frozenset[int]:
-    """Return the ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
-    removed: set[int] = set()
-    top = root.tag or ""
-    stack = [_Tally(top, heading=top in _HEADINGS)]
-
-    def enter(node: "LexborNode", tag: str) -> bool:
-        around = stack[-1]
-        if tag == "-text":
-            if not (text := node.text_content or "").isspace():
-                around.count(text)
-            return False
-        tally = _Tally(tag, around.link, around.heading or tag in _HEADINGS)
-        if tag == "a" and (target := node.attributes.get("href")):
-            tally.link, tally.links, tally.inward = True, 1, int(target.startswith("#"))
-        stack.append(tally)
-        return True
-
-    def leave(node: "LexborNode", tag: str) -> None:
-        tally = stack.pop()
-        if tally.links and tag in _BOXES:
-            heading = _heading_of(node) if tag in _LISTS else None
-            if (heading is not None and not tally.plain) or _is_navigation(tally):
-                removed.update(part.mem_id for part in (node, heading) if part is not None)
-                return
-        stack[-1].take(tally)
-
-    if root.css_first("a") is not None:
-        visit(root, enter, leave)
-    return frozenset(removed)
+def _add_ancestors(found: set[int], node: "LexborNode") -> None:
+    around = node.parent
+    while around is not None and around.mem_id not in found:
+        found.add(around.mem_id)
+        around = around.parent
 
 
 def _heading_of(node: "LexborNode") -> "LexborNode | None":
@@ -130,7 +94,7 @@ def _heading_of(node: "LexborNode") -> "LexborNode | None":
     while after is not None and _is_blank(after):
         after = after.next
     level = before.tag if before is not None else None
-    if level not in _HEADINGS or level == "h1":
+    if level not in _HEADINGS[1:]:
         return None
     # A heading of a lower level opens a part of this section, which then is more than the list.
     return before if after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level)) else None
@@ -141,23 +105,27 @@ def _is_blank(node: "LexborNode") -> bool:
     return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
 
 
-def _is_navigation(box: _Tally) -> bool:
-    """Return whether a box with links is navigation.
+def _is_navigation(
+    box: "LexborNode", links: "list[LexborNode]", linked: int, plain: int, has_prose: bool
+) -> bool:
+    """Return True if a box with links is navigation, by the letters inside links and outside.
 
-    A box is, when all its links stay on the page and nothing else is said; when it is a `div` or `section`
-    of links under headings, without prose; or a paragraph of several links behind a label such as
-    `Available Languages:`. A list of links to other pages is content where a sentence may have announced
-    it, and navigation where it is all that is under a heading.
+    All its links stay on the page and nothing else is said; or it is a `div` or `section` of links under
+    headings, without prose; or a paragraph of several links behind a label such as `Available Languages:`.
+    A list of links to other pages is content where a sentence may have announced it.
     """
-    if box.inward == box.links and not box.plain:
+    if plain <= 0 and all((link.attributes["href"] or "").startswith("#") for link in links):
         return True
-    if box.prose or box.tag in _LISTS:
+    if box.tag in ("ul", "ol") or has_prose:
         return False
-    if box.tag in ("div", "section") and box.linked >= _LINKED_SHARE * (box.linked + box.plain):
+    if box.tag != "p" and linked >= _LINKED_SHARE * (linked + plain):
         return True
-    label = box.label.strip()
+    label = box.text() if plain <= _LONGEST_LABEL else "no label."
+    for link in links if plain <= _LONGEST_LABEL else ():
+        label = label.replace(link.text(), "", 1)
+    label = " ".join(label.translate(dict.fromkeys(_SEPARATORS, " ")).split())
     short = not label or (label.endswith(":") and len(label.split()) <= _LABEL_WORDS)
-    return short and (box.links > 1 or (bool(label) and box.linked <= _LANGUAGE_CODE))
+    return short and (len(links) > 1 or (bool(label) and linked <= _LANGUAGE_CODE))
 
 
 _KINDS = {
@@ -201,9 +169,10 @@ _FURNITURE = ", ".join(
     )
 )
 _SEEN = 16  # of 255: colours closer than that look alike
-Colour = tuple[int, int, int] | None
 _TAG = re.compile(r"<[^<>]*>")
-_COMMENT = re.compile("<!--|<[!?]")
+_COMMENT = re.compile(
+    r"<!--(?P<comment>.*?)(?:(?P<end>-->)|\Z)|<[!?](?P<other>.*?)(?:(?P<close>>)|\Z)", re.DOTALL
+)
 _DECLARATIONS = ("doctype", "xml")
 
 
@@ -252,93 +221,63 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
     """
     styled = tree.css(_STYLED)
     sheets = "\n".join(node.text() for node in styled if node.tag == "style")
-    rules = [rule.rpartition("{") for rule in _UNAPPLIED.sub("", sheets).split("}")]
-    struck = _select(tree, [selector for selector, _, style in rules if "line-through" in style])
-    hiding = [selector for selector, _, style in rules if _HIDING.search(style)]
-    inline = [node for node in styled if _HIDING.search(node.attributes.get("style") or "")]
-    blended = _find_blended(tree, rules)
-    if not (hiding or inline or blended):
-        return struck, []
-    showing = [
-        _STATE.sub("", selector) for selector, _, style in rules if _SHOWING.search(_HIDING.sub("", style))
-    ]
-    showing_nodes = {node.mem_id for node in _select(tree, showing)}
-    scripts = [script.text() for script in tree.css("script")]
+    rules = [rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}")]
+    inline = [(node, node.attributes["style"] or "") for node in styled if node.tag != "style"]
+    struck = [node for node, _ in _apply(tree, (rule for rule in rules if "line-through" in rule[1]))]
+    showing = (rule for rule in rules if _SHOWING.search(_HIDING.sub("", rule[1])))
+    shown = {node.mem_id for node, _ in _apply(tree, ((_STATE.sub("", name), "") for name, _ in showing))}
+    hiding = _apply(tree, (rule for rule in rules if _HIDING.search(rule[1])))
+    hidden = [node for node, _ in hiding if node.mem_id not in shown]
+    hidden += [node for node, style in inline if _HIDING.search(style)]
+    hidden += _find_blended(
+        tree, [*_apply(tree, (rule for rule in rules if _COLOUR.search(rule[1]))), *inline]
+    )
+    scripts = [script.text() for script in tree.css("script")] if hidden else []
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))
     # What holds more is the page until its script has run.
     most = len(tree.body.text()) / 2 if scripts and tree.body else math.inf
     return struck, [
         node
-        for node in (
-            *(node for node in _select(tree, hiding) if node.mem_id not in showing_nodes),
-            *inline,
-            *blended,
-        )
+        for node in hidden
         if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
         and len(node.text()) <= most
     ]
 
 
-def _find_blended(tree: "LexborHTMLParser", rules: list[tuple[str, str, str]]) -> "list[LexborNode]":
-    """Return the elements whose text has the colour of its ground, as far as the page itself says both."""
-    coloured: dict[int, tuple[LexborNode, list[Colour]]] = {}
-    grounds: dict[int, list[Colour]] = {}
-    styled = [
-        (node, style)
-        for selector, _, style in rules
-        if _COLOUR.search(style)
-        for node in _select(tree, [selector])
-    ]
-    for node, style in [
-        *styled,
-        *(
-            (node, node.attributes["style"] or "")
-            for node in tree.css("[style*=color i], [style*=background i]")
-        ),
-    ]:
+def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "Iterator[LexborNode]":
+    """Yield the elements whose text has the colour of its ground, as far as the page itself says both."""
+    coloured: dict[int, tuple[LexborNode, list[str]]] = {}
+    grounds: dict[int, list[str]] = {}
+    for node, style in styles:
         for name, value in _COLOUR.findall(style):
             if name.lower() == "color":
-                coloured.setdefault(node.mem_id, (node, []))[1].append(_read_colour(value))
+                coloured.setdefault(node.mem_id, (node, []))[1].append(value)
             else:
-                grounds.setdefault(node.mem_id, []).append(_read_colour(value))
+                grounds.setdefault(node.mem_id, []).append(value)
     # Another sheet may colour the ground.
-    paper = None if tree.css_first("link[rel=stylesheet], [bgcolor]") is not None else (255, 255, 255)
-    blended = []
+    paper = "" if tree.css_first("link[rel=stylesheet], [bgcolor]") is not None else "white"
     for node, colours in coloured.values():
         around: LexborNode | None = node
         while around is not None and around.mem_id not in grounds:
             around = around.parent
         ground = [paper] if around is None else grounds[around.mem_id]
         inner = any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id)
-        if not inner and all(
-            _is_alike(colour, paper_colour) for colour in colours for paper_colour in ground
-        ):
-            blended.append(node)
-    return blended
+        if not inner and all(looks_alike(colour, under) for colour in colours for under in ground):
+            yield node
 
 
-def _read_colour(value: str) -> Colour:
-    """Return a colour; None for a picture, a variable and what is not known."""
+@lru_cache(maxsize=1024)
+def looks_alike(colour: str, ground: str) -> bool:
+    """Return True if two colours of CSS look the same; False for a picture or what else is not known."""
     from PIL import ImageColor
 
     with suppress(ValueError):
-        colour = ImageColor.getrgb(value.replace("!important", "").strip())
-        return colour[:3] if len(colour) == 3 or colour[3] == 255 else None
-    return None
-
-
-def looks_alike(colour: str, ground: str) -> bool:
-    """Return True if two colours of CSS look the same; False if either is not known."""
-    return _is_alike(_read_colour(colour), _read_colour(ground))
-
-
-def _is_alike(colour: Colour, ground: Colour) -> bool:
-    return (
-        colour is not None
-        and ground is not None
-        and all(abs(value - of_ground) <= _SEEN for value, of_ground in zip(colour, ground, strict=True))
-    )
+        pair = [ImageColor.getrgb(value.replace("!important", "").strip()) for value in (colour, ground)]
+        return all(part[3:] in ((), (255,)) for part in pair) and all(
+            abs(one - other) <= _SEEN for one, other in zip(*(part[:3] for part in pair), strict=True)
+        )
+    return False
 
 
 def _names_in(text: str) -> set[str]:
@@ -346,14 +285,15 @@ def _names_in(text: str) -> set[str]:
     return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
 
 
-def _select(tree: "LexborHTMLParser", selectors: list[str]) -> "list[LexborNode]":
+def _apply(tree: "LexborHTMLParser", rules: Iterable[tuple[str, str]]) -> "Iterator[tuple[LexborNode, str]]":
+    """Yield the elements that rules select, each with its style."""
     from selectolax.lexbor import SelectolaxError
 
-    nodes: list[LexborNode] = []
-    for selector in ",".join(selectors).split(",", _MOST_RULES)[:_MOST_RULES]:
+    parts = ((selector, style) for selectors, style in rules for selector in selectors.split(","))
+    for selector, style in islice(parts, _MOST_RULES):
         with suppress(SelectolaxError):  # which browsers ignore, too
-            nodes += tree.css(selector) if selector.strip() and ":" not in selector else ()
-    return nodes
+            found = tree.css(selector) if selector.strip() and ":" not in selector else []
+            yield from ((node, style) for node in found)
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
@@ -362,18 +302,15 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
     Whatever of them is never closed swallows the rest of the page; a comment does not in a script, which is
     counted itself. An instruction does so without leaving a node.
     """
-    start = 0
-    while match := _COMMENT.search(markup, start):
-        close = "-->" if match[0] == "<!--" else ">"
-        end = markup.find(close, match.end())
-        inside = markup[match.end() : end if end >= 0 else None]
-        if end < 0:
-            if close == ">" or "".join(f"{inside}-->".split()) in "".join((tree.html or "").split()):
-                omissions.add("unclosed_comment", inside)
-            return
-        if not inside.lower().startswith(_DECLARATIONS):
-            omissions.add("comment", inside)
-        start = end + len(close)
+    for match in _COMMENT.finditer(markup):
+        inside = match["comment"] or match["other"] or ""
+        if match["end"] or match["close"]:
+            if not inside.lower().startswith(_DECLARATIONS):
+                omissions.add("comment", inside)
+        elif match["other"] is not None or "".join(f"{inside}-->".split()) in "".join(
+            (tree.html or "").split()
+        ):
+            omissions.add("unclosed_comment", inside)
 
 
 def _kind_of(node: "LexborNode") -> str:

@@ -13,11 +13,11 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import (
     count_comments,
-    find_navigation,
     remove_furniture,
+    remove_navigation,
     visit,
 )
-from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role_of
+from qa_pipeline.documents.formats.html.reader import Reader, role_of
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -46,15 +46,11 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
             return False
         if part in ("block", "inline"):
             reader.open(tag, node)
-            if tag in BOXES and not ASIDES.isdisjoint((node.attributes.get("class") or "").lower().split()):
-                reader.boxes.append(node.mem_id)
         return part != "unseen"
 
     def leave(node: "LexborNode", tag: str) -> None:
         if role_of(tag) != "passive":
             reader.close(tag)
-            if tag in BOXES and reader.boxes:
-                reader.close_box(node.mem_id)
 
     visit(root, enter, leave)
     return reader.finish()
@@ -130,7 +126,9 @@ def read_tree(
     body = tree.body
     if body is None:
         return []
-    return read_blocks(body, {**(_find_navigation(body) if contents else {}), **dropped}, omissions)
+    if contents:
+        remove_navigation(body, omissions)
+    return read_blocks(body, dropped, omissions)
 
 
 def close_elements(markup: str) -> str:
@@ -185,6 +183,8 @@ def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | N
 
 
 def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
+    from selectolax.lexbor import LexborHTMLParser
+
     body = tree.body
     if body is None:
         return []
@@ -197,15 +197,11 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if main is not body:
         around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
-    inside = Omissions()
-    blocks = read_blocks(main, _find_navigation(main), inside)
-    if not blocks:
-        # A page that is nothing but links is read as a list of links rather than as nothing.
-        inside = Omissions()
-        blocks = read_blocks(main, {}, inside)
-    omissions.update(inside.record())
-    return blocks
-
-
-def _find_navigation(root: "LexborNode") -> dict[int, str]:
-    return dict.fromkeys(find_navigation(root), "navigation")
+    inside, with_links = Omissions(), main.html or ""
+    remove_navigation(main, inside)
+    if blocks := read_blocks(main, {}, inside):
+        omissions.update(inside.record())
+        return blocks
+    # A page that is nothing but links is read as a list of links rather than as nothing.
+    body = LexborHTMLParser(with_links).body
+    return read_blocks(body, {}, omissions) if body is not None else []

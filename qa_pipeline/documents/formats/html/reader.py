@@ -106,14 +106,8 @@ BREAKING = frozenset({
     "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
     "main", "ol", "p", "pre", "section", "summary", "table", "ul",
 })  # fmt: skip
-BOXES = frozenset({"div", "section", "blockquote", "aside"})
-ASIDES = frozenset({
-    "admonition", "alert", "callout", "caution", "danger", "example", "hint", "important", "info",
-    "note", "notice", "tip", "warning",
-})  # fmt: skip
-"""Classes of boxes whose heading labels the box and opens no section of the page."""
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
-"""Classes of a paragraph that labels its box, as docutils and Python-Markdown write it."""
+"""Classes of what labels its box, as docutils and Python-Markdown write it."""
 _SCRIPTS = {"sup": RAISED, "sub": LOWERED}
 _INLINE = CODE | {"br", "sup", "sub", "q"}
 
@@ -130,11 +124,8 @@ def role_of(tag: str) -> Role:
     return "inline" if tag in _INLINE else "passive"
 
 
-_MOST_LOOKED_AT = 20  # rows of a table
 _OTHER_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
 _BLOCKS = f"table pre, {_OTHER_BLOCKS}"
-_BLOCKS = f"table pre, {_OTHER_BLOCKS}"
-_ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
 _CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
@@ -162,7 +153,6 @@ class Reader:
         self.marker: str | None = None
         self.terms: list[str] = []
         self.described: str | None = None
-        self.boxes: list[int] = []
         self.label: str | None = None
         self.labelling = False
 
@@ -182,6 +172,7 @@ class Reader:
         """Begin an element that means something for the text."""
         if tag == "table" and (self.grid is not None or not _is_layout(node)):
             self.flush()
+            self._write_label()
             self._write_marker()
             self.grid = Grid(self.grid, self.omissions)
         elif self.grid is not None:
@@ -202,12 +193,6 @@ class Reader:
         else:
             self._close_inline(tag)
 
-    def close_box(self, element: int) -> None:
-        """End the innermost box if it is this element."""
-        if self.boxes[-1] == element:
-            self.boxes.pop()
-            self._write_label()
-
     def finish(self) -> list[Block]:
         """End the last block, and return all."""
         self.flush()
@@ -226,7 +211,9 @@ class Reader:
         if not text.strip():
             return
         if self.level:
-            self._write_heading(text)
+            number, self.marker = self.marker, None  # of the item that begins with it
+            heading = f"{number} {text.lstrip()}" if number else text
+            self.blocks.append(Block("heading", heading, self.level))
         elif self.labelling:
             self._write_label()
             self.label = " ".join(text.split())
@@ -242,16 +229,6 @@ class Reader:
                 self._write_item(written)
             else:
                 self.blocks.append(Block(kind, written))
-
-    def _write_heading(self, text: str) -> None:
-        """Write a heading with the number of the item that begins with it; in a box it is a label."""
-        if self.marker:
-            text, self.marker = f"{self.marker} {text.lstrip()}", None
-        if self.boxes:
-            self._write_label()
-            self.label = " ".join(text.split())
-        else:
-            self.blocks.append(Block("heading", text, self.level))
 
     def _write_item(self, text: str) -> None:
         marker, self.marker = self.marker, None
@@ -286,8 +263,9 @@ class Reader:
             self.label = None
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
-        if tag in HEADINGS:
-            self.level = HEADINGS[tag]
+        if tag == "p" or tag in HEADINGS:
+            self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
+            self.level = 0 if self.labelling else HEADINGS.get(tag, self.level)
         elif tag in LISTS:
             self._write_term()
             self._write_marker()
@@ -306,8 +284,6 @@ class Reader:
         elif tag == "pre":
             self._write_term()
             self.verbatim += 1
-        elif tag == "p":
-            self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
         elif tag == "summary":
             self.labelling = True
         if tag in ("li", "dd", "dt"):
@@ -327,7 +303,7 @@ class Reader:
             self.verbatim = max(self.verbatim - 1, 0)
         elif tag == "dd":
             self._write_term()
-        elif tag == "details":
+        elif tag in ("details", "aside"):
             self._write_label()
         if tag in ("li", "dd", "dt") and self.containers:
             self.containers.pop()

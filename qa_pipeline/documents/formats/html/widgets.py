@@ -13,6 +13,13 @@ _ICONS = "img, svg, i, [aria-label], [title]"
 _LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[title], step[title]"
 """Components of Markdown dialects whose label heads their content."""
 
+_ASIDES = (
+    ".admonition, .alert, .callout, .caution, .danger, .example, .hint, .important, .info, .note, .notice,"
+    ".tip, .warning"
+)
+_BOX_HEADINGS = f":is(div, section, blockquote, aside):is({_ASIDES}) :is(h1, h2, h3, h4, h5, h6)"
+"""Headings that label a box and open no section of the page."""
+
 
 def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
     """Replace drawn widgets by text; an icon without a name is counted as an image."""
@@ -26,6 +33,8 @@ def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
     for cell in tree.css("td:has(img, svg, i, [aria-label]), th:has(img, svg, i, [aria-label])"):
         if not cell.text(deep=True).strip() or cell.css_first("svg title") is not None:
             _write_icons(cell, omissions)
+    for heading in tree.css(_BOX_HEADINGS):
+        heading.attrs["class"] = "admonition-title"
     for label, panel in [*_tabs(tree), *_labelled(tree)]:
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):

@@ -33,10 +33,10 @@ def mapped_prose() -> tuple[str, PageMap]:
 
 def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> PagePicture:
     page = text.pages[0]
-    chunks = [(section.start, section.end) for section in text.sections]
+    chunks = [(section["start"], section["end"]) for section in text.sections]
     start = text.text.index(quote)
     evidence = (start, start + len(quote)) if quote else None
-    return draw_page(content, 1, text.text, (page.start, page.end), chunks, evidence, **options)
+    return draw_page(content, 1, text.text, (page["start"], page["end"]), chunks, evidence, **options)
 
 
 def picture_of(drawn: PagePicture) -> Image.Image:

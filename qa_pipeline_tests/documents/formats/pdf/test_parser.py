@@ -33,8 +33,8 @@ def test_a_paragraph_over_a_page_break_is_one_and_each_half_is_on_its_page() -> 
     document.multi_cell(0, 6, (PROSE * 30).strip())
     assembled = assemble(parse(bytes(document.output())).blocks)
     assert assembled.text == (PROSE * 30).strip()
-    assert [page.number for page in assembled.pages] == [1, 2]
-    assert "".join(assembled.text[page.start : page.end] for page in assembled.pages) == assembled.text
+    assert [page["number"] for page in assembled.pages] == [1, 2]
+    assert "".join(assembled.text[page["start"] : page["end"]] for page in assembled.pages) == assembled.text
 
 
 def test_larger_type_is_a_heading_and_its_size_gives_the_level() -> None:
