@@ -10,7 +10,6 @@ from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import edited
 
 
@@ -91,15 +90,6 @@ def test_tables_beside_each_other_are_apart_and_a_blank_column_inside_one_parts_
     assert sheet_text(spaced) == "Pump: P1 | Bar: 4 | Price: 20 | Cost: 15"
 
 
-def test_a_cell_in_the_last_corner_of_a_sheet_is_read() -> None:
-    def corner(workbook: Workbook) -> None:
-        sheet = workbook.add_worksheet("Sheet1")
-        sheet.write("A1", "first")
-        sheet.write("XFD1048576", "last")
-
-    assert sheet_text(corner) == "first\nlast"
-
-
 def test_names_of_columns_stand_below_names_of_groups_that_are_merged_across() -> None:
     def fill(workbook: Workbook) -> None:
         sheet = workbook.add_worksheet()
@@ -116,29 +106,6 @@ def test_names_of_columns_stand_below_names_of_groups_that_are_merged_across() -
         "Region: North | 2023 Sales: 1.5 | 2023 Costs: 2 | 2024 Sales: 3 | 2024 Costs: 4",
         "Region: South | 2023 Sales: - | 2024 Sales: 7 | 2024 Costs: 8",
     ]
-
-
-def rows(workbook: Workbook) -> None:
-    sheet = workbook.add_worksheet()
-    for number in range(20):
-        sheet.write(number, 0, number)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"PK\x03\x04", "damaged"),
-        (b"no spreadsheet", "damaged"),
-        (made(pumps)[:3000], "damaged"),
-        (zip_bytes({"a.txt": "x"}), "damaged"),
-        (edited(made(pumps), "xl/workbook.xml", lambda part: part.replace(b'r:id="rId1"', b"")), "damaged"),
-        (made(rows), "too_many_rows"),
-        (edited(made(pumps), "xl/_rels/workbook.xml.rels", lambda xml: xml.replace(b"rId1", b"")), "damaged"),
-    ],
-)
-def test_what_is_no_readable_spreadsheet_is_refused(content: bytes, reason: str) -> None:
-    few = ReaderLimits(rows=10)
-    assert refusal(lambda: spreadsheet.parse(source(content), SETTINGS, few)) == reason
 
 
 @pytest.mark.parametrize(
@@ -217,16 +184,6 @@ def test_what_a_person_does_not_see_is_left_out_and_counted(
 ) -> None:
     assert text_of(content) == text
     assert left_out(content)["hidden"] == hidden
-
-
-def test_white_text_that_the_format_of_a_table_may_colour_stays() -> None:
-    def fill(workbook: Workbook) -> None:
-        white = workbook.add_format({"font_color": "white"})
-        columns = [{"header": name, "header_format": white} for name in ("City", "Price")]
-        sheet = workbook.add_worksheet()
-        sheet.add_table(0, 0, 1, 1, {"columns": columns, "data": [["Lund", 2]]})
-
-    assert sheet_text(fill) == "City: Lund | Price: 2"
 
 
 @pytest.mark.parametrize("option", ["in_memory", "constant_memory"])  # shared strings, and strings in cells
