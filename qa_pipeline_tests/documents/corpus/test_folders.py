@@ -20,12 +20,6 @@ def corpus(folder: Path) -> FolderCorpus:
     return FolderCorpus(str(folder))
 
 
-def test_hidden_entries_are_left_out(tmp_path: Path) -> None:
-    names = ("a.md", ".hidden", ".git/b.md", "batch.yaml", "in/pairs.jsonl")
-    write_files(tmp_path, dict.fromkeys(names, "x"))
-    assert list(reasons(tmp_path)) == ["a.md", "batch.yaml", "in/pairs.jsonl"]
-
-
 def test_names_that_are_not_utf8_or_hide_something_are_escaped(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9.md")).write_bytes(b"x")
     write_files(tmp_path, {"a\n\u202eb.md": "x"})
@@ -111,32 +105,6 @@ def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> Non
     assert found is not None
     assert found.failure is not None
     assert found.failure.reason == "outside_corpus"
-
-
-def test_what_can_be_no_batch_takes_no_other_down_and_loose_files_are_named(tmp_path: Path) -> None:
-    names = ("good/x.md", "a, b/x.md", "x\n\u202e/x.md", "loose.md", ".hid/x")
-    write_files(tmp_path, dict.fromkeys(names, ""))
-    (tmp_path / os.fsdecode(b"caf\xe9")).mkdir()
-    found = corpus(tmp_path).find_batches()
-    assert found.names == ("good",)
-    assert list(found.refused) == ["a, b", "caf\\xe9", "x\\u000a\\u202e"]
-    assert all(problem.isprintable() for problem in found.refused.values())
-    assert found.loose == ("loose.md",)
-
-
-def test_a_batch_that_is_a_link_is_read_inside_the_corpus_and_refused_outside(tmp_path: Path) -> None:
-    place = write_files(tmp_path / "corpus", {"real/a.md": "x"})
-    write_files(tmp_path, {"elsewhere/secret.md": "secret", "far.zip": "secret"})
-    (place / "inside").symlink_to("real")
-    (place / "outside").symlink_to(tmp_path / "elsewhere")
-    (place / "packed.zip").symlink_to(tmp_path / "far.zip")
-    found = corpus(place).find_batches()
-    assert found.names == ("inside", "real")
-    assert list(found.refused) == ["outside", "packed.zip"]
-    assert [file.path for file in corpus(place).batch("inside").list()] == ["a.md"]
-    for name in ("outside", "packed"):
-        with pytest.raises(CorpusError, match=name):
-            corpus(place).batch(name)
 
 
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])

@@ -134,17 +134,6 @@ def test_broken_and_odd_bodies_are_read_as_far_as_they_go(head: str, body: bytes
     assert outline(parsed)[-1] == ("paragraph", text)
 
 
-def test_an_inline_part_with_a_file_name_is_text_of_the_message() -> None:
-    body = (
-        b"From: a@example.org\nSubject: Minutes\nMIME-Version: 1.0\n"
-        b'Content-Type: text/plain; charset=utf-8; name="minutes.txt"\n'
-        b'Content-Disposition: inline; filename="minutes.txt"\n\nThe tank was drained on Monday.\n'
-    )
-    parsed = parse(body)
-    assert parsed.blocks[-1].text == "The tank was drained on Monday."
-    assert "attachment" not in left_out(parsed)
-
-
 BODY = base64.encodebytes(b"The meeting is moved to Monday at nine.\r\nPlease bring the drawings.\r\n" * 3)
 
 

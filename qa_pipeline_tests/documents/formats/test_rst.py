@@ -10,6 +10,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import rst
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
+from qa_pipeline_tests.documents.formats.office.builders import left_out
 
 _MARKS = st.sampled_from(
     [
@@ -31,10 +32,6 @@ def parse(text: str) -> ParsedFile:
 
 def blocks(text: str) -> list[tuple[str, str]]:
     return outline(parse(text))
-
-
-def left(text: str) -> dict[str, tuple[int, int]]:
-    return {part.what: (part.pieces, part.characters) for part in parse(text).left_out}
 
 
 @given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=12))
@@ -119,21 +116,7 @@ def test_notes_stay_where_they_are_written_and_their_marks_go() -> None:
         ("heading", "B"),
         ("paragraph", "End."),
     ]
-    assert left(text) == {"footnote_mark": (4, 14)}
-
-
-def test_boxes_keep_their_title() -> None:
-    text = (
-        ".. note:: Mind\n   the gap.\n\n.. admonition:: Well, well\n   :class: x\n\n   Text.\n\n"
-        ".. warning::\n\n   - item\n\n.. deprecated:: 3.1 Use *b*.\n"
-    )
-    assert blocks(text) == [
-        ("paragraph", "Note: Mind the gap."),
-        ("paragraph", "Well, well: Text."),
-        ("paragraph", "Warning"),
-        ("list_item", "item"),
-        ("paragraph", "Deprecated since version 3.1: Use b."),
-    ]
+    assert left_out(parse(text)) == {"footnote_mark": (4, 14)}
 
 
 def test_directives_nobody_knows_keep_their_text() -> None:
@@ -148,7 +131,7 @@ def test_directives_nobody_knows_keep_their_text() -> None:
         ("paragraph", "Doc."),
         ("paragraph", "Pulled back: Use the other."),
     ]
-    assert left(text) == {
+    assert left_out(parse(text)) == {
         "directive_special_thing": (1, 13),
         "directive_py_function": (1, 11),
         "directive_pulled_back": (1, 0),
@@ -179,7 +162,7 @@ def test_what_is_left_out_is_counted_by_kind() -> None:
         ".. |p| image:: p.png\n\n.. toctree::\n\n   one\n   two\n"
     )
     assert [said for _, said in blocks(text)] == ["Text link.", "The caption."]
-    assert left(text) == {
+    assert left_out(parse(text)) == {
         "comment": (1, 9),
         "raw": (1, 12),
         "link_target": (2, 20),
@@ -230,4 +213,4 @@ def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> N
 def test_raised_lowered_and_struck_out_roles_keep_their_meaning() -> None:
     text = "4 m\\ :sup:`2` of H\\ :sub:`2`\\ O, x\\ :sub:`1`, 30 dB\\ :sup:`a)`, fee :strike:`30` 45."
     assert blocks(text) == [("paragraph", "4 m^2 of H2O, x_1, 30 dB, fee 45.")]
-    assert left(text) == {"deleted_text": (1, 2), "footnote_mark": (1, 2)}
+    assert left_out(parse(text)) == {"deleted_text": (1, 2), "footnote_mark": (1, 2)}

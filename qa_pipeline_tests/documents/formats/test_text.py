@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import assemble, visible
 from qa_pipeline.documents.formats import text
-from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 
 
@@ -17,14 +16,6 @@ def test_every_character_is_in_a_block_or_counted_as_left_out(content: str) -> N
     parsed = text.parse(source(content), SETTINGS)
     kept = visible("".join(f"{block.marker or ''}{block.text}" for block in parsed.blocks))
     assert kept + sum(part.characters for part in parsed.left_out) == visible(content)
-
-
-def test_bullets_of_items_and_lines_of_rules_are_counted() -> None:
-    content = "Guide\n=====\n\n- one\n  goes on\n12) two\n\n*****"
-    assert text.parse(source(content), SETTINGS).left_out == (
-        LeftOut("list_marker", 1, 1),
-        LeftOut("rule", 2, 10),
-    )
 
 
 def test_wrapped_lines_are_joined_and_short_ones_kept() -> None:

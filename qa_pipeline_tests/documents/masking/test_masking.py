@@ -57,13 +57,6 @@ def test_a_batch_whose_name_holds_an_item_is_refused_without_telling_it(tmp_path
     assert description_and_masking("kund 811218-9876", open_folder(tmp_path), masking("flag"))
 
 
-def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_path: Path) -> None:
-    write_files(tmp_path, {"batch.yaml": "documents:\n  anna@example.com.md: {license: bo@example.com}\n"})
-    with pytest.raises(CorpusError, match="license") as raised:
-        description_and_masking("b", open_folder(tmp_path), masking("drop"))
-    assert "example.com" not in f"{raised.value} {raised.value.__cause__}"
-
-
 def masked(**chosen: Any) -> DocumentSettings:
     return DocumentSettings.model_validate({"masking": chosen})
 
@@ -121,3 +114,10 @@ def test_a_reference_still_names_the_document_whose_path_was_masked(reference: s
     stored = mask_path("letters/anna@example.com.md", bare_mask(MASK))[0]
     path, _ = split_reference(reference_mask(MASK)(reference))
     assert normalise_path(path) == normalise_path(stored)
+
+
+def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_path: Path) -> None:
+    write_files(tmp_path, {"batch.yaml": "documents:\n  anna@example.com.md: {license: bo@example.com}\n"})
+    with pytest.raises(CorpusError, match="license") as raised:
+        description_and_masking("b", open_folder(tmp_path), masking("drop"))
+    assert "example.com" not in f"{raised.value} {raised.value.__cause__}"

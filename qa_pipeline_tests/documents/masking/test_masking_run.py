@@ -217,12 +217,6 @@ def test_flagging_counts_the_same_and_leaves_every_text_as_it_is(tmp_path: Path)
     assert counts[0] == counts[1] == counts[2]
 
 
-def test_an_earlier_table_is_not_taken_over_once_masking_is_switched_on(tmp_path: Path) -> None:
-    files: plant.Files = {"a.md": "Write to anna@example.com."}
-    before = read(tmp_path, files, "off")
-    assert read(tmp_path, files, "drop", before)["text"].to_list() == ["Write to [removed]."]
-
-
 def test_a_title_is_masked_before_it_is_cut(tmp_path: Path) -> None:
     title = "x" * 293
     files: plant.Files = {"a.md": f"---\ntitle: {title} anna.berg@example.com\n---\nText."}

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.slow
 ONE = DocumentSettings(parse_workers=1, parse_seconds=20, parse_memory=800_000_000)
 TWO = ONE.model_copy(update={"parse_workers": 2})
 SHORT = ONE.model_copy(update={"parse_seconds": 0.5})
-PATIENT = ONE.model_copy(update={"parse_seconds": 3600})  # longer than a test may take
 
 
 def asked(*programs: str) -> list[ParseRequest]:
@@ -142,16 +141,6 @@ def test_a_secret_among_the_settings_reaches_the_worker_over_the_connection_only
         (worker,) = fresh.idle
         assert secret.encode() not in Path(f"/proc/{worker.process.pid}/{name}").read_bytes()
     fresh.close()
-
-
-def test_leaving_off_ends_the_worker_that_is_busy(fresh: ParsingPool) -> None:
-    outcomes = fresh.parse(asked(say("a"), "time.sleep(3600)", say("b")), PATIENT)
-    assert text_of(next(outcomes)) == "a"
-    children = children_of(os.getpid())
-    outcomes.close()  # type: ignore[attr-defined]
-    assert children
-    assert not any(runs(child) for child in children - children_of(os.getpid()))
-    assert run(fresh, say("again")) == ["again"]
 
 
 @pytest.mark.parametrize(

@@ -221,14 +221,3 @@ def test_form_fields_show_their_state() -> None:
         form_field("<w:textInput/>", "FORMTEXT", "Ada"),
     ]
     assert outline(read_docx(paragraph(run(" ").join(fields)))) == [("paragraph", "☒ ☐ ☐ Yearly Monthly Ada")]
-
-
-def test_pictures_and_drawings_are_counted_with_what_describes_them() -> None:
-    picture = (
-        '<w:r><w:drawing><wp:inline><wp:docPr id="1" name="P" descr="A red house"/><a:graphic><a:graphicData>'
-        '<pic:pic xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"/>'
-        '<c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"/>'
-        "</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
-    )
-    parsed = read_docx(paragraph(run("Text") + picture + "<w:r><w:object/></w:r>"))
-    assert left_out(parsed) == {"image": (1, len("Aredhouse")), "embedded_object": (1, 0), "chart": (1, 0)}
