@@ -378,3 +378,14 @@ def test_of_several_accepted_drafts_the_best_is_kept_and_the_others_are_its_alte
     assert others.select("verdict", "reason", "duplicate_of").unique().rows() == [
         ("rejected", "alternative", kept)
     ]
+
+
+def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="At nine."), pair("b", question="when", answer="at nine")
+    )
+    rows = settle(frames).to_dicts()
+    assert [(*ending(row), row["duplicate_of"]) for row in rows] == [
+        ("rejected", "deduplication", "duplicate", "b"),
+        ("accepted", "accepted", "passed", None),
+    ]

@@ -242,3 +242,17 @@ def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
     row = first(batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others)))
     assert "Other after." in user(row, "with_distractors")
     assert "Other touching." not in user(row, "with_distractors")
+
+
+@given(
+    max_tokens=st.integers(1, 120),
+    distractors=st.integers(0, 4),
+    retrieved=st.permutations(["o1", "o3", "c"]),
+)
+def test_the_proof_is_never_dropped_from_a_layout_with_passages(
+    max_tokens: int, distractors: int, retrieved: list[str]
+) -> None:
+    frames = batch(pair("p", passage_ids=retrieved))
+    rows = build(frames, max_tokens=max_tokens, distractors=distractors).to_dicts()
+    for row, layout in product(rows, ("with_context", "with_distractors")):
+        assert shown(row, layout) is None or TEXT in user(row, layout)

@@ -75,3 +75,11 @@ def test_a_killed_run_resumes_behind_the_last_stored_batch() -> None:
     vectors = CachedEmbedder(second, cache).encode(texts)
     assert len(second.encoded) == 10
     assert vectors.tobytes() == HashEmbedder().encode(texts).tobytes()
+
+
+def test_another_revision_is_computed_anew() -> None:
+    cache = memory_cache()
+    CachedEmbedder(HashEmbedder(revision="1"), cache).encode(["a"])
+    second = HashEmbedder(revision="2")
+    CachedEmbedder(second, cache).encode(["a"])
+    assert second.encoded == ["a"]

@@ -43,3 +43,10 @@ def test_more_text_than_allowed_is_refused(suffix: str, content: bytes) -> None:
     (outcome,) = parse_in_process([request], DocumentSettings(max_characters=5))
     assert isinstance(outcome, DocumentFailure)
     assert outcome.reason == ("damaged" if suffix == ".jsonl" else "too_long")  # none of its lines is read
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".pptx"])
+def test_more_pages_than_allowed_are_refused(suffix: str) -> None:
+    content = built_seeds()[suffix][0]
+    parse = PARSERS[SUFFIXES[suffix]]
+    assert refusal(lambda: parse(source(content), DocumentSettings(max_pages=1))) == "too_many_pages"

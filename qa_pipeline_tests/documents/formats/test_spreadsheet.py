@@ -118,9 +118,12 @@ def test_entities_and_links_to_other_files_are_not_followed(part: str, root: byt
         assert "root:" not in text_of(content)
 
 
-def test_a_container_that_grows_too_much_is_refused() -> None:
-    few = ReaderLimits(decompressed_bytes=1000)
-    assert refusal(lambda: spreadsheet.parse(source(made(pumps)), SETTINGS, few)) == "archive_bomb"
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [(ReaderLimits(decompressed_bytes=1000), "archive_bomb"), (ReaderLimits(rows=1), "too_many_rows")],
+)
+def test_a_workbook_over_a_limit_is_refused(limits: ReaderLimits, reason: str) -> None:
+    assert refusal(lambda: spreadsheet.parse(source(made(pumps)), SETTINGS, limits)) == reason
 
 
 def case(name: str) -> bytes:

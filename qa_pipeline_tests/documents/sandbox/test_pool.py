@@ -194,3 +194,10 @@ def runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_only_optical_recognition_may_write_files(pool: ParsingPool, tmp_path: Path) -> None:
+    act = f"open('{tmp_path / 'file'}', 'w').write('x' * 100_000)"
+    assert run(pool, act) == ["parser_error"]
+    assert run(pool, act, limits=ONE.model_copy(update={"ocr": True})) == ["done"]
+    assert run(pool, act) == ["parser_error"]
