@@ -39,8 +39,3 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
     assert all(len({lengths[row] for row in batch}) == 1 for batch in batches if len(batch))
     assert all(len(batch) <= batch_size for batch in batches)
-
-
-def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
-    assert choose_precision("auto", "cuda") == choose_precision("float32", "cuda") == "cuda float32"
-    assert choose_precision("bfloat16", "cuda") == "cuda bfloat16"

@@ -9,7 +9,7 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.models import embedding_files
 from qa_pipeline.models.embedding_files import ModelFiles, find_model, load_token_counter
 from qa_pipeline.models.encoder import load_embedder
-from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
+from qa_pipeline.settings.generation import EmbeddingSettings
 
 COMMIT = "0" * 40
 TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": ""}
@@ -72,13 +72,6 @@ def test_a_folders_revision_follows_every_file_that_shapes_a_vector(tmp_path: Pa
         assert ModelFiles("m", folder).revision != before
         (folder / name).write_bytes(content)
     assert ModelFiles("m", folder).revision == before
-
-
-def test_a_folder_that_borrows_the_packaged_name_is_known_by_its_own_content(tmp_path: Path) -> None:
-    folder = model_folder(tmp_path / EMBEDDED_EMBEDDING_MODEL, {})
-    borrowed = find_model(EmbeddingSettings(model=str(folder)))
-    borrowed.check()
-    assert borrowed.revision != find_model(EmbeddingSettings()).revision
 
 
 @pytest.mark.parametrize(

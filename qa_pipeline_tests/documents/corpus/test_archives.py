@@ -52,6 +52,7 @@ def read_all(content: bytes) -> list[bytes]:
 def test_more_content_than_allowed_is_a_bomb_before_any_is_read() -> None:
     content = zip_bytes({"a": b"0" * 600, "b": b"0" * 600})
     assert refusal(lambda: open_archive(content, ReaderLimits(decompressed_bytes=1199))) == "archive_bomb"
+    assert refusal(lambda: open_archive(content, ReaderLimits(archive_members=1))) == "archive_bomb"
     assert open_archive(content, ReaderLimits(decompressed_bytes=1200)).read("b") == b"0" * 600
 
 

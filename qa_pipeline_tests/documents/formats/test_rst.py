@@ -131,12 +131,6 @@ def test_directives_nobody_knows_keep_their_text() -> None:
         ("paragraph", "Doc."),
         ("paragraph", "Pulled back: Use the other."),
     ]
-    assert left_out(parse(text)) == {
-        "directive_special_thing": (1, 13),
-        "directive_py_function": (1, 11),
-        "directive_pulled_back": (1, 0),
-        "option": (1, 4),
-    }
 
 
 def test_roles_nobody_knows_keep_their_text() -> None:
