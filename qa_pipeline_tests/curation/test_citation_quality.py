@@ -113,3 +113,12 @@ def test_every_share_lies_between_none_and_all_and_rows_are_those_of_the_pairs(
     assert all(share is None or 0.0 <= share <= 1.0 for share in shares)
     if row["citation_accuracy"] is not None:
         assert row["citation_accuracy"] <= row["citation_existence"]
+
+
+@pytest.mark.parametrize(
+    ("supported", "quality"), [(20, 1.0), (17, 1.0), (16, 0.91), (11, 0.91), (10, 0.7), (0, 0.4)]
+)
+def test_grounding_counts_in_bands_that_begin_above_their_limit(supported: int, quality: float) -> None:
+    verdicts = ["supported"] * supported + ["unsupported"] * (20 - supported)
+    row = measured([cites("c")], *(({}, verdict) for verdict in verdicts))
+    assert row["citation_quality"] == quality

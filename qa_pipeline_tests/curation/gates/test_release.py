@@ -59,3 +59,9 @@ def test_a_fabricated_citation_of_an_accepted_pair_blocks_a_release() -> None:
     broken = {"raw": "x.md", "resolution": "unknown_document"}
     gates = floor("supported", citations=[broken])
     assert [name for name, gate in gates.items() if not gate.passed] == ["fabricated_citations"]
+
+
+def test_what_lies_on_the_floor_passes() -> None:
+    words = ("supported",) * 19 + ("undecided",)
+    gates = floor(*words, grounding=0.90, citation_accuracy=0.95)
+    assert all(gate.passed for gate in gates.values())
