@@ -1,12 +1,13 @@
 """Rows of the tables with sensible values everywhere, so that a test names only what it is about."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.curation.decisions import content_hashes
+from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CHUNKS,
@@ -196,24 +197,24 @@ def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def pairs(*rows: Row) -> pl.DataFrame:
-    return PAIRS.frame(list(rows))
+def _frames_of(table: Table) -> Callable[..., pl.DataFrame]:
+    def frame(*rows: Row) -> pl.DataFrame:
+        return table.frame(list(rows))
+
+    return frame
 
 
-def claims(*rows: Row) -> pl.DataFrame:
-    return CLAIMS.frame(list(rows))
-
-
-def claim_verdicts(*rows: Row) -> pl.DataFrame:
-    return CLAIM_VERDICTS.frame(list(rows))
-
-
-def assessments(*rows: Row) -> pl.DataFrame:
-    return ASSESSMENTS.frame(list(rows))
-
-
-def refusals(*rows: Row) -> pl.DataFrame:
-    return REFUSALS.frame(list(rows))
+pairs = _frames_of(PAIRS)
+claims = _frames_of(CLAIMS)
+claim_verdicts = _frames_of(CLAIM_VERDICTS)
+assessments = _frames_of(ASSESSMENTS)
+refusals = _frames_of(REFUSALS)
+decisions = _frames_of(DECISIONS)
+verdicts = _frames_of(VERDICTS)
+chunks = _frames_of(CHUNKS)
+questions = _frames_of(QUESTIONS)
+documents = _frames_of(DOCUMENTS)
+examples = _frames_of(TRAINING_EXAMPLES)
 
 
 def decision(pair_id: str, *, pairs: pl.DataFrame, claims: pl.DataFrame, **values: Any) -> Row:
@@ -228,30 +229,6 @@ def decision(pair_id: str, *, pairs: pl.DataFrame, claims: pl.DataFrame, **value
         "who": "anna",
         **values,
     }
-
-
-def decisions(*rows: Row) -> pl.DataFrame:
-    return DECISIONS.frame(list(rows))
-
-
-def verdicts(*rows: Row) -> pl.DataFrame:
-    return VERDICTS.frame(list(rows))
-
-
-def chunks(*rows: Row) -> pl.DataFrame:
-    return CHUNKS.frame(list(rows))
-
-
-def questions(*rows: Row) -> pl.DataFrame:
-    return QUESTIONS.frame(list(rows))
-
-
-def documents(*rows: Row) -> pl.DataFrame:
-    return DOCUMENTS.frame(list(rows))
-
-
-def examples(*rows: Row) -> pl.DataFrame:
-    return TRAINING_EXAMPLES.frame(list(rows))
 
 
 def chunk_frame(texts: Sequence[str], language: str = "en", section_path: Sequence[str] = ()) -> pl.DataFrame:

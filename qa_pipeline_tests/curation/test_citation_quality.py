@@ -31,11 +31,6 @@ def measured(citations: list[Row], *rows: tuple[Row, str]) -> Row:
     return row
 
 
-def test_one_citation_that_proves_the_one_claim_is_perfect() -> None:
-    row = measured([cites("c")], ({}, "supported"))
-    assert [row[name] for name in MEASURES] == [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1]
-
-
 def test_of_three_citations_of_which_two_support_a_claim_the_accuracy_is_two_thirds() -> None:
     """The worked example of the specification."""
     citations = [cites("c", quote="q"), cites("c2"), cites("c3", quote="r")]
@@ -46,16 +41,6 @@ def test_of_three_citations_of_which_two_support_a_claim_the_accuracy_is_two_thi
     assert row["citation_precision"] == row["citation_accuracy"]
     assert (row["citation_completeness"], row["source_coverage"]) == (1.0, 1.0)
     assert row["citation_quality"] == pytest.approx(0.4 + 0.3 * 2 / 3 + 0.3)
-
-
-def two_pieces(citations: list[Row], proof: Row) -> Row:
-    """Measures of a pair whose one claim was decided over two pieces of evidence."""
-    found = citation_quality(
-        pairs(pair("p", citations=citations)),
-        claims(claim("p", **proof)),
-        claim_verdicts(claim_verdict("p", "supported", decided_by="entailment")),
-    )
-    return found.row(0, named=True)
 
 
 def test_without_citations_or_claims_nothing_is_made_up() -> None:
@@ -87,15 +72,6 @@ def test_a_citation_of_nothing_exists_not_and_is_not_accurate() -> None:
     assert (row["citation_existence"], row["citation_accuracy"]) == (0.5, 0.5)
     assert row["citation_quality"] == 0.65
     assert row["cited_documents"] == 1
-
-
-@pytest.mark.parametrize(
-    ("supported", "quality"), [(20, 1.0), (17, 1.0), (16, 0.91), (11, 0.91), (10, 0.7), (0, 0.4)]
-)
-def test_grounding_counts_in_bands_that_begin_above_their_limit(supported: int, quality: float) -> None:
-    verdicts = ["supported"] * supported + ["unsupported"] * (20 - supported)
-    row = measured([cites("c")], *(({}, verdict) for verdict in verdicts))
-    assert row["citation_quality"] == quality
 
 
 CITATIONS = st.lists(
@@ -137,3 +113,12 @@ def test_every_share_lies_between_none_and_all_and_rows_are_those_of_the_pairs(
     assert all(share is None or 0.0 <= share <= 1.0 for share in shares)
     if row["citation_accuracy"] is not None:
         assert row["citation_accuracy"] <= row["citation_existence"]
+
+
+@pytest.mark.parametrize(
+    ("supported", "quality"), [(20, 1.0), (17, 1.0), (16, 0.91), (11, 0.91), (10, 0.7), (0, 0.4)]
+)
+def test_grounding_counts_in_bands_that_begin_above_their_limit(supported: int, quality: float) -> None:
+    verdicts = ["supported"] * supported + ["unsupported"] * (20 - supported)
+    row = measured([cites("c")], *(({}, verdict) for verdict in verdicts))
+    assert row["citation_quality"] == quality

@@ -4,38 +4,8 @@ from qa_pipeline.curation.coverage import (
     cover_sections,
     section_outcomes,
 )
-from qa_pipeline.storage.tables import DOCUMENTS, QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation import rows
-
-
-def question(question_id: str, chunk_id: str = "c", **values: object) -> dict[str, object]:
-    return {
-        "question_id": question_id,
-        "batch": "b",
-        "question": f"Question {question_id}?",
-        "question_type": "fact_single",
-        "planned_type": "fact_single",
-        "target_chunk_ids": [chunk_id],
-        "passage_ids": [chunk_id],
-        "language": "en",
-        "place": 0,
-        "status": "kept",
-        "prompt_hash": "p",
-        "model": "m",
-        **values,
-    }
-
-
-def verdict(pair_id: str, word: str, reason: str) -> dict[str, object]:
-    return {
-        **dict.fromkeys(VERDICTS.schema.names()),
-        "pair_id": pair_id, "batch": "b", "verdict": word, "reason": reason,
-    }  # fmt: skip
-
-
-def verdicts(*found: dict[str, object]) -> pl.DataFrame:
-    return pl.DataFrame(list(found), schema=VERDICTS.schema)
-
 
 CHUNKS = rows.chunks(
     rows.chunk("c", "one", section_start=0, section_path=["One"]),
@@ -43,16 +13,21 @@ CHUNKS = rows.chunks(
     rows.chunk("e", "three", section_start=50, section_path=["Two"]),
     rows.chunk("f", "four", section_start=90, section_path=["Three"]),
 )
-QUESTIONS_ASKED = QUESTIONS.frame(
-    [
-        question("1", "c"),
-        question("2", "d", status="dropped", reason="round_trip_failed"),
-        question("3", "e", question_type="summary"),
-        question("4", "f", status="dropped", reason="not_written", question=None, question_type=None),
-    ]
+
+
+def question(question_id: str, chunk_id: str, status: str = "kept", **values: object) -> rows.Row:
+    asked = {"target_chunk_ids": [chunk_id], "question": "Question?", "question_type": "fact_single"}
+    return rows.question(question_id, status, **{**asked, "planned_type": "fact_single", **values})
+
+
+QUESTIONS_ASKED = rows.questions(
+    question("1", "c"),
+    question("2", "d", "dropped", reason="round_trip_failed"),
+    question("3", "e", question_type="summary"),
+    question("4", "f", "dropped", reason="not_written", question=None, question_type=None),
 )
 PAIRS = rows.pairs(rows.pair("p", question_id="1"), rows.pair("q", question_id="3", question_type="summary"))
-DECIDED = verdicts(verdict("p", "accepted", "passed"), verdict("q", "rejected", "numbers_differ"))
+DECIDED = rows.verdicts(rows.verdict("p"), rows.verdict("q", "rejected", reason="numbers_differ"))
 
 
 def test_a_section_is_covered_by_an_accepted_pair_and_else_says_what_stopped_its_questions() -> None:
@@ -76,30 +51,15 @@ def test_a_section_that_only_repeats_others_is_neither_missing_nor_counted() -> 
 def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_none() -> None:
     imported = rows.pair("i", origin="imported", used_chunk_ids=["e", "f"])
     known = rows.pair("k", origin="imported", used_chunk_ids=["c"], expected_verdict="accepted")
-    decided = verdicts(verdict("i", "accepted", "passed"), verdict("k", "accepted", "passed"))
+    decided = rows.verdicts(rows.verdict("i"), rows.verdict("k"))
     found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(imported, known), decided)
     assert found["status"].to_list() == ["uncovered", "covered", "covered"]
     assert found["reason"].to_list() == [None, None, None]
 
 
-def documents(*found: dict[str, object]) -> pl.DataFrame:
-    return DOCUMENTS.frame(
-        [
-            {**dict.fromkeys(DOCUMENTS.schema), "batch": "b", "size": 1, "status": "parsed", **row}
-            for row in found
-        ]
-    )
-
-
-def document(document_id: str, **values: object) -> dict[str, object]:
-    lists: dict[str, object] = {name: [] for name in ("sections", "pages", "languages", "left_out", "masked")}
-    path = {"document_id": document_id, "path": f"{document_id}.md", "format": "markdown", "language": "en"}
-    return {**lists, **path, **values}
-
-
 def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gave_none() -> None:
     covered = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
-    found = section_outcomes(covered, documents(document("d")))
+    found = section_outcomes(covered, rows.documents(rows.document("d")))
     assert found.select("path", "section_path", "accepted", "reason").rows() == [
         ("d.md", ["One"], 1, None),
         ("d.md", ["Two"], 0, "numbers_differ"),

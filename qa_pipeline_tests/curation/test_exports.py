@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,14 +74,6 @@ def test_a_line_is_a_row_whatever_the_text(texts: list[str]) -> None:
     everything = pairs(*(pair(f"p{n}", question=text) for n, text in enumerate(texts)))
     ledger = verdicts(*(verdict(f"p{n}") for n in range(len(texts))))
     assert [row["question"] for row in read(passed(everything, ledger))] == texts
-
-
-@pytest.mark.parametrize(
-    "sign", ["\n", "\r", "\u2028", "\u2029", "\u0085", "\x0b", "\x1c", '"', "\\", "</script>"]
-)
-def test_no_sign_ends_a_line_early(sign: str) -> None:
-    everything = pairs(pair("p", question=f"a{sign}b"))
-    assert [row["question"] for row in read(passed(everything, verdicts(verdict("p"))))] == [f"a{sign}b"]
 
 
 def test_a_passed_row_carries_its_proof() -> None:

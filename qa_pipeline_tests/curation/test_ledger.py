@@ -116,14 +116,6 @@ def test_accepted_means_every_claim_supported_or_a_proved_refusal(
     assert set(accepted["stage"]) <= {"accepted"}
 
 
-@given(frames=tables())
-def test_a_score_exists_only_where_a_judge_gave_one(frames: dict[str, pl.DataFrame]) -> None:
-    verdicts = settle(frames, accept_unjudged=True)
-    judged = frames["assessments"].filter(pl.col("status") == "judged")["pair_id"].to_list()
-    scored = verdicts.filter(pl.any_horizontal(pl.col("composite", "correctness").is_not_null()))
-    assert set(scored["pair_id"]) <= set(judged)
-
-
 @given(frames=tables(), seed=st.integers(0, 9))
 def test_row_order_changes_no_verdict(frames: dict[str, pl.DataFrame], seed: int) -> None:
     mixed = {name: frame.sample(fraction=1.0, shuffle=True, seed=seed) for name, frame in frames.items()}
@@ -139,16 +131,25 @@ def test_known_answer_pairs_change_no_other_verdict(frames: dict[str, pl.DataFra
 
 
 def one(
-    words: list[str], *, pair_values: Row | None = None, judged: Row | None = None, **settings: Any
+    words: list[str],
+    *,
+    values: Row | None = None,
+    judged: Row | None = None,
+    outcome: str | None = None,
+    by_person: bool = False,
+    **settings: Any,
 ) -> dict[str, Any]:
     """The verdict of a single pair with these claims."""
     frames = {
-        "pairs": pairs(pair("p", **(pair_values or {}))),
+        "pairs": pairs(pair("p", **(values or {}))),
         "claims": claims(*(claim("p", n) for n in range(len(words)))),
         "claim_verdicts": claim_verdicts(*(claim_verdict("p", word, n) for n, word in enumerate(words))),
         "assessments": assessments(judged) if judged else assessments(),
-        "refusals": refusals(),
+        "refusals": refusals(refusal("p", outcome)) if outcome else refusals(),
     }
+    if by_person:
+        decided = decision("p", pairs=frames["pairs"], claims=frames["claims"])
+        frames["decisions"] = decisions(decided)
     return settle(frames, **settings).row(0, named=True)
 
 
@@ -167,14 +168,8 @@ SCORED = {"question_quality": 0.9, "relevance": 0.9, "correctness": 0.9, "comple
         ({"correctness": 0.69}, "low_correctness"),
         ({"completeness": 0.39}, "low_completeness"),
         ({"question_quality": 0.49}, "low_question_quality"),
-        ({"relevance": 0.5}, "passed"),
-        ({"correctness": 0.7}, "passed"),
-        ({"completeness": 0.4}, "passed"),
         ({"relevance": None}, "no_scores"),
         ({"correctness": float("nan")}, "no_scores"),
-        ({"completeness": 1.5}, "no_scores"),
-        ({"question_quality": None}, "no_scores"),
-        ({"question_quality": 0.5}, "passed"),
     ],
 )
 def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
@@ -195,36 +190,65 @@ def test_the_composite_is_the_weighted_mean() -> None:
     assert one(["supported"], judged=assessment("p", None, status="not_judged"))["composite"] is None
 
 
-def test_threshold_and_floors_of_the_composite_are_those_of_the_specification() -> None:
-    made = JudgingSettings()
-    assert (made.threshold, made.floor_source, made.floor_relevance) == (0.7, 0.5, 0.5)
-    assert (made.floor_correctness, made.floor_completeness) == (0.7, 0.4)
+NOT_JUDGED = assessment("p", None, status="not_judged", judge=None)
+GOOD = ["supported"]
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "given", "expected"),
     [
-        ([], ("failed", "source_verification", "no_claims")),
-        (["supported", "failed"], ("failed", "source_verification", "failed")),
-        (["supported", "unsupported"], ("rejected", "source_verification", "unsupported")),
-        (["unsupported", "contradicted"], ("rejected", "source_verification", "contradicted")),
-        (["supported", "undecided"], ("needs_review", "source_verification", "undecided_without_model")),
-        (["supported"], ("failed", "quality_assessment", "no_assessment")),
+        ([], {}, ("failed", "source_verification", "no_claims")),
+        (["supported", "failed"], {}, ("failed", "source_verification", "failed")),
+        (["supported", "unsupported"], {}, ("rejected", "source_verification", "unsupported")),
+        (["unsupported", "contradicted"], {}, ("rejected", "source_verification", "contradicted")),
+        (["supported", "undecided"], {}, ("needs_review", "source_verification", "undecided_without_model")),
+        (GOOD, {}, ("failed", "quality_assessment", "no_assessment")),
+        (GOOD, {"judged": NOT_JUDGED}, ("needs_review", "quality_assessment", "not_judged")),
+        (GOOD, {"judged": NOT_JUDGED, "accept_unjudged": True}, ("accepted", "accepted", "unjudged")),
+        (GOOD, {"by_person": True}, ("accepted", "person", "person_accepted")),
+        (
+            ["undecided"],
+            {"by_person": True},
+            ("needs_review", "source_verification", "undecided_without_model"),
+        ),
+        (["unsupported"], {"by_person": True}, ("rejected", "source_verification", "unsupported")),
+        (
+            GOOD,
+            {"judged": assessment("p", 0.9, reason="injection_in_source")},
+            ("needs_review", "quality_assessment", "injection_in_source"),
+        ),
+        (
+            GOOD,
+            {"judged": assessment("p", 0.1, reason="injection_in_source")},
+            ("rejected", "quality_assessment", "low_relevance"),
+        ),
     ],
 )
-def test_claims_decide_before_any_judge(words: list[str], expected: tuple[str, str, str]) -> None:
-    assert ending(one(words)) == expected
+def test_what_is_known_of_a_pair_decides(
+    words: list[str], given: dict[str, Any], expected: tuple[str, str, str]
+) -> None:
+    assert ending(one(words, **given)) == expected
 
 
-@pytest.mark.parametrize("coverage", ["full", "partial"])
-def test_partial_coverage_is_no_reason_of_its_own(coverage: str) -> None:
-    row = one(["supported"], pair_values={"coverage": coverage}, judged=assessment("p", completeness=0.4))
-    assert row["verdict"] == "accepted"
-
-
-def test_a_failed_draft_keeps_its_reason() -> None:
-    row = one([], pair_values={"status": "failed", "reason": "truncated", "detail": "cut", "answer": None})
-    assert (*ending(row), row["detail"]) == ("failed", "pairs", "truncated", "cut")
+@pytest.mark.parametrize(
+    ("question_type", "coverage", "outcome", "expected"),
+    [
+        ("fact_single", "none", "correct_refusal", ("accepted", "correct_refusal")),
+        ("fact_single", "none", "refused_answerable", ("rejected", "refused_answerable")),
+        ("fact_single", "none", "unproved_refusal", ("needs_review", "unproved_refusal")),
+        ("fact_single", "none", None, ("failed", "no_refusal_evidence")),
+        ("unanswerable", "none", "correct_refusal", ("accepted", "correct_refusal")),
+        ("unanswerable", "full", None, ("rejected", "question_answered")),
+        ("false_premise", "full", None, ("accepted", "passed")),
+        ("false_premise", "none", "correct_refusal", ("rejected", "premise_not_denied")),
+    ],
+)
+def test_a_refusal_fits_its_question(
+    question_type: str, coverage: str, outcome: str | None, expected: tuple[str, str]
+) -> None:
+    values = {"question_type": question_type, "coverage": coverage}
+    row = one(GOOD, values=values, judged=assessment("p"), outcome=outcome)
+    assert (row["verdict"], row["reason"]) == expected
 
 
 CARELESS = judged(other_answer=["accepted"] * 3, cut=["accepted"] * 3)
@@ -280,40 +304,6 @@ def test_what_a_verifier_that_accepts_wrong_claims_decided_waits_for_a_person(wo
 
 
 @pytest.mark.parametrize(
-    ("decided_by", "wrong"), [("llm", "rejected"), ("llm", "undecided"), ("quotation", "accepted")]
-)
-def test_what_another_step_or_a_trusted_verifier_decided_stands(decided_by: str, wrong: str) -> None:
-    assert verified_by(decided_by, "supported", wrong) == ("accepted", "accepted", "passed")
-    assert verified_by(decided_by, "contradicted", wrong)[0] == "rejected"
-
-
-def test_a_pair_that_is_wrong_or_open_for_another_reason_does_not_wait_for_the_verifier() -> None:
-    frames = {**accepted_pairs(pair("p")), "canaries": joined(foreign=["accepted"] * 12)}
-    frames["claims"] = claims(claim("p"), claim("p", 1))
-    by_model = claim_verdict("p", "supported", decided_by="llm")
-    for word, expected in (("contradicted", "rejected"), ("failed", "failed")):
-        frames["claim_verdicts"] = claim_verdicts(by_model, claim_verdict("p", word, 1))
-        assert settle(frames)["verdict"].to_list() == [expected]
-    quoteless = claim_verdict("p", "undecided", 1, decided_by="llm", reason="no_quote")
-    frames["claim_verdicts"] = claim_verdicts(by_model, quoteless)
-    assert settle(frames).select("verdict", "reason").row(0) == ("needs_review", "no_quote")
-
-
-def test_without_a_judge_a_person_decides_unless_told_otherwise() -> None:
-    judged = assessment("p", None, status="not_judged", judge=None)
-    assert ending(one(["supported"], judged=judged)) == ("needs_review", "quality_assessment", "not_judged")
-    accepted = one(["supported"], judged=judged, accept_unjudged=True)
-    assert ending(accepted) == ("accepted", "accepted", "unjudged")
-    assert accepted["composite"] is None
-
-
-def test_an_answer_with_unproved_statements_is_never_accepted_unjudged() -> None:
-    judged = assessment("p", None, status="not_judged", judge=None)
-    row = one(["supported", "supported", "unsupported"], judged=judged, accept=0.6, accept_unjudged=True)
-    assert ending(row) == ("needs_review", "quality_assessment", "not_judged")
-
-
-@pytest.mark.parametrize(
     ("supported", "expected"),
     [
         (1, ("rejected", "source_verification", "unsupported", None)),
@@ -335,42 +325,6 @@ def test_partially_supported_answers_meet_the_floor_of_grounding_and_then_the_co
     assert (strict["verdict"] == "accepted") == (supported == 5)
 
 
-@given(frames=tables(), accept=st.sampled_from([0.3, 0.5, 0.8]), unjudged=st.booleans())
-def test_only_a_judge_accepts_an_answer_with_unproved_statements(
-    frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
-) -> None:
-    verdicts = settle(frames, accept, accept_unjudged=unjudged)
-    answered = verdicts.filter(pl.col("reason") != "correct_refusal")
-    partly = answered.filter(pl.col("verdict") == "accepted", pl.col("supported_claims") < pl.col("claims"))
-    assert partly.filter(pl.col("reason") != "partially_supported").height == 0
-    assert partly.filter(pl.col("composite").is_null() | (pl.col("composite") < 0.7)).height == 0
-    assert partly.filter(pl.col("grounding") < max(accept, 0.5)).height == 0
-    denied = frames["claim_verdicts"].filter(pl.col("verdict") == "contradicted")
-    assert partly.join(denied, on="pair_id", how="semi").height == 0
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expected"),
-    [
-        ("correct_refusal", ("accepted", "accepted", "correct_refusal")),
-        ("refused_answerable", ("rejected", "refusal", "refused_answerable")),
-        ("unproved_refusal", ("needs_review", "refusal", "unproved_refusal")),
-        (None, ("failed", "refusal", "no_refusal_evidence")),
-    ],
-)
-def test_refusals_get_verdicts_of_their_own(outcome: str | None, expected: tuple[str, str, str]) -> None:
-    frames = {
-        "pairs": pairs(pair("p", coverage="none")),
-        "claims": claims(),
-        "claim_verdicts": claim_verdicts(),
-        "assessments": assessments(),
-        "refusals": refusals(refusal("p", outcome)) if outcome else refusals(),
-    }
-    row = settle(frames).row(0, named=True)
-    assert ending(row) == expected
-    assert (row["grounding"], row["support_level"], row["claims"]) == (None, None, 0)
-
-
 def test_the_share_of_supported_claims_has_an_interval_and_a_level() -> None:
     row = one(["supported", "supported", "supported", "unsupported"])
     assert (row["grounding"], row["support_level"]) == (0.75, "well_supported")
@@ -378,24 +332,6 @@ def test_the_share_of_supported_claims_has_an_interval_and_a_level() -> None:
     words = ["supported"] * 2 + ["unsupported"] * 3
     assert one(words)["support_level"] == "partial"
     assert one([*words, "unsupported"])["support_level"] == "weak"
-
-
-def test_unsupported_spans_point_into_the_answer_with_their_reason() -> None:
-    frames = {
-        "pairs": pairs(pair("p")),
-        "claims": claims(claim("p", 1), claim("p", 0), claim("p", 2)),
-        "claim_verdicts": claim_verdicts(
-            claim_verdict("p", "contradicted", 1, reason="number_conflict"),
-            claim_verdict("p", "undecided", 0),
-            claim_verdict("p", "supported", 2),
-        ),
-        "assessments": assessments(),
-        "refusals": refusals(),
-    }
-    assert settle(frames).row(0, named=True)["unsupported_spans"] == [
-        {"start": 0, "end": 9, "reason": "undecided"},
-        {"start": 10, "end": 19, "reason": "number_conflict"},
-    ]
 
 
 def accepted_pairs(*rows: Row) -> dict[str, pl.DataFrame]:
@@ -410,17 +346,6 @@ def accepted_pairs(*rows: Row) -> dict[str, pl.DataFrame]:
     }
 
 
-def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
-    frames = accepted_pairs(
-        pair("a", question="When?", answer="At nine."), pair("b", question="when", answer="at nine")
-    )
-    rows = settle(frames).to_dicts()
-    assert [(*ending(row), row["duplicate_of"]) for row in rows] == [
-        ("rejected", "deduplication", "duplicate", "b"),
-        ("accepted", "accepted", "passed", None),
-    ]
-
-
 def test_different_accepted_answers_to_one_question_go_to_a_person() -> None:
     frames = accepted_pairs(
         pair("a", question="When?", answer="At nine."),
@@ -429,43 +354,6 @@ def test_different_accepted_answers_to_one_question_go_to_a_person() -> None:
     )
     rows = settle(frames).to_dicts()
     assert [row["reason"] for row in rows] == ["conflicting_answers", "conflicting_answers", "passed"]
-
-
-def test_a_known_answer_pair_is_neither_a_duplicate_nor_a_conflict() -> None:
-    frames = accepted_pairs(
-        pair("a", question="When?", answer="At nine."),
-        pair("b", question="When?", answer="At nine.", expected_verdict="accepted"),
-        pair("c", question="When?", answer="At ten.", expected_verdict="rejected"),
-    )
-    assert settle(frames)["verdict"].to_list() == ["accepted"] * 3
-
-
-@pytest.mark.parametrize(
-    ("word", "verdict"),
-    [("unsupported", "rejected"), ("undecided", "needs_review"), ("supported", "accepted")],
-)
-def test_an_acceptance_counts_only_where_every_claim_has_its_proof(word: str, verdict: str) -> None:
-    frames = {
-        "pairs": pairs(pair("a")),
-        "claims": claims(claim("a")),
-        "claim_verdicts": claim_verdicts(claim_verdict("a", word)),
-        "assessments": assessments(),
-        "refusals": refusals(),
-    }
-    accepted = decisions(decision("a", pairs=frames["pairs"], claims=frames["claims"]))
-
-    assert settle(frames | {"decisions": accepted})["verdict"].to_list() == [verdict]
-
-
-def test_scores_of_a_judge_that_read_orders_accept_nothing_but_still_reject() -> None:
-    def judged(score: float) -> tuple[str, str]:
-        frames = accepted_pairs(pair("p"))
-        frames["assessments"] = assessments(assessment("p", score, reason="injection_in_source"))
-        verdict, reason = settle(frames).select("verdict", "reason").row(0)
-        return verdict, reason
-
-    assert judged(0.9) == ("needs_review", "injection_in_source")
-    assert judged(0.1) == ("rejected", "low_relevance")
 
 
 @pytest.mark.parametrize(
@@ -492,23 +380,18 @@ def test_of_several_accepted_drafts_the_best_is_kept_and_the_others_are_its_alte
     ]
 
 
-@pytest.mark.parametrize(
-    ("question_type", "coverage", "verdict", "reason"),
-    [
-        ("unanswerable", "none", "accepted", "correct_refusal"),
-        ("unanswerable", "full", "rejected", "question_answered"),
-        ("false_premise", "full", "accepted", "passed"),
-        ("false_premise", "none", "rejected", "premise_not_denied"),
-    ],
-)
-def test_a_question_without_an_answer_has_none_and_one_of_a_false_premise_is_put_right(
-    question_type: str, coverage: str, verdict: str, reason: str
-) -> None:
-    frames = {
-        "pairs": pairs(pair("p", question_type=question_type, coverage=coverage)),
-        "claims": claims(claim("p")),
-        "claim_verdicts": claim_verdicts(claim_verdict("p", "supported")),
-        "assessments": assessments(assessment("p")),
-        "refusals": refusals(refusal("p", "correct_refusal")) if coverage == "none" else refusals(),
-    }
-    assert settle(frames).select("verdict", "reason").row(0) == (verdict, reason)
+def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="At nine."), pair("b", question="when", answer="at nine")
+    )
+    rows = settle(frames).to_dicts()
+    assert [(*ending(row), row["duplicate_of"]) for row in rows] == [
+        ("rejected", "deduplication", "duplicate", "b"),
+        ("accepted", "accepted", "passed", None),
+    ]
+
+
+def test_threshold_and_floors_of_the_composite_are_those_of_the_specification() -> None:
+    made = JudgingSettings()
+    assert (made.threshold, made.floor_source, made.floor_relevance) == (0.7, 0.5, 0.5)
+    assert (made.floor_correctness, made.floor_completeness) == (0.7, 0.4)

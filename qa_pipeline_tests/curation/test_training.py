@@ -106,13 +106,6 @@ def test_exactly_the_accepted_pairs_that_are_no_known_answers_train(
     assert build(batch(*made, words=words))["pair_id"].to_list() == expected
 
 
-@pytest.mark.parametrize("place", ["pairs", "verdicts"])
-def test_a_known_answer_pair_of_either_table_never_trains(place: str) -> None:
-    frames = batch(pair("p"))
-    frames[place] = frames[place].with_columns(expected_verdict=pl.lit("accepted"))
-    assert build(frames).height == 0
-
-
 def test_the_type_of_a_question_is_what_its_judge_says_it_asks() -> None:
     judged = assessments(assessment("p", question_type="procedure"))
     assert first(batch(pair("p")))["question_type"] != "procedure"
@@ -135,20 +128,6 @@ def test_no_layout_is_longer_than_allowed_and_its_count_is_its_own(
             assert tokens == len(text.split()) <= max_tokens
 
 
-@given(
-    max_tokens=st.integers(1, 120),
-    distractors=st.integers(0, 4),
-    retrieved=st.permutations(["o1", "o3", "c"]),
-)
-def test_the_proof_is_never_dropped_from_a_layout_with_passages(
-    max_tokens: int, distractors: int, retrieved: list[str]
-) -> None:
-    frames = batch(pair("p", passage_ids=retrieved))
-    rows = build(frames, max_tokens=max_tokens, distractors=distractors).to_dicts()
-    for row, layout in product(rows, ("with_context", "with_distractors")):
-        assert shown(row, layout) is None or TEXT in user(row, layout)
-
-
 def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
     row = first(batch(pair("p")))
     assert user(row, "closed_book") == "Question p?"
@@ -160,39 +139,6 @@ def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None
         assert roles == ["system", "user", "assistant"]
         assert shown(row, layout)[2]["content"] == "Answer p."
         assert user(row, layout).endswith("Question p?")
-
-
-def test_retrieved_passages_are_the_first_distractors() -> None:
-    row = first(batch(pair("p", passage_ids=["o4", "c", "o2"])))
-    assert "Other 4." in user(row, "with_distractors")
-    assert "Other 2." in user(row, "with_distractors")
-
-
-def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
-    ends = {"touching": len(TEXT) - 5, "after": len(TEXT)}
-    others = [
-        chunk(name, f"Other {name}.", char_start=start, char_end=start + 50) for name, start in ends.items()
-    ]
-    row = first(batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others)))
-    assert "Other after." in user(row, "with_distractors")
-    assert "Other touching." not in user(row, "with_distractors")
-
-
-def test_too_long_examples_lose_distractors_before_the_layout() -> None:
-    frames = batch(pair("p"))
-    sizes = {n: first(frames, distractors=n)["tokens"]["with_distractors"] for n in (1, 2)}
-    assert first(frames, max_tokens=sizes[2])["tokens"]["with_distractors"] == sizes[2]
-    row = first(frames, max_tokens=sizes[2] - 1)
-    assert row["tokens"]["with_distractors"] == sizes[1]
-    assert first(frames, max_tokens=sizes[1] - 1)["messages_with_distractors"] is None
-
-
-def test_a_layout_that_does_not_fit_is_null_and_messages_are_never_null() -> None:
-    fits = first(batch(pair("p")))["tokens"]["closed_book"]
-    row = first(batch(pair("p")), max_tokens=fits)
-    assert row["messages"] is not None
-    assert row["messages_with_context"] is row["tokens"]["with_context"] is None
-    assert build(batch(pair("p")), max_tokens=fits - 1).height == 0
 
 
 def test_passages_carry_plain_marks_as_an_application_would_show_them() -> None:
@@ -222,22 +168,12 @@ def test_a_refusal_is_shown_what_was_found_and_no_distractors() -> None:
     assert row["evidence"] == []
 
 
-def test_a_proof_whose_chunk_is_gone_is_not_shown_in_part() -> None:
-    row = first(batch(pair("p"), chunks=chunks(chunk("o1", "Other 1."))))
-    assert row["messages"] is not None
-    assert row["messages_with_context"] is row["messages_with_distractors"] is None
-
-
 def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
     answer = "It opens at nine [source:d.md#hours]. It closes at five [Källa: d.md]."
     row = first(batch(pair("p", answer=answer)))
     contents = {shown(row, layout)[2]["content"] for layout in LAYOUTS}
     assert contents == {"It opens at nine. It closes at five."}
     assert row["answer"] == answer
-
-
-def test_an_answer_of_nothing_but_a_mark_is_no_example() -> None:
-    assert build(batch(pair("p", answer="[source:d.md]"))).height == 0
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
@@ -302,3 +238,27 @@ def test_provenance_names_who_wrote_judged_and_decided_and_the_sources() -> None
         "licences": [],
     }
     assert (refused["source_uris"], refused["licences"]) == (["https://example.org/o"], ["CC0-1.0"])
+
+
+def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
+    ends = {"touching": len(TEXT) - 5, "after": len(TEXT)}
+    others = [
+        chunk(name, f"Other {name}.", char_start=start, char_end=start + 50) for name, start in ends.items()
+    ]
+    row = first(batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others)))
+    assert "Other after." in user(row, "with_distractors")
+    assert "Other touching." not in user(row, "with_distractors")
+
+
+@given(
+    max_tokens=st.integers(1, 120),
+    distractors=st.integers(0, 4),
+    retrieved=st.permutations(["o1", "o3", "c"]),
+)
+def test_the_proof_is_never_dropped_from_a_layout_with_passages(
+    max_tokens: int, distractors: int, retrieved: list[str]
+) -> None:
+    frames = batch(pair("p", passage_ids=retrieved))
+    rows = build(frames, max_tokens=max_tokens, distractors=distractors).to_dicts()
+    for row, layout in product(rows, ("with_context", "with_distractors")):
+        assert shown(row, layout) is None or TEXT in user(row, layout)

@@ -1,5 +1,3 @@
-import codecs
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,12 +51,6 @@ def test_binary_content_is_refused_whatever_the_name_says(content: bytes) -> Non
     with pytest.raises(DocumentFailure) as refused:
         decode(content)
     assert refused.value.reason == "binary_content"
-
-
-def test_a_byte_order_mark_that_lies_is_a_failure() -> None:
-    with pytest.raises(DocumentFailure) as refused:
-        decode(codecs.BOM_UTF8 + GERMAN.encode("cp1252"))
-    assert refused.value.reason == "undecodable"
 
 
 @pytest.mark.parametrize("label", ["iso-8859-1", "windows-1252", "iso-8859-15", "macintosh"])

@@ -37,11 +37,6 @@ def test_front_matter_over_the_limits_says_nothing_and_is_no_text(fields: str) -
     assert (front, about, text) == (f"{fields}\n", FrontMatter(), "Text.\n")
 
 
-def test_a_number_in_toml_that_cannot_be_written_out_is_no_title() -> None:
-    _, about, text = split_front_matter(f"+++\ntitle = 0x{'f' * 9_000}\nlang = 'sv'\n+++\nText.\n")
-    assert (about, text) == (FrontMatter(None, "sv"), "Text.\n")
-
-
 @pytest.mark.parametrize(
     ("front", "status"),
     [("status: repealed", "repealed"), ("draft: true", "draft"), ("draft: false", None), ("title: A", None)],

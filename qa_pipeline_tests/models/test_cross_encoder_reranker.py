@@ -30,10 +30,6 @@ def load(folder: Path, device: Device = "cpu", **changes: str) -> Reranker:
     return found
 
 
-def test_without_a_name_there_is_no_reranker() -> None:
-    assert load_reranker(RetrievalSettings(), EmbeddingSettings()) is None
-
-
 def test_the_score_of_a_pair_does_not_depend_on_the_others(folder: Path) -> None:
     reranker = load(folder)
     together = reranker.score(PAIRS)
@@ -55,18 +51,3 @@ def test_an_unusable_reranker_is_refused(
 ) -> None:
     with pytest.raises(SettingsError, match=said):
         load(write_classifier(tmp_path, labels), **changes).score(PAIRS[:1])
-
-
-def test_a_model_that_gives_no_numbers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"retrieval\.reranker"):
-        load(write_classifier(tmp_path, ["relevance"], bias=[float("nan")])).score(PAIRS[:1])
-
-
-def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="safetensors"):
-        load(tmp_path)
-
-
-def test_a_reranker_on_a_gpu_that_is_not_there_is_refused(folder: Path) -> None:
-    with pytest.raises(SettingsError, match=r"embedding\.device"):
-        load(folder, "cuda").score(PAIRS[:1])

@@ -20,9 +20,6 @@ from qa_pipeline.models.devices import (
         ("Features\t: fp asimd bf16\n", "bfloat16"),
         ("Features\t: fp asimd asimddp\n", "float32"),
         ("flags : fpu avx512_bf16\nflags : fpu sse\n", "float32"),
-        ("flags : fpu avx_vnni\nflags : fpu avx2\n", "float32"),
-        ("flags : fpu avx512f avx512_vnni\n", "float32"),
-        ("flags : fpu avx2 avx_vnni\n", "float32"),
         ("model name : bf16 avx_vnni\n", "float32"),
         ("", "float32"),
     ],
@@ -42,8 +39,3 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
     assert all(len({lengths[row] for row in batch}) == 1 for batch in batches if len(batch))
     assert all(len(batch) <= batch_size for batch in batches)
-
-
-def test_a_gpu_computes_in_float32_unless_asked_otherwise() -> None:
-    assert choose_precision("auto", "cuda") == choose_precision("float32", "cuda") == "cuda float32"
-    assert choose_precision("bfloat16", "cuda") == "cuda bfloat16"

@@ -1,6 +1,5 @@
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +7,16 @@ import pytest
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.encoder import SentenceEncoder, load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
-from qa_pipeline_tests.models.encoder_laws import TEXTS, check_vectors
+
+TEXTS = [
+    "How many workers start by default?",
+    "The server starts five workers unless told otherwise.",
+    "Bananas ripen faster beside apples.",
+    "Hur många arbetare startar som standard?",
+    "",
+    "word " * 400,
+    "  padded with blanks \n",
+]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +30,13 @@ def exact() -> SentenceEncoder:
 
 
 def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(embedder: SentenceEncoder) -> None:
-    check_vectors(embedder)
+    vectors = embedder.encode(TEXTS)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (7, 384)
+    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
+    question, answer, fruit = vectors[0], vectors[1], vectors[2]
+    assert question @ answer > question @ fruit + 0.3
+    assert len(embedder.encode([])) == 0
 
 
 def test_a_vector_does_not_depend_on_its_neighbours(embedder: SentenceEncoder) -> None:
@@ -45,29 +59,6 @@ def test_the_chosen_precision_stays_close_to_plain_sentence_transformers(
     assert (plain * bfloat16).sum(axis=1).min() > 0.999
 
 
-def test_bfloat16_layers_see_few_shapes_whatever_the_lengths(exact: SentenceEncoder) -> None:
-    from torch.nn.functional import gelu, linear
-    from torch.overrides import TorchFunctionMode
-
-    from qa_pipeline.models.torch_blocks import BLOCK_SIZES
-
-    heights = []
-
-    class Recording(TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if func is linear or func is gelu:
-                heights.append(args[0].numel() // args[0].shape[-1])
-            return func(*args, **(kwargs or {}))
-
-    bfloat16 = replace(exact, precision="bfloat16")
-    with Recording():
-        for length in (1, 5, 77, 200):
-            inputs = bfloat16._tokenize(["word " * length] * 7)
-            bfloat16._encode_batch(inputs, np.arange(7))
-    assert heights
-    assert set(heights) <= set(BLOCK_SIZES)
-
-
 def test_a_folder_with_the_same_files_gives_the_same_vectors(
     embedder: SentenceEncoder, tmp_path: Path
 ) -> None:
@@ -79,12 +70,6 @@ def test_a_folder_with_the_same_files_gives_the_same_vectors(
     assert copy.model == "copy"
     assert copy.revision != embedder.revision
     assert copy.encode(TEXTS).tobytes() == embedder.encode(TEXTS).tobytes()
-
-
-def test_vectors_without_a_direction_are_refused(embedder: SentenceEncoder) -> None:
-    for broken in (np.zeros((1, 3), np.float32), np.full((1, 3), np.nan, np.float32)):
-        with pytest.raises(SettingsError, match=r"embedding\.precision"):
-            embedder._unit_length(broken)
 
 
 def test_a_gpu_that_is_not_there_is_missed_at_the_first_text_and_not_before(tmp_path: Path) -> None:

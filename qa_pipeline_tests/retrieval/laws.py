@@ -7,41 +7,11 @@ from typing import Any
 
 from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.records import index_text
-from qa_pipeline.text.blocks import blocks, line_spans
-from qa_pipeline.text.sentences import split_sentences
 
 Row = Mapping[str, Any]
 Span = tuple[int, int]
 
-_LONGEST_WORD = 256
 """Longer ones are measured in parts, so that no one can say beforehand whether they fit."""
-_LONG_HEADING = 3
-
-
-def broken_document(document: Row) -> Iterator[str]:
-    """Sections and pages: in order, disjoint, covering the text, each section beginning with its heading."""
-    text = document["text"]
-    for name in ("sections", "pages"):
-        spans = [(part["start"], part["end"]) for part in document[name]]
-        if spans:
-            yield from (f"{name}: {problem}" for problem in _broken_cover(text, spans))
-    for section in document["sections"]:
-        line = text[section["start"] : section["end"]].partition("\n")[0]
-        heading = f"{'#' * section['level']} {section['heading_path'][-1]}" if section["level"] else None
-        if heading is not None and line != heading:
-            yield f"section at {section['start']} does not begin with its heading"
-
-
-def _broken_cover(text: str, spans: Sequence[Span]) -> Iterator[str]:
-    place = 0
-    for start, end in spans:
-        if not place <= start <= end <= len(text):
-            yield f"span {start}-{end} is out of order or of the text"
-        if text[place:start].strip():
-            yield f"text before {start} is in no span"
-        place = end
-    if text[place:].strip():
-        yield "text after the last span is in none"
 
 
 def broken_chunks(document: Row, chunks: Sequence[Row], counter: TokenCounter, bound: int) -> Iterator[str]:
@@ -107,50 +77,3 @@ def overlap(chunks: Sequence[Row], counter: TokenCounter) -> list[int]:
     ]
     (special,) = counter.count([""])
     return [tokens - special for tokens in counter.count(shared)] if shared else []
-
-
-def needless_cuts(document: Row, chunks: Sequence[Row], counter: TokenCounter, bound: int) -> Iterator[str]:
-    """Sentences, rows, items and lines of code that a cut falls into although a chunk could hold them."""
-    inside = {
-        before["char_end"]: before
-        for before, after in pairwise(chunks)
-        if before["section_start"] == after["section_start"]
-    }
-    for section in document["sections"]:
-        start, end = section["start"], section["end"]
-        cuts = [at for at in inside if start <= at < end]
-        if cuts:
-            chunk = inside[cuts[0]]
-            for left, right in _pieces(document, section, chunk["section_path"], counter, bound):
-                piece = document["text"][left:right]
-                longest = max(map(len, piece.split()))
-                if any(left < at < right for at in cuts) and longest <= _LONGEST_WORD:
-                    (tokens,) = counter.count([index_text(chunk["section_path"], piece)])
-                    if tokens <= bound:
-                        yield f"{left}-{right} is cut"
-
-
-def _pieces(
-    document: Row, section: Row, path: Sequence[str], counter: TokenCounter, bound: int
-) -> list[Span]:
-    """What should stay whole in a section, its heading line, unless it is long, with what follows it."""
-    start, end = section["start"], section["end"]
-    text = document["text"][start:end]
-    spans = list(units(text, document["language"]))
-    line = len(text.partition("\n")[0]) if section["level"] else 0
-    (special, above, heading) = counter.count(["", index_text(path, ""), text[:line]])
-    if line and heading - special <= (bound - above) // _LONG_HEADING:
-        below = [span for span in spans if span[0] >= line]
-        spans = [(0, below[0][1]), *below[1:]] if below else []
-    return [(start + left, start + right) for left, right in spans]
-
-
-def units(text: str, language: str) -> Iterator[Span]:
-    """Sentences, rows and items, and the lines of code blocks."""
-    code = {end - len(text[start:end].lstrip()) for start, end, fenced in blocks(text) if fenced}
-    for left, right in split_sentences(text, language):
-        if left in code:
-            lines = [(left + a, left + b) for a, b in line_spans(text[left:right])]
-            yield from ((a, a + len(text[a:b].rstrip())) for a, b in lines if text[a:b].strip())
-        else:
-            yield left, right

@@ -1,13 +1,7 @@
 import faiss
-import pytest
 
 from qa_pipeline.retrieval.shard import build_index, dump_shard
 from qa_pipeline_tests.vectors import clustered_vectors, embeddings
-
-
-@pytest.mark.parametrize(("count", "wanted"), [(299, "flat"), (300, "hnsw"), (301, "hnsw")])
-def test_the_kind_follows_the_size(count: int, wanted: str) -> None:
-    assert build_index(embeddings(clustered_vectors(count)), 300).kind == wanted
 
 
 def test_links_find_nearly_all_of_what_comparing_finds() -> None:

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import Block
-from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 from qa_pipeline_tests.retrieval.documents import (
@@ -17,7 +16,7 @@ from qa_pipeline_tests.retrieval.documents import (
     documents,
     section,
 )
-from qa_pipeline_tests.retrieval.laws import broken_chunks, needless_cuts, overlap
+from qa_pipeline_tests.retrieval.laws import broken_chunks, overlap
 
 
 @given(st.lists(BLOCKS, max_size=3), CHOSEN)
@@ -29,15 +28,6 @@ def test_chunks_are_exact_ordered_within_bound_and_section_and_cover_the_text(
     for document in frame.to_dicts():
         own = chunks.get((document["document_id"],), CHUNKS.empty()).to_dicts()
         assert not list(broken_chunks(document, own, Counter(), chosen.max_tokens))
-
-
-@given(BLOCKS, CHOSEN)
-def test_no_cut_falls_into_a_sentence_row_or_line_that_a_chunk_can_hold(
-    blocks: list[Block], chosen: ChunkingSettings
-) -> None:
-    frame = documents(blocks)
-    chunks = chunk(frame, chosen).to_dicts()
-    assert not list(needless_cuts(frame.to_dicts()[0], chunks, Counter(), chosen.max_tokens))
 
 
 @given(BLOCKS, CHOSEN)
@@ -53,12 +43,6 @@ def test_a_document_has_the_same_chunks_whatever_else_is_in_the_batch(
     alone = chunk(documents(blocks), chosen).drop("chunk_id")
     among = chunk(documents(blocks, *others), chosen).drop("chunk_id")
     assert among.filter(pl.col("document_id") == "document-0").equals(alone)
-
-
-@given(st.lists(BLOCKS, max_size=3), CHOSEN)
-def test_equal_documents_give_equal_bytes(contents: list[list[Block]], chosen: ChunkingSettings) -> None:
-    frame = documents(*contents)
-    assert chunk(frame, chosen).equals(chunk(frame, chosen))
 
 
 @given(st.lists(WORDS, min_size=2, max_size=5), st.integers(0, 4), WORDS, CHOSEN)
@@ -83,34 +67,12 @@ def test_a_section_that_fits_is_one_chunk_with_its_heading_line() -> None:
     assert chunks["position"].to_list() == [0, 1]
 
 
-def test_a_section_of_nothing_but_its_heading_gives_no_chunk_but_is_in_the_path_below() -> None:
-    chunks = chunk(documents([Block("heading", "Guide", 1), *section("Ports", "Port 80.")]))
-    assert chunks["text"].to_list() == ["## Ports\n\nPort 80."]
-    assert chunks["section_path"].to_list() == [["Guide", "Ports"]]
-
-
 def test_the_heading_line_stays_with_the_first_of_several_chunks() -> None:
     chunks = chunk(documents(section("Reload", SENTENCE * 30)), ChunkingSettings(max_tokens=64))
     first, *others = chunks["text"].to_list()
     assert chunks.height > 3
     assert first.startswith("## Reload\n\nThe server")
     assert not any(text.startswith("## ") for text in others)
-
-
-def test_sentences_list_items_and_rows_are_not_cut_where_it_can_be_avoided() -> None:
-    prose = chunk(documents(section("A", SENTENCE * 40)), ChunkingSettings(max_tokens=64))
-    assert all(text.endswith("told to.") for text in prose["text"])
-    rows = [Block("table_row", f"Name: item {n} | Price: {n} kr | Stock: {n * 7}") for n in range(60)]
-    table = chunk(documents([Block("heading", "B", 2), *rows]), ChunkingSettings(max_tokens=64))
-    lines = [line for text in table["text"] for line in text.split("\n") if line and not line.startswith("#")]
-    assert lines == [row.text for row in rows]
-
-
-def test_a_long_section_leaves_no_sliver_at_its_end() -> None:
-    tokens = chunk(documents([Block("paragraph", SENTENCE * 100)]), ChunkingSettings(max_tokens=128))[
-        "tokens"
-    ].to_list()
-    assert min(tokens) > 128 * 0.3
 
 
 def test_a_path_too_long_for_the_window_loses_its_outer_headings_first() -> None:
@@ -153,33 +115,12 @@ def test_text_without_a_place_to_cut_is_cut_all_the_same(text: str) -> None:
     assert max(chunks["tokens"]) <= 32
 
 
-def test_a_word_too_long_to_be_known_is_cut_by_its_length() -> None:
-    encoded = "QUJDRA" * 5_000
-    chunks = chunk(documents([Block("paragraph", f"Before. {encoded} After.")]))
-    assert "".join(chunks["text"]).replace(" ", "") == f"Before.{encoded}After."
-    assert chunks["text"].str.len_chars().max() <= 256 * TOKEN_CHARACTERS  # type: ignore[operator]
-
-
 def test_the_language_of_each_chunk_is_found_from_its_text_and_its_document() -> None:
     swedish = "Vattenverket renar vatten från sjön och levererar det till hela staden varje dag. " * 3
     frame = documents([*section("A", swedish), *section("B", "Yes.")])
     shares = pl.lit([{"language": "en", "share": 1.0}], DOCUMENTS.schema["languages"])
     frame = frame.with_columns(languages=shares)
     assert chunk(frame)["language"].to_list() == ["sv", "en"]
-
-
-def test_a_table_of_numbers_is_in_the_language_of_its_batch_and_alone_in_none() -> None:
-    prose = [Block("paragraph", "The bank is open from nine to five on all working days of the week.")]
-    table = [Block("paragraph", "Basic 4.10 % 4.90 %")]
-    unknown = documents(table, language="und").with_columns(document_id=pl.lit("rates"))
-    beside = chunk(pl.concat([documents(prose, prose, language="sv"), unknown]))
-    assert beside.filter(pl.col("document_id") == "rates")["language"].to_list() == ["sv"]
-    assert chunk(unknown)["language"].to_list() == ["und"]
-
-
-def test_an_overlap_of_more_than_half_a_chunk_is_refused() -> None:
-    with pytest.raises(ValueError, match="overlap_tokens"):
-        ChunkingSettings(max_tokens=100, overlap_tokens=51)
 
 
 def test_a_heading_with_neither_text_nor_sections_below_it_is_a_chunk() -> None:
@@ -194,3 +135,12 @@ def test_a_heading_with_neither_text_nor_sections_below_it_is_a_chunk() -> None:
     chunks = chunk(frame, ChunkingSettings()).to_dicts()
     assert [one["text"] for one in chunks] == ["## § 10 (repealed)", "## § 11\n\nThe fee is 3 euros."]
     assert chunks[0]["section_path"][-1] == "§ 10 (repealed)"
+
+
+def test_sentences_list_items_and_rows_are_not_cut_where_it_can_be_avoided() -> None:
+    prose = chunk(documents(section("A", SENTENCE * 40)), ChunkingSettings(max_tokens=64))
+    assert all(text.endswith("told to.") for text in prose["text"])
+    rows = [Block("table_row", f"Name: item {n} | Price: {n} kr | Stock: {n * 7}") for n in range(60)]
+    table = chunk(documents([Block("heading", "B", 2), *rows]), ChunkingSettings(max_tokens=64))
+    lines = [line for text in table["text"] for line in text.split("\n") if line and not line.startswith("#")]
+    assert lines == [row.text for row in rows]

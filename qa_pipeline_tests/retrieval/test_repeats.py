@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,18 +54,18 @@ def test_a_block_that_several_documents_hold_is_a_repeat_in_all_but_the_first() 
     assert marks(texts[:2]) == [None] * 4
 
 
-def test_a_chunk_that_says_something_of_its_own_besides_is_no_repeat() -> None:
-    assert marks([[f"{NOTICE}\n\n{OWN.format(number)}"] for number in range(4)]) == [None] * 4
-
-
-def test_a_block_that_recurs_within_one_document_only_is_no_repeat() -> None:
-    assert marks([[NOTICE] * 4, [OWN.format(1)]]) == [None] * 5
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [[f"{NOTICE}\n\n{OWN.format(number)}"] for number in range(4)],
+        [[NOTICE] * 4, [OWN.format(1)]],
+        [["## See also\n\nThe manual."] for _ in range(5)],
+    ],
+)
+def test_own_words_blocks_of_one_document_and_short_lines_are_no_repeats(texts: list[list[str]]) -> None:
+    assert set(marks(texts)) == {None}
 
 
 def test_every_chunk_of_a_near_duplicate_is_marked_and_makes_no_block_a_repeat() -> None:
     texts = [[NOTICE], [NOTICE], [NOTICE, OWN.format(1)]]
     assert marks(texts, near=[2]) == [None, None, "near_duplicate", "near_duplicate"]
-
-
-def test_headings_and_short_lines_that_recur_by_chance_do_not_count() -> None:
-    assert marks([["## See also\n\nThe manual."] for _ in range(5)]) == [None] * 5

@@ -15,40 +15,11 @@ from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached
 from qa_pipeline_tests.models.cross_encoders import write_classifier
 
-RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)
-
 
 def retriever(frame: pl.DataFrame, **changes: float) -> Retriever:
     embedder = HashEmbedder()
     shard = build_index(embed_chunks(frame, cached(embedder)))
     return Retriever(frame, shard, embedder, RetrievalSettings.model_validate(changes))
-
-
-@given(rankings=RANKINGS, rrf_k=st.integers(1, 100))
-def test_every_item_is_fused_once_with_falling_scores(rankings: list[list[int]], rrf_k: int) -> None:
-    fused = fuse(rankings, [1.0] * len(rankings), rrf_k)
-    assert sorted(item for item, _ in fused) == sorted({item for ranking in rankings for item in ranking})
-    scores = [score for _, score in fused]
-    assert scores == sorted(scores, reverse=True)
-    assert all(score > 0 for score in scores)
-
-
-@given(
-    rankings=RANKINGS.filter(all),
-    first=st.integers(100, 101),
-    weights=st.lists(st.floats(0.01, 5), min_size=3, max_size=3),
-    rrf_k=st.integers(1, 100),
-)
-def test_what_is_first_everywhere_is_first(
-    rankings: list[list[int]], first: int, weights: list[float], rrf_k: int
-) -> None:
-    led = [[first, *ranking] for ranking in rankings]
-    assert fuse(led, weights[: len(led)], rrf_k)[0][0] == first
-
-
-@given(rankings=RANKINGS, rrf_k=st.integers(1, 100))
-def test_one_ranking_alone_keeps_its_order(rankings: list[list[int]], rrf_k: int) -> None:
-    assert [item for item, _ in fuse(rankings[:1], [1.0], rrf_k)] == rankings[0]
 
 
 def test_equal_scores_fall_back_on_the_order_of_the_items() -> None:
@@ -100,19 +71,6 @@ def test_questions_are_stemmed_in_their_own_language() -> None:
     assert by_words == [0]
 
 
-def test_a_chunk_first_by_words_and_by_vectors_comes_first() -> None:
-    frame = chunk_frame(["apples ripen", "pears rot", "apples and pears keep"])
-    search = retriever(frame)
-    assert [ranked[0] for ranked in search.rankings(["apples ripen"], ["en"])[0]] == [0, 0]
-    found = search.retrieve(["apples ripen"], ["en"])[0]
-    assert found[0] == ("c0", max(score for _, score in found))
-
-
-def test_equal_chunks_come_in_their_order() -> None:
-    found = retriever(chunk_frame(["same text"] * 8), top_k=8).retrieve(["same text"], ["en"])
-    assert [chunk_id for chunk_id, _ in found[0]] == [f"c{number}" for number in range(8)]
-
-
 @given(seed=st.integers(0, 20), count=st.integers(1, 12))
 def test_a_question_finds_the_same_whatever_is_asked_beside_it(seed: int, count: int) -> None:
     words = ["apple", "pear", "plum", "fig", "nut", "leaf"]
@@ -124,20 +82,10 @@ def test_a_question_finds_the_same_whatever_is_asked_beside_it(seed: int, count:
     assert all(len(found) == len(set(found)) == min(5, count) for found in together)
 
 
-def test_at_most_top_k_passages_come_back_and_fewer_where_there_are_fewer() -> None:
-    assert len(retriever(chunk_frame(["a b"] * 9)).retrieve(["a b"], ["en"])[0]) == 5
-    assert len(retriever(chunk_frame(["a b"])).retrieve(["a b"], ["en"])[0]) == 1
-
-
 def test_a_question_without_a_known_word_falls_back_on_vectors() -> None:
     search = retriever(chunk_frame(["apple", "pear"]))
     assert search.rankings(["zzz qqq"], ["en"]) == [([], [0, 1])]
     assert [chunk_id for chunk_id, _ in search.retrieve(["zzz qqq"], ["en"])[0]] == ["c0", "c1"]
-
-
-@pytest.mark.parametrize("question", ["", "???", "the of and"])
-def test_a_question_without_words_is_no_error(question: str) -> None:
-    assert len(retriever(chunk_frame(["apple", "pear"])).retrieve([question], ["en"])[0]) == 2
 
 
 def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
@@ -153,33 +101,12 @@ def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
     assert embedder.encoded == []
 
 
-def test_no_questions_find_nothing() -> None:
-    assert retriever(chunk_frame(["apple"])).retrieve([], []) == []
-
-
-def test_chunks_without_a_word_are_still_searched_by_vector() -> None:
-    found = retriever(chunk_frame(["…", "—"])).retrieve(["anything"], ["en"])[0]
-    assert [chunk_id for chunk_id, _ in found] == ["c0", "c1"]
-
-
-def test_an_index_of_other_chunks_is_refused() -> None:
-    embedder = HashEmbedder()
-    shard = build_index(embed_chunks(chunk_frame(["a", "b"]), cached(embedder)))
-    with pytest.raises(IndexMismatchError, match=r"2 .* 1"):
-        Retriever(chunk_frame(["a"]), shard, embedder, RetrievalSettings())
-
-
 def test_an_index_in_another_order_is_refused() -> None:
     embedder = HashEmbedder()
     frame = chunk_frame(["apples ripen", "pears rot", "plums fall"])
     backwards = build_index(embed_chunks(frame.reverse(), cached(embedder)))
     with pytest.raises(IndexMismatchError):
         Retriever(frame, backwards, embedder, RetrievalSettings())
-
-
-def test_searching_prints_and_warns_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    retriever(chunk_frame(["apple", "pear"] * 50)).retrieve(["apple"], ["en"])
-    assert capfd.readouterr() == ("", "")
 
 
 RERANKED = [f"Pump {name} is checked every {count} days." for count, name in enumerate("abcdefgh", 2)]

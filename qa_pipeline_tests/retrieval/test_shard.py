@@ -9,25 +9,6 @@ from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline_tests.vectors import DIMENSION, clustered_vectors, embeddings, random_vectors
 
 
-def test_rows_of_two_models_make_no_shard() -> None:
-    one, other = embeddings(random_vectors(2)), embeddings(random_vectors(1), model="other")
-    renamed = other.with_columns(chunk_id=pl.lit("x"))
-    with pytest.raises(IndexMismatchError):
-        build_index(pl.concat([one, renamed]))
-
-
-def test_rows_of_two_precisions_make_no_shard() -> None:
-    one, other = embeddings(random_vectors(2)), embeddings(random_vectors(1), precision="int8")
-    with pytest.raises(IndexMismatchError):
-        build_index(pl.concat([one, other.with_columns(chunk_id=pl.lit("x"))]))
-
-
-def test_vectors_of_two_lengths_make_no_shard() -> None:
-    longer = embeddings(random_vectors(1, dimension=7)).with_columns(chunk_id=pl.lit("x"))
-    with pytest.raises(IndexMismatchError):
-        build_index(pl.concat([embeddings(random_vectors(2)), longer]))
-
-
 @given(count=st.integers(1, 40), k=st.integers(1, 50), queries=st.integers(1, 40), seed=st.integers(0, 99))
 def test_search_finds_what_brute_force_finds_with_ties_in_chunk_order(
     count: int, k: int, queries: int, seed: int
@@ -45,15 +26,6 @@ def test_search_finds_what_brute_force_finds_with_ties_in_chunk_order(
         assert positions[row].tolist() == expected[: min(k, count)]
 
 
-def test_a_query_finds_the_same_whatever_is_asked_beside_it() -> None:
-    big = build_index(embeddings(random_vectors(300, dimension=384)))
-    asked = random_vectors(50, seed=1, dimension=384)
-    positions, scores = big.search(asked, 10)
-    alone = [big.search(asked[row : row + 1], 10) for row in range(len(asked))]
-    assert positions.tolist() == [found[0][0].tolist() for found in alone]
-    assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
-
-
 @given(count=st.integers(1, 40), k=st.integers(1, 50), seed=st.integers(0, 99))
 def test_hnsw_finds_as_many_as_asked_with_true_cosines_in_order(count: int, k: int, seed: int) -> None:
     directions = np.vstack([np.eye(DIMENSION, dtype=np.float32), random_vectors(2)])
@@ -69,10 +41,18 @@ def test_hnsw_finds_as_many_as_asked_with_true_cosines_in_order(count: int, k: i
         assert sorted(zip(-row, found, strict=True)) == list(zip(-row, found, strict=True))
 
 
-def test_a_query_by_links_finds_the_same_whatever_is_asked_beside_it() -> None:
-    shard = build_index(embeddings(clustered_vectors(600)), 1)
+@pytest.mark.parametrize("exact_below", [1, 1000])
+def test_a_query_finds_the_same_whatever_is_asked_beside_it(exact_below: int) -> None:
+    shard = build_index(embeddings(clustered_vectors(600)), exact_below)
     asked = clustered_vectors(50, seed=9)
     positions, scores = shard.search(asked, 10)
     alone = [shard.search(asked[row : row + 1], 10) for row in range(len(asked))]
     assert positions.tolist() == [found[0][0].tolist() for found in alone]
     assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
+
+
+@pytest.mark.parametrize("other", [{"model": "other"}, {"precision": "int8"}])
+def test_rows_of_two_models_or_precisions_make_no_shard(other: dict[str, str]) -> None:
+    renamed = embeddings(random_vectors(1), **other).with_columns(chunk_id=pl.lit("x"))
+    with pytest.raises(IndexMismatchError):
+        build_index(pl.concat([embeddings(random_vectors(2)), renamed]))

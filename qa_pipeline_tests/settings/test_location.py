@@ -6,7 +6,7 @@ from upath import UPath
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.tree import load_settings
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,3 @@ def test_a_place_whose_package_is_missing_says_what_to_install(monkeypatch: pyte
     for scheme in ("s3", "gs"):
         with pytest.raises(ValueError, match=rf"pip install 'qa-pipeline\[{scheme}\]'"):
             location_of(f"{scheme}://bucket/x")
-
-
-def test_settings_take_a_folder_and_an_address() -> None:
-    assert Settings(corpus=Path("x")).corpus == "x"
-    assert load_settings(corpus="memory://corpus/").corpus == "memory://corpus"

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import thresholds as reading
 from qa_pipeline.settings.thresholds import (
     check_models,
     read_thresholds,
@@ -61,15 +60,6 @@ def test_a_file_that_is_no_artefact_is_refused_and_says_where(
     assert str(path) in str(error.value)
 
 
-def test_a_file_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match=r"none\.json"):
-        read_thresholds(tmp_path / "none.json")
-    path = written(tmp_path, thresholds())
-    monkeypatch.setattr(reading, "_LARGEST", 10)
-    with pytest.raises(SettingsError, match="10 bytes"):
-        read_thresholds(path)
-
-
 def test_a_chosen_artefact_of_another_model_stops_at_load_and_names_both(tmp_path: Path) -> None:
     path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     settings = load_settings(verification={"thresholds": path})
@@ -78,18 +68,7 @@ def test_a_chosen_artefact_of_another_model_stops_at_load_and_names_both(tmp_pat
         check_models(path, entailment="other/reader")
 
 
-def test_an_artefact_fits_the_folder_of_its_model_wherever_that_lies(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
-    (tmp_path / "here" / "reader").mkdir(parents=True)
-    assert check_models(path, entailment=str(tmp_path / "here" / "reader")) is None
-
-
 MODEL = {"model": "some/model", "revision": "0" * 40}
-
-
-def test_a_model_without_thresholds_is_a_note() -> None:
-    (note,) = notes(load_settings(verification={"entailment": MODEL}))
-    assert "some/model" in note
 
 
 def test_thresholds_without_their_model_are_a_note(tmp_path: Path) -> None:

@@ -1,21 +1,8 @@
 """Hashes are those of every earlier release: ids, caches and data versions rest on them."""
 
-import hashlib
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from qa_pipeline.storage.hashes import draw_number, hash_file, hash_json, hash_parts, hash_text
-
-TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
-
-
-@given(st.lists(TEXT | st.integers(), max_size=4))
-def test_parts_hash_to_what_ids_of_earlier_releases_were_made_of(parts: list[str | int]) -> None:
-    digest = hashlib.sha256("\x1f".join(str(part) for part in parts).encode())
-    assert hash_parts(*parts) == hash_text("\x1f".join(map(str, parts))) == digest.hexdigest()
-    assert draw_number(*parts) == int.from_bytes(digest.digest()[:8], "big")
 
 
 def test_hashes_of_known_contents_never_change(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """On an object store a lock bars others on every machine, ends with its holder, and trusts no clock."""
 
 import datetime
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -33,28 +32,6 @@ def test_a_locked_folder_lets_in_only_those_who_share_it(folder: Path) -> None:
         for shared in (True, False):
             with pytest.raises(StorageError), locked(folder, shared=shared):
                 pass
-    assert held_by(folder) == []
-
-
-def test_of_many_who_wait_each_is_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "_LONGEST_WAIT", 0.02)
-    inside, most = 0, 0
-
-    def work() -> None:
-        nonlocal inside, most
-        for _ in range(3):
-            with locked(folder, wait=True):
-                inside += 1
-                most = max(most, inside)
-                time.sleep(0.001)
-                inside -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
     assert held_by(folder) == []
 
 

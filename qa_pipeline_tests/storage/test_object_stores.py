@@ -1,20 +1,16 @@
 """On an object store a path is read like a local one, faults are named, and no write is lost."""
 
-import socket
 import threading
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import fsspec
-import polars as pl
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.settings.location import output_folder
-from qa_pipeline.storage import object_stores
 from qa_pipeline.storage.files import (
     delete,
     local_copy,
@@ -28,8 +24,6 @@ from qa_pipeline.storage.files import (
 )
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.object_stores import ChangedMeanwhileError, ObjectStore, store_of
-from qa_pipeline.storage.parquet import read_columns, row_groups, scan_rows, write_frame, write_table
-from qa_pipeline.storage.tables import REFUSALS
 
 
 @pytest.fixture(params=["file", "memory", "s3"])
@@ -65,24 +59,6 @@ def test_what_is_written_is_listed_and_read_as_on_a_disk(out: Path) -> None:
     assert versions_in(out / "none", ".parquet") == {}
     with pytest.raises(FileNotFoundError):
         (out / "missing").read_bytes()
-
-
-def test_deleting_takes_files_and_folders_and_what_is_not_there(out: Path) -> None:
-    for name in ("a/1", "a/b/2", "c"):
-        write_bytes(out / name, b"x")
-    for name in ("a", "c", "none"):
-        delete(out / name)
-    assert contents(out) == {}
-
-
-def test_parquet_files_are_read_in_parts(out: Path) -> None:
-    frame = pl.DataFrame({"a": [1, 2, 3]})
-    write_frame(out / "f.parquet", frame)
-    assert scan_rows(out / "f.parquet").filter(pl.col("a") > 1).collect()["a"].to_list() == [2, 3]
-    assert pl.concat(row_groups(out / "f.parquet")).equals(frame)
-    row = {"pair_id": "p", "batch": "b", "outcome": "correct_refusal", "thresholds_id": "t"}
-    write_table(out / "t.parquet", REFUSALS.frame([row]), REFUSALS)
-    assert read_columns(out / "t.parquet", REFUSALS, ["pair_id"]).rows() == [("p",)]
 
 
 def test_a_folder_of_files_takes_its_place_with_its_manifest_last_and_comes_back(out: Path) -> None:
@@ -184,13 +160,6 @@ def test_a_store_that_does_not_answer_is_asked_again_after_longer_and_longer_wai
     assert no_waits[0] < no_waits[2]
 
 
-def test_a_store_that_never_answers_is_named_after_some_tries(no_waits: list[float]) -> None:
-    files = Failing(*[answer("SlowDown", 503)] * 99)
-    with pytest.raises(StorageError, match=r"s3://bucket/x.*503"):
-        ObjectStore(files, "s3").isfile("bucket/x")
-    assert files.asked == object_stores.TRIES
-
-
 @pytest.mark.parametrize(
     ("error", "why"),
     [
@@ -222,16 +191,3 @@ def test_a_store_that_ignores_conditions_is_refused_before_any_work() -> None:
     path._fs_cached = ObjectStore(Careless(), "memory")  # type: ignore[attr-defined]
     with pytest.raises(StorageError, match="If-None-Match"):
         prepare_folder(path)
-
-
-def test_a_request_that_never_ends_is_given_up(
-    s3_access: None, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        fsspec.get_filesystem_class("s3").clear_instance_cache()
-        path = output_folder(f"s3://{bucket}/x")
-        monkeypatch.setattr(object_stores, "LONGEST", 0.1)
-        monkeypatch.setattr(object_stores, "FIRST_WAIT", 0.001)
-        with pytest.raises(StorageError):
-            write_bytes(path, b"x")

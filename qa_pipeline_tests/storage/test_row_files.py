@@ -19,7 +19,6 @@ from qa_pipeline.storage.row_files import (
     Fault,
     FileRow,
     Limits,
-    json_lines,
     open_rows,
     unit_of,
 )
@@ -131,25 +130,6 @@ def test_a_row_longer_than_allowed_is_a_fault_and_the_others_go_on(kind: str) ->
     assert values(found) == [GOOD, "line_too_long", GOOD]
 
 
-def test_a_table_that_says_less_of_itself_than_it_unpacks_to_is_refused() -> None:
-    rows = pl.DataFrame({"text": ["x" * 10_000] * 1000})
-    rows.write_parquet(buffer := io.BytesIO())
-    content = buffer.getvalue()
-    assert len(content) < 50_000
-    with pytest.raises(InputError, match="200000 bytes"):
-        read(content, "rows.parquet", Limits(max_bytes=50_000))
-    packed = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(arrow := io.BytesIO(), rows.to_arrow().schema, options=packed) as stream:
-        stream.write_table(rows.to_arrow())
-    with pytest.raises(InputError, match="200000 bytes"):
-        read(arrow.getvalue(), "rows.arrow", Limits(max_bytes=50_000))
-
-
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.csv", "rows.tsv"])
-def test_a_file_without_a_row_gives_none(name: str) -> None:
-    assert read(b"", name) == read(b"\xef\xbb\xbf \n\n", name) == []
-
-
 def test_places_are_lines_of_json_and_rows_as_spreadsheets_count_them() -> None:
     lines = b'\xef\xbb\xbf{"a": 1}\r\n\r\n  \n[2]\n{"a": "\xe2\x80\xa8"}'
     assert [row.place for row in read(lines, "rows.jsonl")] == [1, 4, 5]
@@ -172,32 +152,6 @@ def test_a_broken_line_is_a_fault_and_its_neighbours_go_on(line: str) -> None:
     before, broken, after = read(f'{{"a": 1}}\n{line}\n{{"a": 2}}', "rows.jsonl")
     assert (before.value, after.value) == ({"a": 1}, {"a": 2})
     assert (broken.place, broken.value.reason) == (2, "broken_line")
-
-
-def test_json_lines_are_counted_or_refused_line_by_line(tmp_path: Path) -> None:
-    file = tmp_path / "log.txt"
-    file.write_bytes(b'{"a": 1}\n\xff\n{\n')
-    found = list(json_lines(file, Limits(), tolerant=True))
-    assert values(found) == [{"a": 1}, "broken_line", "broken_line"]
-    with pytest.raises(InputError, match=r"log\.txt .*line 2"):
-        list(json_lines(file, Limits()))
-    file.write_bytes(b'{"a": 1}\n\n{\n')
-    with pytest.raises(InputError, match=r"log\.txt, line 3"):
-        list(json_lines(file, Limits()))
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("[", "line 1 column 2"),
-        ('[{"a": 1},\n{"a"', "line 2 column 5"),
-        ("no", "line 1 column 1"),
-        ("9" * 5000, ""),
-    ],
-)
-def test_a_json_file_that_breaks_off_is_refused_with_the_place(text: str, place: str) -> None:
-    with pytest.raises(InputError, match=rf"^rows\.json .*{place}"):
-        read(text, "rows.json")
 
 
 @pytest.mark.parametrize(
@@ -243,22 +197,6 @@ def test_a_broken_csv_row_costs_that_row_only() -> None:
     assert found[1].value.detail.startswith("2 cells under a header of 4")
 
 
-def test_rows_may_lack_their_last_cells_where_the_caller_says_so() -> None:
-    found = read("a,b,c\n1\n1,2,3,4", "rows.csv", short_rows=True)
-    assert values(found) == [{"a": "1"}, "broken_line"]
-
-
-def test_columns_of_json_are_the_fields_of_the_first_object_and_parquet_reads_some_alone() -> None:
-    lines = open_rows(Path("rows.jsonl"), Limits(), SUFFIXES, content=b'{\n7\n{"a": 1}\n{"b": 2}')
-    assert lines.columns == ("a",)
-    assert values(list(lines.rows())) == ["broken_line", 7, {"a": 1}, {"b": 2}]
-    table = open_rows(Path("rows.parquet"), Limits(), SUFFIXES, content=as_parquet([GOOD]))
-    assert (dict(table.types), values(list(table.rows(["note"])))) == (
-        dict.fromkeys(GOOD, pl.String()),
-        [{"note": "a.md"}],
-    )
-
-
 @given(st.binary(max_size=60), st.sampled_from(SUFFIXES))
 def test_any_file_is_rows_or_an_error_that_names_it(content: bytes, suffix: str) -> None:
     refusal, places = f"rows{suffix}", list[int]()
@@ -268,16 +206,3 @@ def test_any_file_is_rows_or_an_error_that_names_it(content: bytes, suffix: str)
         refusal = str(error)
     assert refusal.startswith(f"rows{suffix}")
     assert places == sorted(set(places))
-
-
-@given(
-    st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=6),
-    st.sampled_from(",;\t"),
-)
-def test_every_csv_row_comes_back_as_it_was_written(cells: list[tuple[str, str]], delimiter: str) -> None:
-    rows = [{"question": f"q{a}", "answer": f"a{b}"} for a, b in cells if "\0" not in a + b]
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, ["question", "answer"], delimiter=delimiter, quoting=csv.QUOTE_ALL)
-    writer.writeheader()
-    writer.writerows(rows)
-    assert values(read(text.getvalue(), "rows.csv")) == rows

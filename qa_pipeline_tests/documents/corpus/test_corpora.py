@@ -5,7 +5,6 @@ import pytest
 
 from qa_pipeline.documents.corpus.corpora import open_corpus, single_batch, split_batch
 from qa_pipeline.documents.corpus.files import read_bytes
-from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.corpus.archives import zip_bytes
@@ -22,24 +21,6 @@ def test_a_location_that_cannot_be_used_is_an_error_without_its_secrets(location
     with pytest.raises(CorpusError) as shown:
         open_corpus(location)
     assert "planted" not in str(shown.value)
-
-
-def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_else(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {"a.md": "x", "sub/b.md": "y"}
-
-    def printed(name: str, files: dict[str, str | bytes]) -> str:
-        return open_folder(write_files(tmp_path / name, files)).fingerprint()
-
-    base = printed("1", files)
-    assert printed("2", dict(reversed(files.items()))) == base
-    assert printed("3", files | {".hidden": "z"}) == base
-    changed: list[dict[str, str | bytes]] = [
-        files | {"a.md": "X"},
-        {"c.md": "x", "sub/b.md": "y"},
-        files | {"pairs.jsonl": ""},
-        {"a.md": "x"},
-    ]
-    assert len({base, *(printed(f"c{number}", variant) for number, variant in enumerate(changed))}) == 5
 
 
 def test_a_file_in_place_of_a_corpus_is_a_batch_of_its_own(tmp_path: Path) -> None:

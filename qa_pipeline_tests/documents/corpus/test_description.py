@@ -39,12 +39,6 @@ def test_an_address_that_would_hold_personal_data_is_not_stored(tmp_path: Path) 
     assert frame["source_uri"].to_list() == [None]
 
 
-def test_no_origin_is_made_up_for_a_checkout_or_a_mirrored_site(tmp_path: Path) -> None:
-    config = '[remote "origin"]\n\turl = https://github.com/o/r\n'
-    write_files(tmp_path, {".git/config": config, ".git/HEAD": "a" * 40, "www.example.org/a.html": PAGE})
-    assert origins(tmp_path) == {"www.example.org/a.html": (None, None)}
-
-
 @pytest.mark.parametrize(
     "address", ["www.example.org", "https://h/a?token=x", "https://u:p@h/a", "https://h/a b"]
 )

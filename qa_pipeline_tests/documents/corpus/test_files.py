@@ -71,14 +71,6 @@ def test_the_hash_covers_names_contents_and_why_a_file_cannot_be_read() -> None:
     assert hash_files(variants[0]) == hash_files([found("a", b"x"), found("b", b"y")])
 
 
-def test_a_content_its_place_vouches_for_is_not_read_for_the_hash() -> None:
-    def vouched(stamp: str, size: int = 1) -> str:
-        return hash_files([FoundFile("a", b"a", size, never, None, stamp)])
-
-    assert vouched("etag:1") == vouched("etag:1")
-    assert len({vouched("etag:1"), vouched("etag:2"), vouched("etag:1", 2)}) == 3
-
-
 def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> None:
     names = ["a.md", "pairs.jsonl", "pairs.parquet", "batch.yaml", "in/pairs.jsonl"]
     kept = documents_among(found(name, b"x") for name in names)

@@ -86,14 +86,6 @@ def test_documents_are_read_as_from_a_folder(store: Store, tmp_path: Path) -> No
     assert packed["text"].to_list() == ["Packed text."]
 
 
-def test_one_file_is_found_by_its_path(store: Store) -> None:
-    files = open_corpus(store.location).batch("b1")
-    found = files.find("guide.md")
-    assert found is not None
-    assert read_bytes(found, 99) == GUIDE
-    assert files.find("none.md") is files.find(".git/HEAD") is None
-
-
 def test_both_fingerprints_change_with_the_content_and_with_nothing_else(store: Store) -> None:
     def seen() -> tuple[str, str, dict[str, str | None]]:
         place = open_corpus(store.location)
@@ -119,15 +111,6 @@ def test_a_file_that_is_gone_or_grown_since_it_was_listed_is_a_failure(store: St
     store.put("b1/sub/å 100%.md", b"x" * 5000)
     assert refusal(lambda: read_bytes(found["guide.md"], 100)) == "unreadable"
     assert refusal(lambda: read_bytes(found["sub/å 100%.md"], 100)) in ("too_large", "unreadable")
-
-
-def test_what_is_not_there_is_an_error_that_names_the_address(store: Store) -> None:
-    with pytest.raises(CorpusError, match=f"{store.location}/none"):
-        open_corpus(f"{store.location}/none").find_batches()
-    with pytest.raises(CorpusError, match="none"):
-        open_corpus(store.location).batch("none")
-    with pytest.raises(CorpusError, match=r"\.\./corpus"):
-        open_corpus(store.location).batch("../corpus")
 
 
 @pytest.mark.parametrize("trouble", ["no server", "no credentials"])

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import delimited as table_files
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
-from qa_pipeline.records import LeftOut, ParsedFile
+from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 
 CELLS = st.text("abc åß09,;|\t\"'\n-:", max_size=12)
 
@@ -41,18 +41,6 @@ def test_no_cell_of_any_table_is_lost(rows: list[list[str]], delimiter: str) -> 
     said = Counter(letters("".join(text for _, text in outline(parsed))))
     missing = Counter(letters("".join(cell for row in rows for cell in row))) - said
     assert missing.total() <= sum(part.characters for part in parsed.left_out)
-
-
-def test_the_name_of_a_column_without_values_is_counted() -> None:
-    parsed = parse("id,remarks\n1,\n2,\n")
-    assert outline(parsed) == [("table_row", "id: 1"), ("table_row", "id: 2")]
-    assert parsed.left_out == (LeftOut("empty_column", 1, 7),)
-
-
-@given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    content = text.encode("utf-8", "surrogatepass")
-    assert refusal(lambda: parse(content)) in (None, "binary_content", "undecodable")
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

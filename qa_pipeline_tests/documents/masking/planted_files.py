@@ -1,7 +1,6 @@
 """A batch with items of personal data in every place where a file can hold text, and a reader of outputs."""
 
 import gzip
-import html
 import io
 import json
 import sqlite3
@@ -11,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import docx
 import polars as pl
 
-from qa_pipeline_tests.documents.builders import new_pdf
 from qa_pipeline_tests.documents.masking.drawn import Draw
 from qa_pipeline_tests.documents.masking.planted import KINDS, Planted, plant
 
@@ -53,47 +50,8 @@ def markdown(found: Sequence[Planted], title: Planted, origin: Planted, licence:
     )
 
 
-def web_page(found: Sequence[Planted]) -> str:
-    first, second = (html.escape(item.said) for item in found[:2])
-    body = "".join(f"<p>{html.escape(told)}</p>" for told in sentences(found[2:]))
-    return (
-        f"<html><head><title>Page of the boiler</title></head><body><main><h1>Boiler {first}</h1>"
-        f"<table><tr><th>Name</th><th>Number</th></tr><tr><td>Unit</td><td>{second}</td></tr></table>{body}"
-        "</main></body></html>"
-    )
-
-
 def text_file(found: Sequence[Planted]) -> str:
     return "\n\n".join(sentences(found)) + "\n"
-
-
-def table_file(found: Sequence[Planted]) -> bytes:
-    told = pl.DataFrame({"unit": [f"Boiler {n}" for n in range(len(found))], "told": [i.said for i in found]})
-    return told.write_csv().encode()
-
-
-def printed(found: Sequence[Planted]) -> bytes:
-    """A PDF, in the letters its built-in font has."""
-    document = new_pdf()
-    document.add_page()
-    for told in sentences(found):
-        document.multi_cell(0, 6, told, new_x="LMARGIN", new_y="NEXT")
-        document.ln(3)
-    return bytes(document.output())
-
-
-def word_file(found: Sequence[Planted]) -> bytes:
-    first, second, *rest = found
-    document = docx.Document()
-    document.add_heading(f"Boiler of {first.said}", 1)
-    table = document.add_table(rows=2, cols=2)
-    for cell, text in zip(table._cells, ("Name", "Number", "Boiler", second.said), strict=True):
-        cell.text = text
-    for told in sentences(rest):
-        document.add_paragraph(told)
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
 
 
 def lines_of(value: object) -> Iterator[str]:

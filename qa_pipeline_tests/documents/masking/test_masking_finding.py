@@ -1,11 +1,8 @@
-import random
-
 import pytest
 
 from qa_pipeline.documents.masking.masking import find_items
 from qa_pipeline.documents.masking.table import rules_of
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
-from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 
 REGIONS = MaskingSettings().phone_regions
 RULES = rules_of(MASKED_KINDS, REGIONS)
@@ -18,23 +15,6 @@ def found(text: str) -> list[tuple[str, str]]:
 
 def values(text: str) -> set[str]:
     return {item.value for item in find_items(text, RULES)}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("held_out", [False, True])
-@pytest.mark.parametrize(
-    "around",
-    ["{}", "Das gehört zu {}, siehe oben.", "Kund: Anna | Uppgift: {} | Kön: K", "(siehe {})", "a\n{}\nb"],
-)
-def test_an_item_is_found_in_every_way_to_write_it(kind: str, around: str, held_out: bool) -> None:
-    draw = random.Random(f"{kind} {around}")
-    for _ in range(5):
-        for item in plant(draw, kind, held_out=held_out):
-            text = around.format(item.said)
-            left = text
-            for _, piece in found(text):
-                left = left.replace(piece, "")
-            assert not item.stands_in(left), item.way
 
 
 @pytest.mark.parametrize(
@@ -98,12 +78,6 @@ def test_what_only_looks_like_an_item_is_left_alone(text: str) -> None:
 )
 def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece: str) -> None:
     assert found(text) == [(kind, piece)]
-
-
-@pytest.mark.parametrize("kinds", [("email",), ("card", "phone")])
-def test_only_kinds_that_are_asked_for_are_found(kinds: tuple[str, ...]) -> None:
-    text = "anna@example.com 4111 1111 1111 1111 070-123 45 67 811218-9876"
-    assert {item.kind for item in find_items(text, rules_of(kinds, REGIONS))} == set(kinds)
 
 
 HOSTILE = ["a", "1", "a.", "1 ", "(", ":", "0-1", "070-", "+4670 1 ", "tel 070 1", "eyJ.", "<", "a@"]

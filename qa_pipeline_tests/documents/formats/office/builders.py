@@ -13,7 +13,6 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, source
@@ -100,11 +99,3 @@ def add_notes(document: Document, kind: str, notes: Mapping[str, str]) -> None:
 def left_out(parsed: ParsedFile) -> dict[str, tuple[int, int]]:
     """Pieces and characters by kind."""
     return {one.what: (one.pieces, one.characters) for one in parsed.left_out}
-
-
-def failure_of(read: Callable[[], object]) -> DocumentFailure | None:
-    try:
-        read()
-    except DocumentFailure as failure:
-        return failure
-    return None

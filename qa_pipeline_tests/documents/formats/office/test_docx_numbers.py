@@ -84,23 +84,3 @@ def test_forms_of_numbers() -> None:
     assert [line.strip("- ") for line in text.split("\n")] == [
         "Article I a", "1.27 b", "aa. c", "01 d", "1 e", "Article II f", "2 g",
     ]  # fmt: skip
-
-
-def test_an_empty_clause_counts_and_bullets_have_no_number() -> None:
-    text = read(
-        level(0, "decimal", "%1.") + level(1, "bullet", "•"),
-        item("a", 0),
-        item("", 0),
-        item("c", 0),
-        item("d", 1),
-    )
-    assert text == "- 1. a\n- 3. c\n  - d"
-
-
-def test_a_level_without_mark_is_no_list_and_list_0_takes_a_paragraph_out_of_its_list() -> None:
-    text = read(
-        level(0, "none", ""),
-        item("a", 0),
-        paragraph(run("b"), "ListBullet", '<w:numPr><w:numId w:val="0"/></w:numPr>'),
-    )
-    assert text == "a\n\nb"

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,39 +67,13 @@ def test_a_first_column_in_bold_holds_keys() -> None:
     assert lines(row(*pair), row(*other)) == ["Ort: Kiel", "Land: Norden"]
 
 
-def test_cells_left_out_before_a_row_keep_its_columns() -> None:
-    ahead = row(cell(paragraph(run("9"))), properties='<w:gridBefore w:val="1"/>')
-    assert lines(plain("Ort", "Tal", bold=True), plain("Kiel", "1"), ahead)[1] == "Tal: 9"
-
-
-def test_a_cell_across_the_table_is_a_caption() -> None:
-    wide = row(cell(paragraph(run("Teil zwei")), '<w:gridSpan w:val="2"/>'))
-    assert lines(plain("Ort", "Tal", bold=True), wide, plain("Kiel", "1")) == [
-        "Teil zwei",
-        "Ort: Kiel | Tal: 1",
-    ]
-
-
-@pytest.mark.parametrize(
-    "laid_out",
-    [
-        table(row(cell(paragraph(run("A"), "Heading1") + paragraph(run("b"))))),
-        table(row(cell(paragraph(run("A"), "Heading1")), cell(paragraph(run("b")) + paragraph("")))),
-        table(row(cell(table(row(cell(paragraph(run("A"), "Heading1") + paragraph(run("b")))))))),
-    ],
-)
-def test_a_table_that_only_lays_out_a_page_is_read_as_text(laid_out: str) -> None:
-    kinds = [kind for kind, _ in outline(read_docx(laid_out))]
-    assert kinds in (["heading", "paragraph"], ["table_row"])
-    assert "A" in read_docx(laid_out).blocks[0].text
-
-
-def test_rows_and_cells_that_were_deleted_are_left_out_and_counted() -> None:
+def test_hidden_and_deleted_rows_and_cells_are_left_out_and_counted() -> None:
     gone = row(cell(paragraph(run("old"))), cell(paragraph(run("row"))), properties='<w:del w:id="1"/>')
     half = row(cell(paragraph(run("kept"))), cell(paragraph(run("cell")), '<w:cellDel w:id="2"/>'))
-    parsed = read_docx(table(plain("a", "b"), gone, half))
+    hidden = row(cell(paragraph(run("Fee"))), cell(paragraph(run("40"))), properties="<w:hidden/>")
+    parsed = read_docx(table(plain("a", "b"), gone, half, hidden))
     assert [text for _, text in outline(parsed)] == ["a | b", "kept"]
-    assert left_out(parsed) == {"deleted_text": (2, len("oldrowcell"))}
+    assert left_out(parsed) == {"deleted_text": (2, len("oldrowcell")), "hidden": (1, 5)}
 
 
 def test_more_rows_than_allowed_are_a_failure() -> None:

@@ -1,16 +1,17 @@
+import io
 import json
+from datetime import date
 from typing import Any
 
-import pytest
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from qa_pipeline.documents.assembly import visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import row_files
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import LeftOut, ParsedFile
-from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 
 WORDS = st.text("abcåß", min_size=1, max_size=8)
@@ -21,10 +22,8 @@ VALUES = st.recursive(
 )
 
 
-def parse(
-    content: str | bytes, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS
-) -> ParsedFile:
-    return row_files.parse(source(content, "a.jsonl"), settings, limits)
+def parse(content: str | bytes, limits: ReaderLimits = LIMITS) -> ParsedFile:
+    return row_files.parse(source(content, "a.jsonl"), SETTINGS, limits)
 
 
 def of(*rows: Any) -> ParsedFile:
@@ -53,11 +52,6 @@ def test_every_character_of_a_text_is_in_a_block_or_counted_as_left_out(text: st
     assert kept + lost == visible(f"a {text}")
 
 
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(content: bytes) -> None:
-    assert refusal(lambda: parse(content)) in (None, "damaged")
-
-
 def test_the_other_fields_are_key_value_lines_with_the_names_above_them() -> None:
     row = {"id": 7, "tags": ["a", "b"], "at": {"city": "Lund", "open": True, "fax": None}, "text": "Body."}
     assert parse(json.dumps(row)).blocks[1].text == "id: 7\ntags: a, b\nat city: Lund\nat open: true"
@@ -65,8 +59,7 @@ def test_the_other_fields_are_key_value_lines_with_the_names_above_them() -> Non
 
 def test_numbers_stand_as_they_are_written() -> None:
     parsed = parse('{"a": 1.50, "b": 1' + "0" * 5000 + ', "c": NaN}')
-    texts = [block.text for block in parsed.blocks[1:]]
-    assert texts == ["a: 1.50", f"b: 1{'0' * 5000}", "c: NaN"]
+    assert [block.text for block in parsed.blocks[1:]] == ["a: 1.50", f"b: 1{'0' * 5000}", "c: NaN"]
 
 
 def test_a_markdown_or_html_text_is_read_as_such_below_its_row() -> None:
@@ -112,9 +105,38 @@ def test_broken_lines_are_counted_with_their_numbers_and_the_rest_is_kept() -> N
     assert all(f"line {number} " in parsed.notes[0] for number in (2, 4, 5, 6, 7))
 
 
-def test_a_file_without_one_good_line_or_with_too_many_is_refused() -> None:
-    with pytest.raises(DocumentFailure, match=r"damaged: .*line 1"):
-        parse("no\njson\nhere")
-    for content in ("{}\n" * 11, "x\n" * 11):
-        with pytest.raises(DocumentFailure, match="too_many_rows"):
-            parse(content, limits=ReaderLimits(rows=10))
+def packed(**columns: object) -> bytes:
+    content = io.BytesIO()
+    parquet.write_table(pa.table(columns), content)
+    return content.getvalue()
+
+
+def parse_parquet(content: bytes, **limits: int) -> ParsedFile:
+    return row_files.parse_parquet(source(content, "a.parquet"), SETTINGS, ReaderLimits(**limits))
+
+
+def test_rows_of_parquet_are_sections_and_their_bytes_are_counted() -> None:
+    columns = {
+        "title": ["First", "Second"],
+        "text": ["Words.", "More words."],
+        "day": [date(2024, 3, 1), None],
+        "tags": [["a", "b"], []],
+        "image": [{"bytes": b"\x89PNG", "path": "a.png"}, {"bytes": b"\x89PNG", "path": None}],
+    }
+    parsed = parse_parquet(packed(**columns))
+    assert [block.text for block in parsed.blocks] == [
+        "First",
+        "day: 2024-03-01\ntags: a, b\nimage path: a.png",
+        "Words.",
+        "Second",
+        "More words.",
+    ]
+    assert parsed.left_out == (LeftOut("binary_value", 2, 0),)
+
+
+def test_more_rows_or_characters_than_allowed_are_refused() -> None:
+    few = ReaderLimits(rows=10)
+    assert refusal(lambda: parse("{}\n" * 11, limits=few)) == "too_many_rows"
+    assert refusal(lambda: parse_parquet(packed(text=["x"] * 20), rows=10)) == "too_many_rows"
+    large = packed(text=[f"{n:0100}" for n in range(100)])
+    assert refusal(lambda: parse_parquet(large, decompressed_bytes=5000)) == "archive_bomb"
