@@ -25,9 +25,9 @@ LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3  # enough to correct a reply by; the message goes back to the model
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
-_ONLY_THOUGHTS = re.compile(rf"\A\s*<{_TAG}>(?!.*</{_TAG}>)", re.DOTALL | re.IGNORECASE)
+_ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
 """Thoughts that do not end: what they draft is no reply."""
-_THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
+_THOUGHTS = re.compile(rf"\A(?:\s*[<\[]{_TAG}[>\]])?.*?[<\[]/{_TAG}[>\]]", re.DOTALL | re.IGNORECASE)
 """Thoughts before a reply; a server may have cut off the opening tag."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
