@@ -9,7 +9,10 @@ import math
 import random
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import stamina
 
 from qa_pipeline.errors import (
     ModelError,
@@ -36,16 +39,14 @@ REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0
 """Seconds; who asks to wait longer means a quota of the day, not of a minute: that ends the run."""
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
-"""Seconds; most faults pass at once, and a quota of a minute is there again after the longest."""
+_BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
-_LONGEST_PROBE = 10.0
-"""Seconds between two tries of a server that is away, or asked too much."""
 MOST_FAILED_CALLS = 10
 """Calls that fail one after the other, none succeeding between them, at which the run stops."""
 _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
 _NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
+stamina.instrumentation.set_on_retry_hooks(())  # a line a retry would bury the others
 
 
 class ReadingModel(ABC):
@@ -130,7 +131,6 @@ class _Asking:
     started_at: float
     calls: list[CallRecord]
     tries: int = 0
-    refusals: int = 0
     faults: int = 0
     own_faults: int = 0
     charged_faults: int = 0
@@ -148,7 +148,7 @@ class HostedModel(ReadingModel):
         budget: prices and caps.
         run: name of the run, for the records of calls.
         most_output: tokens of the longest reply, thoughts included.
-        clock: time and waiting; tests pass one that does not wait.
+        clock: time; tests pass one of their own.
     """
 
     def __init__(
@@ -180,13 +180,11 @@ class HostedModel(ReadingModel):
             ServerUnavailableError: the server was waited for in vain, or fails call after call.
         """
         asking = _Asking(request_key, self._clock.now(), calls)
-        while True:
-            try:
+        tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
+        async for attempt in tries:
+            with attempt:
                 return await self._try_once(request, asking)
-            except TransientModelError as error:
-                failure = error
-            # out here, what is raised has no other error as its context
-            await self._clock.sleep(self._wait(failure, asking))
+        raise AssertionError  # retry_context returns or raises
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
@@ -265,17 +263,19 @@ class HostedModel(ReadingModel):
             )
         )
 
-    def _wait(self, error: TransientModelError, asking: _Asking) -> float:
-        """Return seconds until the next try: full jitter over a doubling bound (Brooker 2015).
+    def _wait(self, asking: _Asking, error: Exception) -> float | bool:
+        """Return the seconds that the server asks to wait, and True for the usual backoff.
 
-        It is never less than the server asks for. A fault counts against the request, which has
-        `max_tries`, unless the server is away for everybody: then it is waited for.
+        A fault counts against the request, which has `max_tries`, unless the server is away for everybody:
+        then it is waited for.
 
         Raises:
             TransientModelError: tries or time are spent.
             PermanentModelError: the server asks for a wait that would stall the run unseen; or it was waited
                 for in vain.
         """
+        if not isinstance(error, TransientModelError):
+            return False
         now, failing_since = self._clock.steady(), self._throttle.failed()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
@@ -287,35 +287,38 @@ class HostedModel(ReadingModel):
         if error.limited:
             if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
                 raise self._give_up(error)
-            asking.refusals += 1
-            bound = min(_LONGEST_PROBE, _FIRST_BACKOFF * 2 ** min(asking.refusals - 1, 10))
-            return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+        else:
+            self._count_fault(asking, error, now, failing_since)
+        jitter = random.uniform(0, _BACKOFF["wait_jitter"])  # noqa: S311 - no secret
+        return error.wait_seconds + jitter if error.wait_seconds else True
+
+    def _count_fault(
+        self, asking: _Asking, error: TransientModelError, now: float, failing_since: float
+    ) -> None:
+        most = self._settings.max_tries
         has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
         asking.own_faults += not error.is_away or has_replied_since
         asking.charged_faults += error.maybe_charged
-        if error.is_final or asking.own_faults >= self._settings.max_tries:
+        if error.is_final or asking.own_faults >= most:
             raise self._give_up(error)
-        if error.is_away:
-            waited = now - failing_since
-            if asking.faults >= self._settings.max_tries and waited > self._settings.wait_minutes * 60:
-                if (
-                    asking.charged_faults >= self._settings.max_tries
-                ):  # the request may be what ends the server
-                    raise self._give_up(error)
-                raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-            self._log_waiting(error, now, waited)
-        longest = _LONGEST_PROBE if error.is_away else _LONGEST_BACKOFF
-        bound = min(longest, _FIRST_BACKOFF * 2 ** min(asking.faults - 1, 10))
-        return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+        if not error.is_away:
+            return
+        waited = now - failing_since
+        if asking.faults >= most and waited > self._settings.wait_minutes * 60:
+            if asking.charged_faults >= most:  # the request may be what ends the server
+                raise self._give_up(error)
+            raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
+        self._log_waiting(error, now, waited)
 
     def _give_up(self, error: TransientModelError) -> ModelError:
         """Count a call as failed; return the error that ends the run once too many failed in a row."""
-        failed_calls = self._throttle.gave_up()
-        if failed_calls >= MOST_FAILED_CALLS:
-            return self._unavailable(f"{failed_calls} calls in a row failed", error)
-        if not self._throttle.has_replied and failed_calls == 1:
+        throttle = self._throttle
+        throttle.failed_calls += 1
+        if throttle.failed_calls >= MOST_FAILED_CALLS:
+            return self._unavailable(f"{throttle.failed_calls} calls in a row failed", error)
+        if not throttle.has_replied and throttle.failed_calls == 1:
             _log.warning("%s: the first call failed: %s", self.name, error)
         return error
 
