@@ -7,7 +7,6 @@ import itertools
 import logging
 import math
 import random
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,7 +25,7 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.budget.budget import Budget, Reservation
 from qa_pipeline.llm.budget.tokens import most_request_tokens
 from qa_pipeline.llm.provider import Clock, Provider, RawReply
-from qa_pipeline.llm.replies import read_reply, recover
+from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.prompts.loading import ask_again
 from qa_pipeline.records import CallRecord, Usage
@@ -47,71 +46,6 @@ _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a lo
 _NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
 stamina.instrumentation.set_on_retry_hooks(())  # a line a retry would bury the others
-
-
-class ReadingModel(ABC):
-    """A language model whose replies come as text; the records of its calls tell how each became readable."""
-
-    name: str
-
-    @abstractmethod
-    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
-        """Get the text of the reply.
-
-        Args:
-            request: what is sent.
-            request_key: the key of what was asked for, also where this asks for it once more.
-            calls: gets the record of each call that was answered or may be charged; the answer's comes last.
-
-        Raises:
-            ModelError: see `LanguageModel.complete`.
-        """
-
-    @abstractmethod
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-
-    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
-        calls: list[CallRecord] = []
-        try:
-            return await self._readable(request, calls)
-        except ModelError as error:
-            error.calls = tuple(calls)
-            raise
-
-    async def _readable(self, request: Request[ReplyT], calls: list[CallRecord]) -> Reply[ReplyT]:
-        try:
-            return await self._read(request, request.key, calls)
-        except UnreadableReplyError as error:
-            if error.reason not in REASKED:
-                raise
-            first = error
-        prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
-        try:
-            return await self._read(replace(request, prompt=prompt), request.key, calls)
-        except UnreadableReplyError as error:
-            last = error
-        for unread in (last, first):
-            value = recover(unread.raw, request)
-            if value is not None:
-                calls[-1] = replace(calls[-1], outcome=REPLIED, repair="recovered")
-                return _reply(value, unread.raw, calls)
-        raise last
-
-    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-        """Send, and read what comes; the record of the call says how that went."""
-        asked_again = bool(calls)
-        raw = await self.send(request, key, calls)
-        try:
-            value, repair = read_reply(raw.text, request.reply_model)
-        except UnreadableReplyError as error:
-            error.model, error.usage = raw.model, raw.usage
-            calls[-1] = replace(calls[-1], outcome=error.reason)
-            raise
-        if asked_again or repair != "none":
-            calls[-1] = replace(calls[-1], repair="reasked" if asked_again else repair)
-        return _reply(value, raw.text, calls)
 
 
 def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
@@ -138,7 +72,7 @@ class _Asking:
     failed_at: float | None = None
 
 
-class HostedModel(ReadingModel):
+class HostedModel:
     """A model behind a provider.
 
     Args:
@@ -172,7 +106,40 @@ class HostedModel(ReadingModel):
         self._clock = clock or Clock()
         self._told_at = -math.inf
 
-    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
+        calls: list[CallRecord] = []
+        try:
+            return await self._readable(request, calls)
+        except ModelError as error:
+            error.calls = tuple(calls)
+            raise
+
+    async def _readable(self, request: Request[ReplyT], calls: list[CallRecord]) -> Reply[ReplyT]:
+        try:
+            return await self._read(request, request.key, calls)
+        except UnreadableReplyError as error:
+            if error.reason not in REASKED:
+                raise
+            first = error
+        prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
+        return await self._read(replace(request, prompt=prompt), request.key, calls)
+
+    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
+        """Send, and read what comes; the record of the call says how that went."""
+        asked_again = bool(calls)
+        raw = await self._send(request, key, calls)
+        try:
+            value, repair = read_reply(raw.text, request.reply_model)
+        except UnreadableReplyError as error:
+            error.model, error.usage = raw.model, raw.usage
+            calls[-1] = replace(calls[-1], outcome=error.reason)
+            raise
+        if asked_again or repair != "none":
+            calls[-1] = replace(calls[-1], repair="reasked" if asked_again else repair)
+        return _reply(value, raw.text, calls)
+
+    async def _send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
         """Send until the provider answers.
 
         Raises:

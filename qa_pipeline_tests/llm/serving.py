@@ -22,7 +22,9 @@ from qa_pipeline_tests.support.servers import GeminiServer
 
 def model_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: Any) -> HostedModel:
     """The real adapter, pointed at the server."""
-    settings = LLMSettings(provider="gemini", base_url=server.url, **({"max_tries": 3, "wait_minutes": 0} | changes))
+    settings = LLMSettings(
+        provider="gemini", base_url=server.url, **({"max_tries": 3, "wait_minutes": 0} | changes)
+    )
     provider = provider_for(server, key=key, **changes)
     budget = Budget(BudgetSettings(), load_prices())
     return HostedModel(provider, settings, Throttle(), budget, run="run", most_output=1000)

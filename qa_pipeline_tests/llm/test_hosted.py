@@ -26,7 +26,7 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.throttle import Throttle
-from qa_pipeline.records import AnswerReply, Passage, Usage
+from qa_pipeline.records import Passage, Usage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
@@ -167,13 +167,6 @@ def test_only_once() -> None:
 def test_what_a_second_asking_would_not_mend_is_not_asked_again(reason: str) -> None:
     asked = ask(UnreadableReplyError(reason, "why", raw="half", usage=USAGE))
     assert (asked.error.reason, asked.outcomes, asked.accounts.ends) == (reason, [reason], ["settled"])
-
-
-def test_an_answer_in_plain_text_is_recovered_when_asking_again_did_not_help() -> None:
-    request = Request(role="answer", system="s", prompt="p", reply_model=AnswerReply, temperature=0.3)
-    asked = ask("Wait 10 minutes [1].", "Wait 10 minutes (passage 1).", request=request)
-    assert asked.reply.repair == "recovered"
-    assert (asked.reply.value.answer, asked.reply.value.used_chunks) == ("Wait 10 minutes.", [1])
 
 
 def test_passing_faults_are_tried_again_and_counted_in_tries() -> None:
