@@ -357,7 +357,7 @@ Role = Literal[
     "judge",
     "evaluate",
 ]
-Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
+Repair = Literal["none", "stripped", "repaired", "reasked"]
 """The way a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking again
 with the error shown; from plain text that held no JSON."""
 

@@ -3,6 +3,7 @@
 Replies are stored, and replies that cannot be used as well, since they were paid for. Other errors are not.
 """
 
+import asyncio
 import threading
 
 from pydantic import ValidationError
@@ -15,27 +16,26 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
-from qa_pipeline.llm.store.store import Outcome, outcome_of_error, outcome_of_reply
-from qa_pipeline.llm.store.writer import ReplyFront
+from qa_pipeline.llm.store.store import Outcome, ReplyStore, outcome_of_error, outcome_of_reply
 
 
 class CachedModel:
     """A model that answers from the store, and asks the wrapped model for the rest.
 
     `calls` counts the times the wrapped model was asked, `hits` the requests answered without it. Equal
-    requests in flight at the same time share one call, whichever process asks them.
+    requests in flight in one process share one call.
 
     Args:
         model: who is asked; None, with a name, replays the store and asks nobody.
-        front: the store, which several models may share; the model closes it.
+        store: the store, which several models may share; the model closes it.
         name: under which replies are found when there is no model.
     """
 
-    def __init__(self, model: LanguageModel | None, front: ReplyFront, *, name: str | None = None) -> None:
+    def __init__(self, model: LanguageModel | None, store: ReplyStore, *, name: str | None = None) -> None:
         if model is None and name is None:
             raise ValueError("replies are found under a model's name: give a model, or a name")
         self._model = model
-        self._front = front
+        self._store = store
         self._name = name
         self._lock = threading.Lock()
         self.hits = 0
@@ -54,11 +54,25 @@ class CachedModel:
             MissingReplyError: replies are replayed, and this one is not stored.
         """
         if self._model is None:
-            return self._replayed(request, await self._front.find(self.name, request))
-        outcome = await self._front.claim(self.name, request)
-        if outcome is not None:
-            return self._hit(request, outcome)
-        return await self._ask(self._model, request)
+            return self._replayed(request, await self._store.find(self.name, request))
+        request_id = (self.name, request.key)
+        while (before := self._store.join(request_id)) is not None:
+            # shielded: who is cancelled while waiting must not cancel the others' future
+            outcome = await asyncio.shield(asyncio.wrap_future(before))
+            if outcome is not None:
+                return self._hit(request, outcome)
+        end: Outcome | Exception | None = None  # cancelled: the next in line asks
+        try:
+            reply, end = await self._first(self._model, request)
+        except UnreadableReplyError as error:
+            end = outcome_of_error(error)
+            raise
+        except Exception as error:
+            end = error
+            raise
+        finally:
+            self._store.land(request_id, end)
+        return reply
 
     async def aclose(self) -> None:
         """Pass on to the wrapped model; the store stays open, it belongs to no event loop."""
@@ -67,32 +81,32 @@ class CachedModel:
 
     def close(self) -> None:
         """Close the store."""
-        self._front.close()
+        self._store.close()
 
-    async def _ask(self, model: LanguageModel, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask; on every way out the claim is settled once, or a waiting request would wait for ever."""
+    async def _first(self, model: LanguageModel, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
+        """Find the reply, or ask for it and store it."""
+        found = await self._store.find(self.name, request)
+        if found is not None:
+            return self._hit(request, found), found
         with self._lock:
             self.calls += 1
         try:
             reply = await model.complete(request)
-            paid = outcome_of_reply(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
         except UnreadableReplyError as error:
-            await self._front.put(self.name, request, outcome_of_error(error), error.calls)
+            await self._store.put(self.name, request, outcome_of_error(error), error.calls)
             raise
         except ModelError as error:
-            await self._front.release(self.name, request, error, error.calls)
+            await self._store.note(self.name, request, error.calls)
             raise
-        except BaseException:
-            self._front.hand_over(self.name, request)
-            raise
-        stored = await self._front.put(self.name, request, paid, reply.calls)
+        paid = outcome_of_reply(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
+        stored = await self._store.put(self.name, request, paid, reply.calls)
         # where another process was faster, its reply counts, so that a rerun gives the same
-        return reply if stored == paid else self._hit(request, stored)
+        return (reply if stored == paid else self._hit(request, stored)), stored
 
     def _replayed(self, request: Request[ReplyT], outcome: Outcome | None) -> Reply[ReplyT]:
         if outcome is None:
             raise MissingReplyError(
-                f"replies are replayed (llm.store.mode), and {self._front.place} has none of {self.name} to "
+                f"replies are replayed (llm.store.mode), and {self._store.place} has none of {self.name} to "
                 f"the request {request.key} (role {request.role}, batch {request.batch or 'unknown'}): run "
                 "once with llm.store.mode=record, or copy the store that has it to this place"
             )
@@ -107,7 +121,7 @@ class CachedModel:
             value = request.reply_model.model_validate_json(outcome.value)
         except ValidationError as error:
             raise ReplyStoreError(
-                f"the reply {request.key} of {self.name} in {self._front.place} is damaged (it is no "
+                f"the reply {request.key} of {self.name} in {self._store.place} is damaged (it is no "
                 f"{request.reply_model.__name__}): restore the store from a copy, or delete this row of "
                 "table replies to ask again"
             ) from error

@@ -11,7 +11,7 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Provider
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.writer import ReplyFront, open_replies
+from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
 
@@ -55,18 +55,14 @@ class Models:
         return self._built[settings]
 
     @cached_property
-    def replies(self) -> ReplyFront:
-        """Return the store of replies."""
-        return open_replies(self._store)
-
-    @cached_property
-    def database(self) -> Database:
-        """Return the database of stored replies, which all runs of a deployment share."""
-        return Database(self._store)
+    def replies(self) -> ReplyStore:
+        """Return the store of replies, which all runs of a deployment share."""
+        return ReplyStore(self._settings.store.url or self._place)
 
     @property
-    def _store(self) -> Path | str:
-        return self._settings.store.url or self._place
+    def database(self) -> Database:
+        """Return the database of the store."""
+        return self.replies.database
 
     @cached_property
     def budget(self) -> Budget:
@@ -91,7 +87,6 @@ class Models:
     def close(self) -> None:
         """Close the store; a later use opens it again."""
         self.replies.close()
-        self.database.close()
 
     def _cached(self, settings: ModelSettings) -> LanguageModel | None:
         if self._settings.store.mode == "replay" and settings.provider in HOSTED:

@@ -7,9 +7,11 @@ import itertools
 import logging
 import math
 import random
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import stamina
 
 from qa_pipeline.errors import (
     ModelError,
@@ -23,7 +25,7 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.budget.budget import Budget, Reservation
 from qa_pipeline.llm.budget.tokens import most_request_tokens
 from qa_pipeline.llm.provider import Clock, Provider, RawReply
-from qa_pipeline.llm.replies import read_reply, recover
+from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.prompts.loading import ask_again
 from qa_pipeline.records import CallRecord, Usage
@@ -36,81 +38,14 @@ REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0
 """Seconds; who asks to wait longer means a quota of the day, not of a minute: that ends the run."""
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
-"""Seconds; most faults pass at once, and a quota of a minute is there again after the longest."""
+_BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
-_LONGEST_PROBE = 10.0
-"""Seconds between two tries of a server that is away, or asked too much."""
 MOST_FAILED_CALLS = 10
 """Calls that fail one after the other, none succeeding between them, at which the run stops."""
 _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
 _NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
-
-
-class ReadingModel(ABC):
-    """A language model whose replies come as text; the records of its calls tell how each became readable."""
-
-    name: str
-
-    @abstractmethod
-    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
-        """Get the text of the reply.
-
-        Args:
-            request: what is sent.
-            request_key: the key of what was asked for, also where this asks for it once more.
-            calls: gets the record of each call that was answered or may be charged; the answer's comes last.
-
-        Raises:
-            ModelError: see `LanguageModel.complete`.
-        """
-
-    @abstractmethod
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-
-    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
-        calls: list[CallRecord] = []
-        try:
-            return await self._readable(request, calls)
-        except ModelError as error:
-            error.calls = tuple(calls)
-            raise
-
-    async def _readable(self, request: Request[ReplyT], calls: list[CallRecord]) -> Reply[ReplyT]:
-        try:
-            return await self._read(request, request.key, calls)
-        except UnreadableReplyError as error:
-            if error.reason not in REASKED:
-                raise
-            first = error
-        prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
-        try:
-            return await self._read(replace(request, prompt=prompt), request.key, calls)
-        except UnreadableReplyError as error:
-            last = error
-        for unread in (last, first):
-            value = recover(unread.raw, request)
-            if value is not None:
-                calls[-1] = replace(calls[-1], outcome=REPLIED, repair="recovered")
-                return _reply(value, unread.raw, calls)
-        raise last
-
-    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-        """Send, and read what comes; the record of the call says how that went."""
-        asked_again = bool(calls)
-        raw = await self.send(request, key, calls)
-        try:
-            value, repair = read_reply(raw.text, request.reply_model)
-        except UnreadableReplyError as error:
-            error.model, error.usage = raw.model, raw.usage
-            calls[-1] = replace(calls[-1], outcome=error.reason)
-            raise
-        if asked_again or repair != "none":
-            calls[-1] = replace(calls[-1], repair="reasked" if asked_again else repair)
-        return _reply(value, raw.text, calls)
+stamina.instrumentation.set_on_retry_hooks(())  # a line a retry would bury the others
 
 
 def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
@@ -130,7 +65,6 @@ class _Asking:
     started_at: float
     calls: list[CallRecord]
     tries: int = 0
-    refusals: int = 0
     faults: int = 0
     own_faults: int = 0
     charged_faults: int = 0
@@ -138,7 +72,7 @@ class _Asking:
     failed_at: float | None = None
 
 
-class HostedModel(ReadingModel):
+class HostedModel:
     """A model behind a provider.
 
     Args:
@@ -148,7 +82,7 @@ class HostedModel(ReadingModel):
         budget: prices and caps.
         run: name of the run, for the records of calls.
         most_output: tokens of the longest reply, thoughts included.
-        clock: time and waiting; tests pass one that does not wait.
+        clock: time; tests pass one of their own.
     """
 
     def __init__(
@@ -172,7 +106,40 @@ class HostedModel(ReadingModel):
         self._clock = clock or Clock()
         self._told_at = -math.inf
 
-    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
+        calls: list[CallRecord] = []
+        try:
+            return await self._readable(request, calls)
+        except ModelError as error:
+            error.calls = tuple(calls)
+            raise
+
+    async def _readable(self, request: Request[ReplyT], calls: list[CallRecord]) -> Reply[ReplyT]:
+        try:
+            return await self._read(request, request.key, calls)
+        except UnreadableReplyError as error:
+            if error.reason not in REASKED:
+                raise
+            first = error
+        prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
+        return await self._read(replace(request, prompt=prompt), request.key, calls)
+
+    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
+        """Send, and read what comes; the record of the call says how that went."""
+        asked_again = bool(calls)
+        raw = await self._send(request, key, calls)
+        try:
+            value, repair = read_reply(raw.text, request.reply_model)
+        except UnreadableReplyError as error:
+            error.model, error.usage = raw.model, raw.usage
+            calls[-1] = replace(calls[-1], outcome=error.reason)
+            raise
+        if asked_again or repair != "none":
+            calls[-1] = replace(calls[-1], repair="reasked" if asked_again else repair)
+        return _reply(value, raw.text, calls)
+
+    async def _send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
         """Send until the provider answers.
 
         Raises:
@@ -180,13 +147,11 @@ class HostedModel(ReadingModel):
             ServerUnavailableError: the server was waited for in vain, or fails call after call.
         """
         asking = _Asking(request_key, self._clock.now(), calls)
-        while True:
-            try:
+        tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
+        async for attempt in tries:
+            with attempt:
                 return await self._try_once(request, asking)
-            except TransientModelError as error:
-                failure = error
-            # out here, what is raised has no other error as its context
-            await self._clock.sleep(self._wait(failure, asking))
+        raise AssertionError  # retry_context returns or raises
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
@@ -265,17 +230,19 @@ class HostedModel(ReadingModel):
             )
         )
 
-    def _wait(self, error: TransientModelError, asking: _Asking) -> float:
-        """Return seconds until the next try: full jitter over a doubling bound (Brooker 2015).
+    def _wait(self, asking: _Asking, error: Exception) -> float | bool:
+        """Return the seconds that the server asks to wait, and True for the usual backoff.
 
-        It is never less than the server asks for. A fault counts against the request, which has
-        `max_tries`, unless the server is away for everybody: then it is waited for.
+        A fault counts against the request, which has `max_tries`, unless the server is away for everybody:
+        then it is waited for.
 
         Raises:
             TransientModelError: tries or time are spent.
             PermanentModelError: the server asks for a wait that would stall the run unseen; or it was waited
                 for in vain.
         """
+        if not isinstance(error, TransientModelError):
+            return False
         now, failing_since = self._clock.steady(), self._throttle.failed()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
@@ -287,35 +254,38 @@ class HostedModel(ReadingModel):
         if error.limited:
             if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
                 raise self._give_up(error)
-            asking.refusals += 1
-            bound = min(_LONGEST_PROBE, _FIRST_BACKOFF * 2 ** min(asking.refusals - 1, 10))
-            return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+        else:
+            self._count_fault(asking, error, now, failing_since)
+        jitter = random.uniform(0, _BACKOFF["wait_jitter"])  # noqa: S311 - no secret
+        return error.wait_seconds + jitter if error.wait_seconds else True
+
+    def _count_fault(
+        self, asking: _Asking, error: TransientModelError, now: float, failing_since: float
+    ) -> None:
+        most = self._settings.max_tries
         has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
         asking.own_faults += not error.is_away or has_replied_since
         asking.charged_faults += error.maybe_charged
-        if error.is_final or asking.own_faults >= self._settings.max_tries:
+        if error.is_final or asking.own_faults >= most:
             raise self._give_up(error)
-        if error.is_away:
-            waited = now - failing_since
-            if asking.faults >= self._settings.max_tries and waited > self._settings.wait_minutes * 60:
-                if (
-                    asking.charged_faults >= self._settings.max_tries
-                ):  # the request may be what ends the server
-                    raise self._give_up(error)
-                raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-            self._log_waiting(error, now, waited)
-        longest = _LONGEST_PROBE if error.is_away else _LONGEST_BACKOFF
-        bound = min(longest, _FIRST_BACKOFF * 2 ** min(asking.faults - 1, 10))
-        return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+        if not error.is_away:
+            return
+        waited = now - failing_since
+        if asking.faults >= most and waited > self._settings.wait_minutes * 60:
+            if asking.charged_faults >= most:  # the request may be what ends the server
+                raise self._give_up(error)
+            raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
+        self._log_waiting(error, now, waited)
 
     def _give_up(self, error: TransientModelError) -> ModelError:
         """Count a call as failed; return the error that ends the run once too many failed in a row."""
-        failed_calls = self._throttle.gave_up()
-        if failed_calls >= MOST_FAILED_CALLS:
-            return self._unavailable(f"{failed_calls} calls in a row failed", error)
-        if not self._throttle.has_replied and failed_calls == 1:
+        throttle = self._throttle
+        throttle.failed_calls += 1
+        if throttle.failed_calls >= MOST_FAILED_CALLS:
+            return self._unavailable(f"{throttle.failed_calls} calls in a row failed", error)
+        if not throttle.has_replied and throttle.failed_calls == 1:
             _log.warning("%s: the first call failed: %s", self.name, error)
         return error
 

@@ -4,8 +4,10 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -106,12 +108,16 @@ def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> s
 
 
 def seconds_in(text: str) -> float:
-    """Return the seconds that a server asks to wait; 0 for anything but a number, with or without `s`.
+    """Return the seconds that a server asks to wait, by a number, with or without `s`, or by a date.
 
-    A `Retry-After` given as a date is left out: a date needs agreeing clocks.
+    0 for anything else.
     """
     match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip())
-    return float(match[1]) if match else 0.0
+    if match:
+        return float(match[1])
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    return 0.0
 
 
 class PerLoop(Generic[ValueT]):
@@ -140,8 +146,7 @@ class PerLoop(Generic[ValueT]):
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Wall clock in Unix seconds, a steady one that never jumps, and waiting."""
+    """Wall clock in Unix seconds, and a steady one that never jumps."""
 
     now: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -9,25 +9,24 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.backslashes import keep_backslashes
-from qa_pipeline.llm.base import ReplyT, Request, json_schema
-from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
-from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.llm.base import ReplyT, json_schema
+from qa_pipeline.records import Repair, ReplyModel
 from qa_pipeline.text.rendering import first_names
 
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3  # enough to correct a reply by; the message goes back to the model
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
-_ONLY_THOUGHTS = re.compile(rf"\A\s*<{_TAG}>(?!.*</{_TAG}>)", re.DOTALL | re.IGNORECASE)
+_ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
 """Thoughts that do not end: what they draft is no reply."""
-_THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
+_THOUGHTS = re.compile(rf"\A(?:\s*[<\[]{_TAG}[>\]])?.*?[<\[]/{_TAG}[>\]]", re.DOTALL | re.IGNORECASE)
 """Thoughts before a reply; a server may have cut off the opening tag."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
@@ -141,54 +140,6 @@ def _describe(breaches: Sequence[ErrorDetails]) -> str:
 
 def _place(breach: ErrorDetails) -> str:
     return ".".join(str(part) for part in breach["loc"]) or "reply"
-
-
-LONGEST = 20_000
-"""Characters of a reply that is read as plain text: an answer is far shorter, and patterns stay fast."""
-_MARK = re.compile(
-    r"""[\[(<] \s{0,9} (?:passages?|source|källa|avsnitt|quelle|abschnitt)? [\s-]{0,9}
-        (\d{1,3} (?:\s{0,9},\s{0,9}\d{1,3}){0,99}) (?:-[0-9a-f]{8})? \s{0,9} [\])>]""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_QUOTED_MARK = re.compile(
-    rf"""["“„”»«] ([^"“„”»«\n]{{3,}}) ["“”»«] \s* [,;:–-]? \s* {_MARK.pattern}""", re.IGNORECASE | re.VERBOSE
-)
-_SOURCES = re.compile(
-    r"""\n[^\S\n]{0,99} (?:\#{1,6}\s{0,9})? (?:\*\*)? (?:citations?|sources?|källor|quellen|belege)
-        (?:\*\*)? \s{0,9}:.*\Z""",
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
-)
-_JSON_LIKE = re.compile(r"[{}]|\"\s*:")
-
-
-def recover(text: str, request: Request[ReplyT]) -> ReplyT | None:
-    """Return the answer a text holds; None if it is no answer or the request asks for something else."""
-    if request.reply_model is not AnswerReply or len(text) > LONGEST or _JSON_LIKE.search(text):
-        return None
-    answer = _words_of(text)
-    if is_refusal(answer):
-        refused = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
-        return cast("ReplyT", refused)
-    used = list(dict.fromkeys(number for mark in _MARK.finditer(text) for number in _numbers(mark[1])))
-    if not answer or not used:
-        return None
-    citations = [  # the quotes right before the number of their passage
-        DraftCitation(passage=number, quote=quoted[1].strip())
-        for quoted in _QUOTED_MARK.finditer(text)
-        for number in _numbers(quoted[2])
-    ]
-    recovered = AnswerReply(coverage="partial", answer=answer, used_chunks=used, citations=citations)
-    return cast("ReplyT", recovered)
-
-
-def _numbers(listed: str) -> list[int]:
-    return [int(number) for number in listed.split(",") if int(number) > 0]
-
-
-def _words_of(text: str) -> str:
-    """Return the answer without the marks of its sources and without a list of them at its end."""
-    without = _MARK.sub("", _SOURCES.sub("", text))
-    return re.sub(r"\s([.,;:!?])", r"\1", " ".join(without.split())).strip()
 
 
 Node = dict[str, Any]

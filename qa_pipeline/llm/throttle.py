@@ -1,23 +1,20 @@
-"""Waiting for one's turn: the configured rate, what a server asked to wait, and its health.
+"""What the calls to one model share: the configured rate, what a server asked to wait, and its health."""
 
-Calls take their slots just before they leave. Slots are given out as in the generic cell rate algorithm
-(ITU-T I.371): one time moves on by the interval of each slot.
-"""
+import asyncio
+from typing import TYPE_CHECKING
 
-import threading
+from qa_pipeline.llm.provider import Clock, PerLoop
 
-from qa_pipeline.llm.provider import Clock
-
-CATCH_UP_SECONDS = 0.25
-"""Slots missed by up to so long are made up for; a process that was busy elsewhere is not slowed twice."""
+if TYPE_CHECKING:
+    from aiolimiter import AsyncLimiter
 
 
 class Throttle:
     """A throttle that admits calls to one model; any number of loops and threads may share it.
 
     Args:
-        requests_per_minute: a limit somebody set; None where nobody did.
-        clock: steady time and waiting.
+        requests_per_minute: a limit somebody set, kept in each loop; None where nobody did.
+        clock: steady time.
 
     Attributes:
         has_replied: whether the server ever answered.
@@ -26,49 +23,39 @@ class Throttle:
     """
 
     def __init__(self, requests_per_minute: int | None = None, clock: Clock | None = None) -> None:
-        # slots that are caught up on must not lift a minute above the limit
-        self._interval = (60 + CATCH_UP_SECONDS) / requests_per_minute if requests_per_minute else 0.0
+        self._rate = requests_per_minute
+        self._limiters = PerLoop(self._new_limiter)
         self._clock = clock or Clock()
-        self._lock = threading.Lock()
-        self._next_at = 0.0
         self._held_until = 0.0
         self.has_replied = False
         self.failing_since: float | None = None
         self.failed_calls = 0
 
     async def turn(self) -> None:
-        """Wait for a slot and take it."""
-        while True:
-            now = self._clock.steady()
-            with self._lock:
-                start = max(self._next_at, now - CATCH_UP_SECONDS)
-                at = max(start, self._held_until)
-                if at <= now:
-                    self._next_at = start + self._interval
-                    return
-            await self._clock.sleep(at - now)
+        """Wait until a call may leave."""
+        while (wait := self._held_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - an end that moves
+            await asyncio.sleep(wait)
+        if self._rate:
+            await self._limiters.get().acquire()
 
     def replied(self) -> None:
         """Note that the server answered, whatever it said: it is there."""
-        with self._lock:
-            self.has_replied = True
-            self.failing_since = None
-            self.failed_calls = 0
+        self.has_replied = True
+        self.failing_since = None
+        self.failed_calls = 0
 
     def failed(self) -> float:
         """Note that a try failed; return the steady time since which no try succeeded."""
-        with self._lock:
-            if self.failing_since is None:
-                self.failing_since = self._clock.steady()
-            return self.failing_since
-
-    def gave_up(self) -> int:
-        """Count a call that no further try is made for; return how many there are since the last reply."""
-        with self._lock:
-            self.failed_calls += 1
-            return self.failed_calls
+        if self.failing_since is None:
+            self.failing_since = self._clock.steady()
+        return self.failing_since
 
     def refused(self, wait_seconds: float) -> None:
         """Hold every call back for as long as the server asks."""
-        with self._lock:
-            self._held_until = max(self._held_until, self._clock.steady() + wait_seconds)
+        self._held_until = max(self._held_until, self._clock.steady() + wait_seconds)
+
+    def _new_limiter(self) -> "AsyncLimiter":
+        from aiolimiter import AsyncLimiter
+
+        # one by one: a limiter of the whole minute would let all of its calls go at once
+        return AsyncLimiter(1, 60 / (self._rate or 1))

@@ -596,7 +596,7 @@ LLM_CALLS = Table(
         column("seconds", F64, "From then to the last byte, waits included."),
         column("tries", I32, "How often it was sent."),
         column("outcome", S, "replied, or the reason code of what went wrong."),
-        column("repair", S, "How the reply became readable: none, stripped, repaired, reasked or recovered."),
+        column("repair", S, "How the reply became readable: none, stripped, repaired or reasked."),
         column("input_tokens", I64, "Tokens of the prompt, cached ones included; null where the provider does not tell.", nullable=True),
         column("output_tokens", I64, "Tokens of the reply, thoughts included.", nullable=True),
         column("cached_tokens", I64, "Tokens of the prompt that the provider read from its cache.", nullable=True),

@@ -17,7 +17,7 @@ from qa_pipeline.defs.running import run_batches
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
@@ -120,7 +120,7 @@ class Project:
     @property
     def resources(self) -> Resources:
         """Parts as a new process would build them."""
-        stored = CachedModel(self.model, open_replies(self.settings.out / "cache" / "replies.sqlite"))
+        stored = CachedModel(self.model, ReplyStore(self.settings.out / "cache" / "replies.sqlite"))
         return OnlyGenerates(self.settings, embedder=HashEmbedder(), model=stored)
 
     @property

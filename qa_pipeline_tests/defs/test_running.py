@@ -15,7 +15,7 @@ from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
@@ -79,7 +79,7 @@ def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_a
     (folder / "manuals").mkdir()
     (folder / "guide.md").rename(folder / "manuals" / "kestrel.md")
     rules, embedder, parser = CountingRules(), HashEmbedder(), RememberingParser()
-    stored = CachedModel(rules, open_replies(finished.settings.out / "cache" / "replies.sqlite"))
+    stored = CachedModel(rules, ReplyStore(finished.settings.out / "cache" / "replies.sqlite"))
     resources = OnlyGenerates(finished.settings, embedder=embedder, model=stored, parse=parser.parse)
     assert run_batches(resources, ["b1"]) == [BatchOutcome("b1", "succeeded")]
     assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])

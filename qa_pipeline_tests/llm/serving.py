@@ -1,7 +1,8 @@
-"""A Gemini model against a loopback server, with waits that take no time."""
+"""A Gemini model against a loopback server, without waits between tries."""
 
-import time
 from typing import Any
+
+import stamina
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Reply
@@ -10,7 +11,7 @@ from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.provider import Clock, RawReply
+from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 from qa_pipeline_tests.fake_server.responses import ServerResponse
@@ -19,21 +20,14 @@ from qa_pipeline_tests.llm.requests import Decision, claim
 from qa_pipeline_tests.support.servers import GeminiServer
 
 
-class FastClock:
-    """Sleeps in no time, remembers for how long it should have, and shows the time that it would be then."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-
-    def time(self) -> float:
-        return time.time() + sum(self.slept)
-
-    @property
-    def clock(self) -> Clock:
-        return Clock(now=self.time, steady=self.time, sleep=self.sleep)
+def model_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: Any) -> HostedModel:
+    """The real adapter, pointed at the server."""
+    settings = LLMSettings(
+        provider="gemini", base_url=server.url, **({"max_tries": 3, "wait_minutes": 0} | changes)
+    )
+    provider = provider_for(server, key=key, **changes)
+    budget = Budget(BudgetSettings(), load_prices())
+    return HostedModel(provider, settings, Throttle(), budget, run="run", most_output=1000)
 
 
 def provider_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: Any) -> GeminiProvider:
@@ -43,21 +37,9 @@ def provider_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: An
     return GeminiProvider(settings.generator, seconds, {"GEMINI_API_KEY": key})
 
 
-def model_for(
-    server: GeminiServer, *, key: str = LOOPBACK_KEY, clock: FastClock | None = None, **changes: Any
-) -> HostedModel:
-    """The real adapter, pointed at the server."""
-    settings = LLMSettings(provider="gemini", base_url=server.url, **({"max_tries": 3} | changes))
-    provider = provider_for(server, key=key, **changes)
-    played = (clock or FastClock()).clock
-    throttle = Throttle(clock=played)
-    budget = Budget(BudgetSettings(), load_prices())
-    return HostedModel(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
-
-
 def outcome_of(*plays: ServerResponse, **changes: Any) -> Reply[Decision] | ModelError:
     """What one request comes to when the server plays these."""
-    with GeminiServer(plays) as server:
+    with GeminiServer(plays) as server, stamina.set_testing(True, attempts=1000):
         return complete_all(model_for(server, **changes), [claim()], workers=1)[0]
 
 

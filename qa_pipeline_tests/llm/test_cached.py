@@ -23,7 +23,7 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
@@ -34,12 +34,12 @@ import asyncio, sys
 from pathlib import Path
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 async def write() -> None:
-    model = CachedModel(ScriptedModel(lambda _: ACCEPT), open_replies(Path(sys.argv[1])))
+    model = CachedModel(ScriptedModel(lambda _: ACCEPT), ReplyStore(Path(sys.argv[1])))
     number = 0
     while True:
         await model.complete(claim(f"{number}"))
@@ -56,7 +56,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def stored(model: LanguageModel | None, path: Path, *, name: str | None = None) -> CachedModel:
-    return CachedModel(model, open_replies(path), name=name)
+    return CachedModel(model, ReplyStore(path), name=name)
 
 
 class Gated:

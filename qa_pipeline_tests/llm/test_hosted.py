@@ -2,12 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, cast
 
 import pytest
+import stamina
 
 from qa_pipeline.errors import (
     KeyRejectedError,
@@ -23,16 +24,15 @@ from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.throttle import Throttle
-from qa_pipeline.records import AnswerReply, Passage, Usage
+from qa_pipeline.records import Passage, Usage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
-from qa_pipeline_tests.llm.serving import FastClock
 
 JSON = ACCEPT.model_dump_json()
 USAGE = Usage(10, 5)
-BUSY = TransientModelError("busy", limited=True, wait_seconds=2.0)
+BUSY = TransientModelError("busy", limited=True)
 DOWN = TransientModelError("down")
 LOST = TransientModelError("lost", maybe_charged=True)
 AWAY = TransientModelError("loading", is_away=True)
@@ -40,15 +40,22 @@ DROPPED = TransientModelError("dropped", is_away=True, maybe_charged=True)
 
 
 class Played:
-    """A provider that plays texts and errors and remembers what it was sent."""
+    """A provider that plays texts and errors, each after five seconds, and remembers what it was sent."""
 
     name = "played/m"
 
     def __init__(self, plays: Sequence[str | ModelError]) -> None:
         self.plays = list(plays)
         self.sent: list[Request[Any]] = []
+        self.others_are_answered: Callable[[], None] = lambda: None
+
+    @property
+    def seconds(self) -> float:
+        return 5.0 * len(self.sent)
 
     async def send(self, request: Request[Any]) -> RawReply:
+        if self.sent:
+            self.others_are_answered()
         self.sent.append(request)
         play = self.plays.pop(0)
         if isinstance(play, ModelError):
@@ -86,7 +93,6 @@ class Asked:
     outcome: Reply[Any] | ModelError
     provider: Played
     accounts: Kept
-    clock: FastClock
 
     @property
     def reply(self) -> Reply[Any]:
@@ -109,31 +115,24 @@ def ask(
     others_are_answered: bool = False,
     **settings: Any,
 ) -> Asked:
-    provider, accounts, clock = Played(plays), Kept(), FastClock()
-    throttle = Throttle(clock=clock.clock)
-
-    async def sleep(seconds: float) -> None:
-        await clock.sleep(seconds)
-        if others_are_answered:
-            throttle.replied()
-
-    model = HostedModel(
-        provider,
-        LLMSettings(**settings),
-        throttle,
-        cast("Budget", accounts),
-        run="run-1",
-        most_output=100,
-        clock=replace(clock.clock, sleep=sleep),
+    provider, accounts = Played(plays), Kept()
+    clock = Clock(steady=lambda: 1000.0 + provider.seconds)
+    throttle = Throttle(clock=clock)
+    if others_are_answered:
+        provider.others_are_answered = throttle.replied
+    budget = cast("Budget", accounts)
+    hosted_model = HostedModel(
+        provider, LLMSettings(**settings), throttle, budget, run="run-1", most_output=100, clock=clock
     )
 
     async def run() -> Reply[Any] | ModelError:
         try:
-            return await model.complete(request or claim(batch="boilers"))
+            return await hosted_model.complete(request or claim(batch="boilers"))
         except ModelError as error:
             return error
 
-    return Asked(asyncio.run(run()), provider, accounts, clock)
+    with stamina.set_testing(True, attempts=1000):
+        return Asked(asyncio.run(run()), provider, accounts)
 
 
 def test_a_good_reply_takes_one_call_whose_record_says_everything() -> None:
@@ -170,13 +169,6 @@ def test_what_a_second_asking_would_not_mend_is_not_asked_again(reason: str) -> 
     assert (asked.error.reason, asked.outcomes, asked.accounts.ends) == (reason, [reason], ["settled"])
 
 
-def test_an_answer_in_plain_text_is_recovered_when_asking_again_did_not_help() -> None:
-    request = Request(role="answer", system="s", prompt="p", reply_model=AnswerReply, temperature=0.3)
-    asked = ask("Wait 10 minutes [1].", "Wait 10 minutes (passage 1).", request=request)
-    assert asked.reply.repair == "recovered"
-    assert (asked.reply.value.answer, asked.reply.value.used_chunks) == ("Wait 10 minutes.", [1])
-
-
 def test_passing_faults_are_tried_again_and_counted_in_tries() -> None:
     asked = ask(DOWN, BUSY, DOWN, JSON)
     assert asked.reply.calls[0].tries == 4
@@ -202,7 +194,7 @@ def test_refusals_for_being_asked_too_much_are_capped_in_time_only() -> None:
     assert asked.reply.calls[0].tries == 31
     late = ask(*[BUSY] * 400, JSON)
     assert isinstance(late.error, TransientModelError)
-    assert 500 < sum(late.clock.slept) < 700
+    assert 550 < late.provider.seconds < 650
 
 
 @pytest.mark.parametrize("fault", [AWAY, DROPPED])
@@ -217,7 +209,13 @@ def test_a_server_that_is_waited_for_in_vain_stops_the_run() -> None:
     assert isinstance(asked.error, ServerUnavailableError)
     assert isinstance(asked.error, PermanentModelError)
     assert "llm.wait_minutes" in str(asked.error)
-    assert 120 < sum(asked.clock.slept) < 140
+    assert 120 < asked.provider.seconds < 140
+
+
+def test_a_wait_of_more_than_two_minutes_is_a_quota_of_the_day_and_stops_the_run() -> None:
+    asked = ask(TransientModelError("busy", limited=True, wait_seconds=121.0), JSON)
+    assert type(asked.error) is PermanentModelError
+    assert len(asked.provider.sent) == 1
 
 
 @pytest.mark.parametrize("fault", [AWAY, DROPPED])

@@ -57,6 +57,7 @@ def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
         (f"```json\n{JSON}\n```", "stripped"),
         (f"Here it is:\n{JSON}\nI hope that helps!", "stripped"),
         (f"<think>Is it {{25}} or 20?</think>{JSON}", "stripped"),
+        (f"[THINK]Is it {{25}} or 20?[/THINK]{JSON}", "stripped"),
         (f"{JSON}\n{JSON}", "stripped"),
         (f"<thinking>Is it {{25}} or 20?</thinking>\n{JSON}", "stripped"),
         (f"Is it {{25}} or 20?\n</think>\n\n{JSON}", "stripped"),

@@ -1,8 +1,11 @@
 """Chat completions: OpenAI, vLLM, llama.cpp, Ollama and whatever speaks the same."""
 
+import asyncio
 import json
 import logging
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
@@ -10,7 +13,7 @@ from urllib.request import Request as HttpRequest
 
 from pydantic import SecretStr
 
-from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError
+from qa_pipeline.errors import KeyRejectedError, SettingsError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.openai_compatible.wire import (
     KEY_ADVICE,
@@ -23,12 +26,13 @@ from qa_pipeline.llm.openai_compatible.wire import (
     translate_line,
     translate_status,
 )
-from qa_pipeline.llm.provider import PerLoop, RawReply, capped_responses, place_of, read_key
+from qa_pipeline.llm.provider import MOST_REPLY_BYTES, PerLoop, RawReply, place_of, read_key
 from qa_pipeline.llm.replies import mask_key
 from qa_pipeline.settings.llm import ModelSettings, is_loopback
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession
+    from httpx2 import Response
+    from openai import AsyncOpenAI
 
 KEY_NAME = "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
@@ -67,7 +71,7 @@ class OpenAIProvider:
             raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
         self._key = SecretStr(key or _NO_KEY)
         self.way = Way("schema" if settings.json_mode == "auto" else settings.json_mode)
-        self._sessions = PerLoop(self._connect)
+        self._clients = PerLoop(self._connect)
 
     def __repr__(self) -> str:
         return f"OpenAIProvider({self.name!r})"
@@ -101,31 +105,32 @@ class OpenAIProvider:
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
-        session = self._sessions.pop()
-        if session is not None:
-            await session.close()
+        client = self._clients.pop()
+        if client is not None:
+            await client.close()
 
     async def _post(self, request: Request[Any], way: Way) -> tuple[int, Mapping[str, str], Any]:
         """Return status, headers and JSON; for an error without JSON, its text.
 
         Raises:
-            TransientModelError: the line failed, or the reply is not JSON.
+            ModelError: the line failed, or the reply is too large or not JSON.
         """
-        from aiohttp import ClientError
+        from httpx2 import Response
+        from openai import APIStatusError, OpenAIError
 
-        body = parameters(request, self._settings, way)
+        body, key = parameters(request, self._settings, way), self._key.get_secret_value()
         try:
-            # a redirect would carry key and documents to another host
-            posting = self._sessions.get().post(
-                f"{self._url}/chat/completions", json=body, allow_redirects=False
-            )
-            async with posting as response:
-                content = await response.read()
-                payload = mask_key(_parsed(response.status, content), self._key.get_secret_value())
-                return response.status, response.headers, payload
-        except (ClientError, TimeoutError, ValueError, RecursionError) as error:
-            key = self._key.get_secret_value()
-            failure: ModelError = translate_line(error, key, is_local=is_loopback(self._url))
+            async with asyncio.timeout(self._timeout):
+                try:
+                    asked = self._clients.get().post("/chat/completions", cast_to=Response, body=body)
+                    response = await asked
+                except APIStatusError as refusal:
+                    response = refusal.response
+            payload = mask_key(_parsed(response.status_code, response.content), key)
+        except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:
+            failure = translate_line(error, key, is_local=is_loopback(self._url))
+        else:
+            return response.status_code, response.headers, payload
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
 
@@ -136,31 +141,54 @@ class OpenAIProvider:
                 *(self.name, way.mode, lesser.mode, lesser.mode),
             )
             return
-        lacks = sorted(lesser.left_out - way.left_out) or [way.cap]
-        _log.warning("%s does not take %s and is asked without", self.name, lacks[0])
+        lacks = (lesser.left_out - way.left_out) or {way.cap}
+        _log.warning("%s does not take %s and is asked without", self.name, *lacks)
 
-    def _connect(self) -> "ClientSession":
-        from aiohttp import (
-            ClientHandlerType,
-            ClientRequest,
-            ClientResponse,
-            ClientSession,
-            ClientTimeout,
-            TCPConnector,
-        )
+    def _connect(self) -> "AsyncOpenAI":
+        from httpx2 import Headers, Limits
+        from httpx2 import Request as Sent
+        from openai import AsyncOpenAI, DefaultAioHttpClient
 
-        async def with_key(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
-            # here, so that what a .netrc file says of the host does not go before it
-            request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
-            return await send(request)
+        async def with_key(sent: Sent) -> None:
+            # the client's other headers come from the environment, or tell of this machine
+            kept = {name: sent.headers[name] for name in ("host", "content-type", "content-length")}
+            authorization = f"Bearer {self._key.get_secret_value()}"
+            sent.headers = Headers(kept | {"authorization": authorization, "accept-encoding": "gzip"})
 
-        return ClientSession(
-            response_class=capped_responses(),
-            connector=TCPConnector(limit=0),  # none: callers bound what is in flight
-            middlewares=[with_key],
-            timeout=ClientTimeout(total=self._timeout),
+        http_client = DefaultAioHttpClient(
+            event_hooks={"request": [with_key], "response": [cap_response]},
+            follow_redirects=False,  # one would carry key and documents to another host
+            limits=Limits(max_connections=0),  # none: callers bound what is in flight
+            timeout=None,  # of the whole call, not of each read
             trust_env=not is_loopback(self._url),
         )
+        return AsyncOpenAI(base_url=self._url, api_key=_NO_KEY, max_retries=0, http_client=http_client)
+
+
+async def cap_response(response: "Response") -> None:
+    """Read a body up to a size, as sent and as decompressed.
+
+    Raises:
+        UnreadableReplyError: `truncated`; the body is larger.
+    """
+    from httpx2 import AsyncByteStream, ByteStream
+
+    content = bytearray()
+    stream = response.stream
+    if not isinstance(stream, AsyncByteStream):
+        return
+    async for part in stream:
+        content += part
+        if len(content) > MOST_REPLY_BYTES:
+            break
+    await stream.aclose()
+    body = bytes(content)
+    if response.headers.pop("content-encoding", "identity") == "gzip":
+        with suppress(zlib.error):
+            body = zlib.decompressobj(wbits=31).decompress(body, MOST_REPLY_BYTES + 1)
+    if max(len(content), len(body)) > MOST_REPLY_BYTES:
+        raise UnreadableReplyError("truncated", f"the reply is larger than {MOST_REPLY_BYTES // 2**20} MiB")
+    response.stream = ByteStream(body)
 
 
 def served_models(base_url: str, environ: Mapping[str, str]) -> list[str]:

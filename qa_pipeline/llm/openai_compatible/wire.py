@@ -51,6 +51,7 @@ _JSON_MODE = re.compile(
     r"|not supported|unsupported",
     re.IGNORECASE,
 )
+_NO_SYSTEM = re.compile(r"system[ _-]?(?:role|message|prompt|instruction)|role.{0,20}\bsystem", re.IGNORECASE)
 _DISPENSABLE = frozenset({"temperature", "seed"})
 # Keywords that OpenAI's strict mode refuses; the reply is checked against the whole model in any case.
 _REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
@@ -63,7 +64,8 @@ class Way:
 
     Args:
         mode: how JSON is asked for.
-        left_out: parameters that the server does not take, as reasoning models take no temperature.
+        left_out: what the server does not take, as reasoning models take no temperature; `system` is the role
+            of a message.
         cap: its name for the cap on the tokens of a reply; older servers only know `max_tokens`.
     """
 
@@ -84,9 +86,12 @@ class Complaint:
 def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict[str, Any]:
     """Return the body of a call."""
     system = request.system if way.mode == "schema" else _with_schema(request)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}]
+    if "system" in way.left_out:
+        messages = [{"role": "user", "content": f"{system}\n\n{request.prompt}"}]
     parameters_sent: dict[str, Any] = {
         "model": settings.model,
-        "messages": [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}],
+        "messages": messages,
         "temperature": request.temperature,
         "seed": request.seed,
         "reasoning_effort": settings.thinking_level,
@@ -107,6 +112,8 @@ def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way 
         return replace(way, left_out=way.left_out | {parameter})
     if parameter == "max_completion_tokens" and way.cap == "max_completion_tokens":
         return replace(way, cap="max_tokens")
+    if "system" not in way.left_out and _NO_SYSTEM.search(complaint.message):
+        return replace(way, left_out=way.left_out | {"system"})
     if not may_change_mode or way.mode not in _LESSER:
         return None
     # json_object is refused for want of the word "json" in the messages, which ours always hold
@@ -218,13 +225,18 @@ def _translate_refusal(status: int, complaint: Complaint, summary: str, model: s
     return PermanentModelError(f"the server refuses the request ({summary}){advice}")
 
 
-def translate_line(error: Exception, key: str, *, is_local: bool) -> TransientModelError:
+def translate_line(error: BaseException, key: str, *, is_local: bool) -> ModelError:
     """Return the error of a failed line; requests sent may have been worked on.
 
     A reply that a server of this machine does not end in time is asked for once: it would take as long again.
     """
     from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
+    # the SDK tells a lost connection and a slow one alike
+    while error.__cause__ is not None and not isinstance(error, (ClientError, ModelError, TimeoutError)):
+        error = error.__cause__
+    if isinstance(error, ModelError):
+        return error
     if isinstance(error, (ClientConnectorError, ConnectionTimeoutError)):
         return TransientModelError(f"no connection to the server: {one_line(str(error), key)}", is_away=True)
     if isinstance(error, TimeoutError):

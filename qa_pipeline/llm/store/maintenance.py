@@ -34,7 +34,7 @@ def erase(database: Database, documents: Sequence[str]) -> Erased:
     """Delete every reply that saw one of the documents, the prompts that show them, and their names."""
     erased = database.transact(lambda connection: _erase(connection, documents))
     if erased.replies or erased.prompts:
-        _vacuum(database)
+        database.empty_log()
     return erased
 
 
@@ -54,8 +54,6 @@ _DROP_UNUSED_DOCUMENTS = sa.delete(REPLY_DOCUMENTS).where(
 
 
 def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
     replies = prompts = 0
     for start in range(0, len(ids), KEYS_A_STATEMENT):
         shows = REPLY_DOCUMENTS.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
@@ -68,15 +66,6 @@ def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
         connection.execute(sa.delete(DOCUMENT_NAMES).where(is_named))
     connection.execute(_DROP_UNUSED_DOCUMENTS)
     return Erased(replies, prompts)
-
-
-def _vacuum(database: Database) -> None:
-    def vacuum(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("VACUUM")
-        if not database.is_postgres:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was deleted
-
-    database.outside_transactions(vacuum)
 
 
 DocumentName = tuple[str, str, str]

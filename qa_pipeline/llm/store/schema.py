@@ -88,15 +88,6 @@ DOCUMENT_NAMES = sa.Table(
     sa.Column("path", AnyText, primary_key=True, comment="also of earlier versions, which no table has"),
 )
 
-LEASES = sa.Table(
-    "claims",
-    METADATA,
-    sa.Column("request_key", sa.String(64), primary_key=True),
-    sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
-    sa.Column("owner", sa.String(100), nullable=False, comment="the process that is asking"),
-    sa.Column("expires_at", sa.Float, nullable=False),
-)
-
 CALLS = sa.Table(
     "calls",
     METADATA,
@@ -119,18 +110,6 @@ CALLS = sa.Table(
 )
 
 VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))
-
-
-def is_request(table: sa.Table) -> sa.ColumnElement[bool]:
-    """Return whether a row is of a request, whose parameters are those of `request_parameters`."""
-    return sa.and_(
-        table.c.asked_model == sa.bindparam("of_model"), table.c.request_key == sa.bindparam("of_key")
-    )
-
-
-def request_parameters(request_id: RequestId) -> dict[str, str]:
-    """Return the parameters of `is_request`."""
-    return {"of_model": request_id[0], "of_key": request_id[1]}
 
 
 def insert_missing(table: sa.Table) -> sa.Insert:

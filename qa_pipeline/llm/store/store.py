@@ -1,30 +1,36 @@
-"""The store of replies in a database: each reply, claim and release in one transaction."""
+"""The store of replies: one thread writes what arrives together in one transaction.
 
+The first reply to a request that is stored is the one that counts. Processes do not wait for each other: two
+that ask the same at the same time may both pay.
+"""
+
+import asyncio
+import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
-from qa_pipeline.errors import ReplyStoreError, UnreadableReplyError
+from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.leases import LEASE_SECONDS, Leases
 from qa_pipeline.llm.store.schema import (
     CALLS,
+    KEYS_A_STATEMENT,
     REPLIES,
     REPLY_DOCUMENTS,
     TOKENS,
     RequestId,
     insert_missing,
-    is_request,
-    request_parameters,
 )
 from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
 
 REPLIED = "replied"
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,10 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
 
 
+Flight = Future[Outcome | None]
+"""A request in flight and its outcome to come; None lets the next coroutine ask."""
+
+
 def outcome_of_reply(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
     """Return the outcome of a reply."""
     return Outcome(REPLIED, raw, value.model_dump_json(), model=model, repair=repair, usage=usage)
@@ -60,21 +70,109 @@ def outcome_of_error(error: UnreadableReplyError) -> Outcome:
     return Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
 
 
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """An outcome to store, whom it was asked for, and the calls that it took."""
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A request to look up; an outcome and calls to store before."""
 
-    request_id: RequestId
-    role: str
-    batch: str
-    documents: tuple[str, ...]
-    outcome: Outcome
-    calls: tuple[CallRecord, ...] = ()
+    asked_model: str
+    request: Request[Any]
+    outcome: Outcome | None = None
+    calls: Sequence[CallRecord] = ()
+    done: Flight = field(default_factory=Future)
+
+    @property
+    def id(self) -> RequestId:
+        return self.asked_model, self.request.key
 
 
-_OUTCOME_COLUMNS = ("outcome", "raw", "value", "detail", "replied_model", "repair")
-_FIND = sa.select(*(REPLIES.c[name] for name in (*_OUTCOME_COLUMNS, *TOKENS))).where(is_request(REPLIES))
-_NOTED = sa.select(REPLY_DOCUMENTS.c.document_id).where(is_request(REPLY_DOCUMENTS))
+class ReplyStore:
+    """A store that any thread and any event loop may ask. Nothing is opened before the first use.
+
+    Every coroutine raises ReplyStoreError when the store cannot be used.
+
+    Args:
+        place: a SQLite file, or a postgresql:// address.
+    """
+
+    def __init__(self, place: Path | str) -> None:
+        self.database = Database(place)
+        self._lock = threading.RLock()  # a coroutine may be collected, and land, meanwhile
+        self._flights: dict[RequestId, Flight] = {}
+        self._jobs: list[_Job] = []
+        self._writer: ThreadPoolExecutor | None = None
+
+    @property
+    def place(self) -> str:
+        """Return the file or address, for messages."""
+        return self.database.place
+
+    async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
+        """Return the stored outcome; the documents that the request shows are noted."""
+        return await self._do(_Job(asked_model, request))
+
+    async def put(
+        self, asked_model: str, request: Request[Any], outcome: Outcome, calls: Sequence[CallRecord] = ()
+    ) -> Outcome:
+        """Store an outcome durably; return the stored one, which another process may have been first with."""
+        return await self._do(_Job(asked_model, request, outcome, calls)) or outcome
+
+    async def note(self, asked_model: str, request: Request[Any], calls: Sequence[CallRecord]) -> None:
+        """Store calls that gave no outcome and may have been charged."""
+        if calls:
+            await self._do(_Job(asked_model, request, None, calls))
+
+    def join(self, request_id: RequestId) -> Flight | None:
+        """Return the flight of another asker; None makes the caller the first, who has to `land`."""
+        with self._lock:
+            before = self._flights.get(request_id)
+            if before is None:
+                self._flights[request_id] = Future()
+            return before
+
+    def land(self, request_id: RequestId, end: Outcome | Exception | None) -> None:
+        """End a flight; an error is raised by all who wait for it."""
+        with self._lock:
+            flight = self._flights.pop(request_id)
+        if isinstance(end, Exception):
+            flight.set_exception(end)
+        else:
+            flight.set_result(end)
+
+    def close(self) -> None:
+        """Write what was submitted and close the database; a later use opens it again."""
+        with self._lock:
+            writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.shutdown()
+        self.database.close()
+
+    async def _do(self, job: _Job) -> Outcome | None:
+        with self._lock:
+            self._jobs.append(job)
+            if self._writer is None:
+                self._writer = ThreadPoolExecutor(1, "qa-pipeline-replies")
+            self._writer.submit(self._flush)
+        # shielded: what is under way is done although nobody waits for it any more
+        return await asyncio.shield(asyncio.wrap_future(job.done))
+
+    def _flush(self) -> None:
+        """Do at once all that was submitted since the last time."""
+        with self._lock:
+            jobs, self._jobs = self._jobs[:KEYS_A_STATEMENT], self._jobs[KEYS_A_STATEMENT:]
+        if not jobs:
+            return
+        try:
+            if any(job.outcome or job.calls for job in jobs):
+                self.database.transact(partial(_store, jobs=jobs, now=time.time()))
+            outcomes, unnoted = self.database.read(partial(_look_up, jobs=jobs))
+            if unnoted:
+                self.database.transact(partial(_note_documents, documents=unnoted))
+        except Exception as error:  # noqa: BLE001 - raised by who waits for it
+            for job in jobs:
+                job.done.set_exception(error)
+        else:
+            for job in jobs:
+                job.done.set_result(outcomes.get(job.id))
 
 
 def call_of(row: Mapping[str, Any]) -> CallRecord:
@@ -83,46 +181,63 @@ def call_of(row: Mapping[str, Any]) -> CallRecord:
     return CallRecord(usage=Usage(*(columns.pop(name) for name in TOKENS)), **columns)
 
 
-def insert_paid(connection: sa.Connection, paid: Sequence[Paid], now: float) -> int:
-    """Store outcomes, what they show and the calls they took; what is there stays.
-
-    Returns:
-        How many outcomes were not there before.
-    """
-    rows = [_reply_row(reply, now) for reply in paid]
-    inserted = 0
-    if rows:
-        preserve = {"preserve_rowcount": True}
-        inserted = connection.execute(insert_missing(REPLIES), rows, execution_options=preserve).rowcount
-    _insert_documents(
-        connection, [(reply.request_id, document) for reply in paid for document in reply.documents]
-    )
-    insert_calls(connection, [call for reply in paid for call in reply.calls])
-    return inserted
-
-
-def insert_calls(connection: sa.Connection, calls: Sequence[CallRecord]) -> None:
-    """Note calls; those that are noted stay."""
+def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
+    """Insert outcomes, their documents and calls; what is there stays."""
+    replies = [_reply_row(job, job.outcome, now) for job in jobs if job.outcome]
+    calls = [_call_row(call) for job in jobs for call in job.calls]
+    if replies:
+        connection.execute(insert_missing(REPLIES), replies)
     if calls:
-        connection.execute(insert_missing(CALLS), [_call_row(call) for call in calls])
+        connection.execute(insert_missing(CALLS), calls)
+    shown = {(*job.id, shown) for job in jobs if job.outcome or job.calls for shown in job.request.documents}
+    _note_documents(connection, shown)
 
 
-def _insert_documents(connection: sa.Connection, documents: Collection[tuple[RequestId, str]]) -> None:
-    rows = [
-        {"asked_model": model, "request_key": key, "document_id": document}
-        for (model, key), document in documents
-    ]
-    if rows:
+def _look_up(
+    connection: sa.Connection, jobs: Sequence[_Job]
+) -> tuple[dict[RequestId, Outcome], set[tuple[str, str, str]]]:
+    """Return the stored outcomes, and the documents that are not noted with them."""
+    keys = list({job.request.key for job in jobs})
+    rows = connection.execute(_FIND, {"keys": keys})
+    outcomes = {(model, key): _outcome_of(*columns) for model, key, *columns in rows}
+    shown = {(*job.id, shown) for job in jobs if job.id in outcomes for shown in job.request.documents}
+    if not shown:
+        return outcomes, shown
+    return outcomes, shown - {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
+
+
+def _note_documents(connection: sa.Connection, documents: Collection[tuple[str, str, str]]) -> None:
+    if documents:
+        rows = [{"asked_model": m, "request_key": k, "document_id": d} for m, k, d in sorted(documents)]
         connection.execute(insert_missing(REPLY_DOCUMENTS), rows)
 
 
-def _reply_row(paid: Paid, stored_at: float) -> dict[str, Any]:
-    outcome = paid.outcome
+_KEYS: sa.BindParameter[Any] = sa.bindparam("keys", expanding=True)
+_FOUND = ("asked_model", "request_key", "outcome", "raw", "value", "detail", "replied_model", "repair")
+_FIND = sa.select(*(REPLIES.c[name] for name in (*_FOUND, *TOKENS))).where(REPLIES.c.request_key.in_(_KEYS))
+_NOTED = sa.select(
+    REPLY_DOCUMENTS.c.asked_model, REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id
+).where(REPLY_DOCUMENTS.c.request_key.in_(_KEYS))
+
+
+def _outcome_of(
+    outcome: str,
+    raw: str,
+    value: str | None,
+    detail: str | None,
+    model: str | None,
+    repair: Repair,
+    *tokens: int | None,
+) -> Outcome:
+    return Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))
+
+
+def _reply_row(job: _Job, outcome: Outcome, stored_at: float) -> dict[str, Any]:
     return {
-        "asked_model": paid.request_id[0],
-        "request_key": paid.request_id[1],
-        "role": paid.role,
-        "batch": paid.batch,
+        "asked_model": job.asked_model,
+        "request_key": job.request.key,
+        "role": job.request.role,
+        "batch": job.request.batch,
         "outcome": outcome.outcome,
         "detail": outcome.detail,
         "raw": outcome.raw,
@@ -137,125 +252,3 @@ def _reply_row(paid: Paid, stored_at: float) -> dict[str, Any]:
 def _call_row(call: CallRecord) -> dict[str, Any]:
     columns = {column.name: getattr(call, column.name) for column in CALLS.c if column.name not in TOKENS}
     return columns | asdict(call.usage)
-
-
-class SqlReplyStore:
-    """A store of replies in one database. One thread at a time uses it, but for `beat`.
-
-    Every method raises ReplyStoreError when the store cannot be used.
-
-    Args:
-        database: where; the store closes it.
-        clock: Unix seconds, for `stored_at`.
-        lease_seconds: how long a process on Postgres may be silent before others ask what it was asking.
-    """
-
-    def __init__(
-        self,
-        database: Database,
-        *,
-        clock: Callable[[], float] = time.time,
-        lease_seconds: float = LEASE_SECONDS,
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        file = Path(database.url.database or "")
-        owners = None if database.is_postgres else file.with_name(f".{file.name}.owners")
-        self._leases = Leases(owners, lease_seconds)
-        self._given_up: set[RequestId] = set()  # to be given up with whatever is written next
-
-    @property
-    def place(self) -> str:
-        """Return the file or address, for messages."""
-        return self._database.place
-
-    @property
-    def beat_seconds(self) -> float | None:
-        """Return the seconds between calls of `beat` while anything is claimed; None if not needed."""
-        return self._leases.beat_seconds
-
-    def find(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | None:
-        """Return the stored outcome of a request, without waiting; its present documents are noted."""
-
-        def look(connection: sa.Connection) -> tuple[Outcome | None, set[str]]:
-            reply = _find(connection, request_id)
-            if reply is None or not documents:
-                return reply, set()
-            return reply, set(documents) - set(connection.scalars(_NOTED, request_parameters(request_id)))
-
-        reply, unseen = self._database.read(look)
-        if unseen:
-            documents_seen = [(request_id, document) for document in sorted(unseen)]
-            self._write(lambda connection: _insert_documents(connection, documents_seen))
-        return reply
-
-    def claim(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | bool:
-        """Return the stored outcome; else True when this owner is to ask, False while another one does."""
-
-        def take(connection: sa.Connection) -> bool:
-            mine = self._leases.take(connection, request_id)
-            if mine and _find(connection, request_id) is not None:
-                # stored by another process after this one had looked and before it claimed
-                self._leases.drop(connection, request_id)
-                return False
-            return mine
-
-        reply = self.find(request_id, documents)
-        return self._write(take) if reply is None else reply
-
-    def put(self, paid: Paid) -> Outcome:
-        """Store durably, end the claim, and return what is stored: another process may have been first."""
-
-        def store(connection: sa.Connection) -> Outcome | None:
-            inserted = insert_paid(connection, [paid], self._clock())
-            self._leases.drop(connection, paid.request_id)
-            return None if inserted else _find(connection, paid.request_id)
-
-        try:
-            return self._write(store) or paid.outcome
-        except ReplyStoreError:
-            self._given_up.add(paid.request_id)
-            raise
-
-    def release(
-        self, request_id: RequestId, calls: Sequence[CallRecord] = (), documents: Collection[str] = ()
-    ) -> None:
-        """Give up a claim without an outcome, and note its calls, which may have been charged."""
-
-        def note(connection: sa.Connection) -> None:
-            insert_calls(connection, calls)
-            if calls:
-                _insert_documents(connection, [(request_id, document) for document in documents])
-
-        self._given_up.add(request_id)
-        self._write(note)
-
-    def beat(self) -> None:
-        """Renew the leases, where they have to be."""
-        if self.beat_seconds is not None:
-            self._database.transact(self._leases.renew)
-
-    def close(self) -> None:
-        """Close the database, which a later use opens again; others take over what this owner claimed."""
-        self._leases.close()
-        self._database.close()
-
-    def _write(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Return the result of work in one transaction, durable when this returns."""
-
-        def transaction(connection: sa.Connection) -> Done:
-            for request_id in self._given_up:
-                self._leases.drop(connection, request_id)
-            return work(connection)
-
-        done = self._database.transact(transaction)
-        self._given_up.clear()
-        return done
-
-
-def _find(connection: sa.Connection, request_id: RequestId) -> Outcome | None:
-    row = connection.execute(_FIND, request_parameters(request_id)).one_or_none()
-    if row is None:
-        return None
-    outcome, raw, value, detail, model, repair, *tokens = row
-    return Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))

@@ -15,7 +15,7 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings
@@ -127,7 +127,7 @@ class Ran:
         )
         self.out = folder / "out"
         self.model = Recorded()
-        model = CachedModel(self.model, open_replies(Resources(settings).layout.replies))
+        model = CachedModel(self.model, ReplyStore(Resources(settings).layout.replies))
         self.outcome = run_batches(Resources(settings, embedder=HashEmbedder(), model=model), ["boilers"])[0]
         model.close()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 import traceback
 from collections.abc import Callable
 
@@ -22,7 +23,6 @@ from qa_pipeline_tests.fake_server.responses import ServerResponse, resets
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (
-    FastClock,
     complete_and_close,
     error_of,
     model_for,
@@ -52,21 +52,19 @@ def test_a_passing_fault_is_tried_again(fault: ServerResponse) -> None:
 
 @pytest.mark.parametrize("as_header", [False, True])
 def test_the_wait_is_never_shorter_than_the_server_asks_for(as_header: bool) -> None:
-    clock = FastClock()
-    with GeminiServer([limits_rate(34.5, as_header=as_header), says(ACCEPT)]) as server:
-        model = model_for(server, clock=clock)
-        complete_all(model, [claim()], workers=1)
-    assert 34.5 <= sum(clock.slept) <= 35.5
+    with GeminiServer([limits_rate(1, as_header=as_header), says(ACCEPT)]) as server:
+        started = time.monotonic()
+        complete_all(model_for(server), [claim()], workers=1)
+    assert time.monotonic() - started >= 1
 
 
 def test_a_server_that_asks_for_an_hour_stops_the_run() -> None:
-    clock = FastClock()
     with (
         GeminiServer(lambda _: limits_rate(3600)) as server,
         pytest.raises(PermanentModelError, match="3600 s"),
     ):
-        complete_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
-    assert (clock.slept, len(server.asked)) == ([], 1)
+        complete_all(model_for(server), [claim(f"{number}") for number in range(9)], workers=1)
+    assert len(server.asked) == 1
 
 
 def test_a_server_that_does_not_reply_in_time_is_a_transient_error() -> None:

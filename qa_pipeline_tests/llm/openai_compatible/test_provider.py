@@ -206,7 +206,7 @@ def test_one_provider_serves_one_event_loop_after_another_and_leaves_no_connecti
         provider = provider_for(server)
         for _ in range(3):
             assert len(send(provider, *(claim(f"{number}") for number in range(4)))) == 4
-            assert provider._sessions.values == {}
+            assert provider._clients.values == {}
         asyncio.run(provider.aclose())
     assert len(server.asked) == 12
 

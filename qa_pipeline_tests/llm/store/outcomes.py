@@ -1,12 +1,14 @@
 """Outcomes that the tests of this folder store."""
 
+import asyncio
 from typing import Any
 
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.store.schema import RequestId
-from qa_pipeline.llm.store.store import Outcome, Paid
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.store.store import Outcome, ReplyStore
 from qa_pipeline.records import Usage
+from qa_pipeline_tests.llm.requests import claim
 
 HOSTILE = st.text(st.characters(codec=None, categories=None), max_size=30) | st.sampled_from(
     ["\0", "\ud800", "\ue000json:1", "'; DROP TABLE replies; --"]
@@ -26,7 +28,11 @@ OUTCOMES = st.one_of(
 )
 
 
-def paid(request_id: RequestId, outcome: Outcome, **changes: Any) -> Paid:
-    """An outcome as it is put."""
-    fields: dict[str, Any] = {"role": "verify", "batch": "hr", "documents": ()} | changes
-    return Paid(request_id=request_id, outcome=outcome, **fields)
+def put(store: ReplyStore, request: Request[Any], outcome: Outcome, *calls: Any) -> Outcome:
+    """Store an outcome of the model `m`."""
+    return asyncio.run(store.put("m", request, outcome, calls))
+
+
+def find(store: ReplyStore, prompt: str) -> Outcome | None:
+    """Return what is stored of a request to the model `m`."""
+    return asyncio.run(store.find("m", claim(prompt)))

@@ -1,9 +1,12 @@
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import (
     Erased,
@@ -12,80 +15,74 @@ from qa_pipeline.llm.store.maintenance import (
     read_calls,
     versions_of,
 )
-from qa_pipeline.llm.store.schema import REPLIES, RequestId
-from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
+from qa_pipeline.llm.store.schema import REPLIES
+from qa_pipeline.llm.store.store import Outcome, ReplyStore
+from qa_pipeline.records import Passage
 from qa_pipeline_tests.calls import call
-from qa_pipeline_tests.llm.store.outcomes import paid
+from qa_pipeline_tests.llm.requests import claim
+from qa_pipeline_tests.llm.store.outcomes import put
 
 REPLY = Outcome("replied", "åå", '"x"')
 FAILURE = Outcome("truncated", "å", detail="cut")
 
 
 @pytest.fixture
-def database(place: Path | str) -> Iterator[Database]:
-    opened = Database(place)
+def store(place: Path | str) -> Iterator[ReplyStore]:
+    opened = ReplyStore(place)
     yield opened
     opened.close()
 
 
-def keys(database: Database) -> set[RequestId]:
-    chosen = sa.select(REPLIES.c.asked_model, REPLIES.c.request_key)
-    return database.read(lambda connection: {(row[0], row[1]) for row in connection.execute(chosen)})
+def shows(prompt: str, *documents: str) -> Request[Any]:
+    """A request that shows passages of these documents."""
+    return claim(prompt, passages=tuple(Passage("c", "t", (), "x", "en", document) for document in documents))
 
 
-def test_calls_are_read_by_batch_in_the_order_of_time(database: Database) -> None:
-    store = SqlReplyStore(database)
+def keys(database: Database) -> set[str]:
+    return set(database.read(lambda connection: connection.scalars(sa.select(REPLIES.c.request_key)).all()))
+
+
+def test_calls_are_read_by_batch_in_the_order_of_time(store: ReplyStore) -> None:
     made = [
         call(call_id="c1", batch="hr\0", started_at=2.0, cost=0.5, currency="USD", prompt="\ud800"),
         call(call_id="c2", batch="hr\0", started_at=1.0, replied_model=None, outcome="model_unavailable"),
         call(call_id="c3", batch="it", started_at=0.0),
     ]
     for _ in range(2):  # as when the word that it was written was lost
-        store.release(("m", "k"), made)
-    store.close()
-    assert read_calls(database, "hr\0") == [made[1], made[0]]
-    assert read_calls(database) == [made[2], made[1], made[0]]
+        asyncio.run(store.note("m", claim(), made))
+    assert read_calls(store.database, "hr\0") == [made[1], made[0]]
+    assert read_calls(store.database) == [made[2], made[1], made[0]]
 
 
-def test_erasing_takes_every_reply_that_saw_the_document_and_its_prompts_alone(database: Database) -> None:
-    store = SqlReplyStore(database)
-    asked = {
-        "both": ("a" * 32, "b" * 32),
-        "other": ("b" * 32,),
-        "failed": ("a" * 32,),
-    }
-    for key, documents in asked.items():
-        outcome = FAILURE if key == "failed" else REPLY
-        made = call(call_id=key, request_key=key, asked_model="m", prompt=f"shows {key}")
-        store.put(paid(("m", key), outcome, documents=documents, calls=(made,)))
-    busy = call(call_id="busy", request_key="busy", asked_model="m", prompt="shows busy")
-    store.release(("m", "busy"), [busy], ["a" * 32])
-    store.close()
-    assert erase(database, ["a" * 32]) == Erased(replies=2, prompts=3)
-    assert keys(database) == {("m", "other")}
-    assert {made.call_id: made.prompt for made in read_calls(database)} == {
-        "both": None,
-        "failed": None,
-        "busy": None,
-        "other": "shows other",
-    }
-    assert erase(database, ["a" * 32]) == Erased(0, 0)
+def test_erasing_takes_every_reply_that_saw_the_document_and_its_prompts_alone(store: ReplyStore) -> None:
+    both, other = shows("both", "a" * 32, "b" * 32), shows("other", "b" * 32)
+    failed, busy, copy = shows("failed", "a" * 32), shows("busy", "a" * 32), shows("copy", "b" * 32)
+    for request in (both, other, failed, copy):
+        made = call(call_id=request.prompt, request_key=request.key, asked_model="m", prompt=request.prompt)
+        put(store, request, FAILURE if request is failed else REPLY, made)
+    note = call(call_id="busy", request_key=busy.key, asked_model="m", prompt="busy")
+    asyncio.run(store.note("m", busy, [note]))
+    asyncio.run(store.find("m", shows("copy", "a" * 32)))  # the same prompt from a copy of the document
+    assert erase(store.database, ["a" * 32]) == Erased(replies=3, prompts=4)
+    assert keys(store.database) == {other.key}
+    prompts = {made.call_id: made.prompt for made in read_calls(store.database)}
+    assert prompts == dict.fromkeys(["both", "failed", "busy", "copy"]) | {"other": "other"}
+    assert erase(store.database, ["a" * 32]) == Erased(0, 0)
 
 
 def test_no_byte_of_an_erased_reply_stays_in_the_files(tmp_path: Path) -> None:
-    path = tmp_path / "replies.sqlite"
-    database = Database(path)
-    store = SqlReplyStore(database)
+    store = ReplyStore(tmp_path / "replies.sqlite")
     for number in range(50):
-        outcome = Outcome("replied", f"tell-tale {number} " * 50, "{}")
-        store.put(paid(("m", f"{number}"), outcome, documents=("a" * 32,)))
-    erase(database, ["a" * 32])
+        request = shows(f"{number}", "a" * 32)
+        put(store, request, Outcome("replied", f"tell-tale {number} " * 50, "{}"))
+    erase(store.database, ["a" * 32])
     left = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     store.close()
     assert b"tell-tale" not in left
 
 
-def test_documents_are_known_by_path_with_their_earlier_versions(database: Database) -> None:
+def test_documents_are_known_by_path_with_their_earlier_versions(store: ReplyStore) -> None:
+    database = store.database
     note_documents(database, [("1" * 32, "hr", "a.md"), ("9" * 32, "it", "a.md")])
     note_documents(database, [("2" * 32, "hr", "a.md"), ("9" * 32, "it", "a.md")])
     assert [found[0][0] for found in versions_of(database, "hr/a.md")] == ["1", "2"]

@@ -1,91 +1,171 @@
-from collections.abc import Iterator
+import asyncio
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import RequestId
-from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
-from qa_pipeline_tests.llm.postgres_server import NewPlace
-from qa_pipeline_tests.llm.store.outcomes import OUTCOMES, paid
+from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.store.store import Outcome, ReplyStore
+from qa_pipeline.records import Usage
+from qa_pipeline_tests.llm.postgres_server import NewPlace, running_server
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.llm.store.outcomes import OUTCOMES, find, put
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
-IDS = st.tuples(st.sampled_from(["one", "two"]), st.sampled_from("abc"))
+REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
+
+ASKER = """
+import sys
+from pathlib import Path
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline_tests.support.scripted import ScriptedModel
+from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
+
+place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
+model = CachedModel(ScriptedModel(lambda _: ACCEPT), ReplyStore(place))
+outcomes = complete_all(model, [claim(f"{number}") for number in range(300)], workers=8)
+model.close()
+print(sum(outcome.value == ACCEPT for outcome in outcomes))
+"""
 
 
 @pytest.fixture
-def store(place: Path | str) -> Iterator[SqlReplyStore]:
-    opened = SqlReplyStore(Database(place))
+def store(place: Path | str) -> Iterator[ReplyStore]:
+    opened = ReplyStore(place)
     yield opened
     opened.close()
 
 
-class TwoOwners(RuleBasedStateMachine):
-    """Two owners of one store, against a dictionary of outcomes and one of claims."""
+class Turns:
+    """What each call comes to is drawn beforehand, and paid calls are counted by request."""
 
-    new_place: NewPlace
+    name = "turns"
 
-    @initialize()
-    def open(self) -> None:
-        place = self.new_place()
-        self.owners = [SqlReplyStore(Database(place)) for _ in range(2)]
-        self.outcomes: dict[RequestId, Outcome] = {}
-        self.claims: dict[RequestId, int] = {}
+    def __init__(self, plays: dict[str, list[str]], paid: Counter[str]) -> None:
+        self._plays = plays
+        self._paid = paid
 
-    @rule(owner=st.integers(0, 1), request_id=IDS, outcome=OUTCOMES)
-    def put(self, owner: int, request_id: RequestId, outcome: Outcome) -> None:
-        stored = self.outcomes.setdefault(request_id, outcome)
-        assert self.owners[owner].put(paid(request_id, outcome)) == stored
-        if self.claims.get(request_id) == owner:
-            del self.claims[request_id]
-
-    @rule(owner=st.integers(0, 1), wanted=IDS)
-    def find(self, owner: int, wanted: RequestId) -> None:
-        assert self.owners[owner].find(wanted) == self.outcomes.get(wanted)
-
-    @rule(owner=st.integers(0, 1), wanted=IDS)
-    def claim(self, owner: int, wanted: RequestId) -> None:
-        claimed = self.owners[owner].claim(wanted)
-        if wanted in self.outcomes:
-            assert claimed == self.outcomes[wanted]
-        else:
-            assert claimed is (self.claims.setdefault(wanted, owner) == owner)
-
-    @rule(owner=st.integers(0, 1), released=IDS)
-    def release(self, owner: int, released: RequestId) -> None:
-        self.owners[owner].release(released)
-        if self.claims.get(released) == owner:
-            del self.claims[released]
-
-    @rule(owner=st.integers(0, 1))
-    def reopen(self, owner: int) -> None:
-        for one, by in self.claims.items():
-            if by == owner:
-                self.owners[owner].release(one)
-        self.owners[owner].close()
-        self.claims = {one: by for one, by in self.claims.items() if by != owner}
-
-    def teardown(self) -> None:
-        for owner in getattr(self, "owners", []):
-            owner.close()
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        play = self._plays[request.prompt].pop() if self._plays[request.prompt] else "reply"
+        for _ in range(len(play)):
+            await asyncio.sleep(0)
+        if play == "busy":
+            raise TransientModelError("busy")
+        self._paid[request.prompt] += 1
+        if play == "unreadable":
+            raise UnreadableReplyError("truncated", "cut", raw=request.prompt)
+        value = request.reply_model.model_validate(ACCEPT.model_dump())
+        return Reply(value, value.model_dump_json(), self.name, Usage(5, 3))
 
 
-@pytest.mark.hypothesis  # which marks only tests with @given by itself
-def test_a_store_is_a_map_in_which_nothing_is_replaced_and_a_claim_has_one_owner(
-    new_place: NewPlace,
-) -> None:
-    class Machine(TwoOwners):
-        pass
-
-    Machine.new_place = staticmethod(new_place)
-    run_state_machine_as_test(Machine, settings=settings(stateful_step_count=20))
-
-
-@given(outcome=OUTCOMES)
+@given(outcome=OUTCOMES, later=OUTCOMES)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_put_is_got(store: SqlReplyStore, outcome: Outcome) -> None:
-    request_id = ("m", f"{hash(outcome)}")
-    store.put(paid(request_id, outcome))
-    assert store.find(request_id) == outcome
+def test_the_first_outcome_that_is_stored_stays_as_it_was(
+    store: ReplyStore, outcome: Outcome, later: Outcome
+) -> None:
+    request = claim(repr((outcome, later)))
+    assert find(store, request.prompt) is None
+    assert put(store, request, outcome) == outcome
+    assert put(store, request, later) == outcome
+    assert find(store, request.prompt) == outcome
+
+
+def test_two_stores_agree_on_the_reply_that_was_stored_first(place: Path | str) -> None:
+    first, second = ReplyStore(place), ReplyStore(place)
+    other = Outcome("replied", "another", "{}")
+    assert put(first, claim(), REPLY) == REPLY
+    assert put(second, claim(), other) == REPLY
+    first.close()
+    second.close()
+
+
+@given(data=st.data())
+def test_however_the_askers_of_a_process_interleave_each_request_is_paid_once(
+    new_place: NewPlace, data: st.DataObject
+) -> None:
+    prompts = st.sampled_from("abcd")
+    plays = st.lists(st.sampled_from(["reply", "busy", "unreadable"]), max_size=3)
+    planned = {prompt: data.draw(plays) for prompt in "abcd"}
+    asked = data.draw(st.lists(st.tuples(st.integers(0, 1), prompts, st.booleans()), max_size=24))
+    store, paid = ReplyStore(new_place()), Counter[str]()
+    models = [CachedModel(Turns(planned, paid), store) for _ in range(2)]
+
+    async def run() -> list[object]:
+        tasks = [asyncio.create_task(models[front].complete(claim(prompt))) for front, prompt, _ in asked]
+        await asyncio.sleep(0)
+        for task, (_, _, cancelled) in zip(tasks, asked, strict=True):
+            if cancelled:
+                task.cancel()
+            await asyncio.sleep(0)
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    outcomes = asyncio.run(run())
+    store.close()
+    assert all(isinstance(one, (Reply, ModelError, asyncio.CancelledError)) for one in outcomes)
+    assert all(times == 1 for times in paid.values())
+    answered = {prompt for (_, prompt, _), one in zip(asked, outcomes, strict=True) if isinstance(one, Reply)}
+    assert answered <= paid.keys()
+
+
+@pytest.mark.slow
+def test_two_processes_that_ask_the_same_at_once_are_both_answered(place: Path | str) -> None:
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", ASKER, str(place)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[3],
+        )
+        for _ in range(2)
+    ]
+    assert [process.communicate()[0].split() for process in started] == [["300"], ["300"]]
+
+
+@pytest.mark.slow
+def test_a_server_that_restarts_while_calls_are_in_flight_loses_none_of_them() -> None:
+    with running_server() as server:
+        store = ReplyStore(server.new_database())
+        asked = [claim(f"{number}") for number in range(20)]
+
+        async def run() -> None:
+            assert await asyncio.gather(*(store.find("m", one) for one in asked)) == [None] * 20
+            await asyncio.to_thread(server.stop)
+            putting = [asyncio.create_task(store.put("m", one, REPLY)) for one in asked]
+            await asyncio.to_thread(server.start)
+            assert await asyncio.gather(*putting) == [REPLY] * 20
+            assert await asyncio.gather(*(store.find("m", one) for one in asked)) == [REPLY] * 20
+
+        asyncio.run(run())
+        store.close()
+
+
+def test_an_error_of_the_store_reaches_whoever_asks_and_the_store_goes_on(
+    store: ReplyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(work: Callable[..., Any]) -> None:
+        raise ReplyStoreError("the disk is full")
+
+    model = CachedModel(ScriptedModel(lambda _: ACCEPT), store)
+    requests = [claim(f"{number % 5}") for number in range(30)]
+    with monkeypatch.context() as patched:
+        patched.setattr(store.database, "transact", fail)
+        with pytest.raises(ReplyStoreError):
+            complete_all(model, requests, workers=8)
+    assert all(isinstance(one, Reply) for one in complete_all(model, requests, workers=8))
+
+
+def test_a_closed_store_opens_again(store: ReplyStore) -> None:
+    put(store, claim(), REPLY)
+    store.close()
+    assert find(store, claim().prompt) == REPLY
