@@ -298,6 +298,11 @@ def verify_reply(claims: int) -> type[VerifyReply]:
 class JudgeReply(ReplyModel):
     """A judge's scores of one pair; the reason of each comes before it."""
 
+    # every field is asked for; a reply without the type is read all the same
+    model_config = ConfigDict(
+        json_schema_extra=lambda schema: schema.update(required=list(schema["properties"]))
+    )
+
     question_quality_reason: str = Field(description="Reason for the score of the question.")
     question_quality: Score = Field(description="Is the question clear by itself, and worth asking?")
     relevance_reason: str = Field(description="Reason for the score of relevance.")

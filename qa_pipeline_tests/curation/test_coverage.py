@@ -16,8 +16,11 @@ CHUNKS = rows.chunks(
 
 
 def question(question_id: str, chunk_id: str, status: str = "kept", **values: object) -> rows.Row:
-    asked = {"target_chunk_ids": [chunk_id], "question": "Question?", "question_type": "fact_single"}
-    return rows.question(question_id, status, **{**asked, "planned_type": "fact_single", **values})
+    chunk_ids = {"target_chunk_ids": [chunk_id], "passage_ids": [chunk_id]}
+    asked = {"question": f"Question {question_id}?", "question_type": "fact_single", "place": 0}
+    return rows.question(
+        question_id, status, **{**chunk_ids, **asked, "planned_type": "fact_single", **values}
+    )
 
 
 QUESTIONS_ASKED = rows.questions(
