@@ -86,7 +86,8 @@ def test_runs_on_two_machines_make_the_tables_of_one_though_a_machine_dies_and_i
                 deployment.wait(lambda: are_made(deployment.runs()), "every batch is made")
                 deployment.wait(lambda: not any(is_alive(process) for process in orphan), "the orphan ends")
         assert tables(out) == tables(one)
-        assert needed <= models.stats.answered - needed <= needed + WORKERS
+        # two processes that ask the same at once both pay: the orphan goes on beside the run that replaced it
+        assert needed <= models.stats.answered - needed <= 2 * needed
 
 
 def are_made(runs: dict[str, list[str]]) -> bool:
