@@ -1,4 +1,4 @@
-"""`qa-pipeline run --try N`: a few chunks through every stage, and what the whole corpus would take."""
+"""`qa-pipeline run --try N`: run a few chunks through every stage and estimate the whole corpus."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ MOST_BATCHES = 3
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Chunks that were asked and those that would be, the files they are of, and what the asking took."""
+    """Count the chunks and files of a trial, and the calls, tokens and cost that it took."""
 
     asked: int
     waiting: int
@@ -137,7 +137,7 @@ class Trial:
             self._pairs[pair.pair_id] = pair
 
     def show_end(self, others: Sequence[int]) -> None:
-        """Print what the trial took and all would take; `others` has the files of each batch not read."""
+        """Print usage and projection; `others` counts the files of each batch that was not read."""
         currency = load_prices(self._settings.llm.budget.prices).currency
         whole = project(self.tried, others) if self.tried else None
         took = sum((last for _, last in self.tried), Tried(0, 0, 0, 0, 0, 0.0))

@@ -167,7 +167,7 @@ class Omissions:
             self.characters[what] += characters
 
     def update(self, others: tuple[LeftOut, ...]) -> None:
-        """Add what a parser of a part of the file counted."""
+        """Add the counts of another parser."""
         for other in others:
             self.count(other.what, other.pieces, other.characters)
 

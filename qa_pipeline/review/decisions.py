@@ -47,8 +47,6 @@ FIELDS = (
 """Fields of the form that a person fills."""
 _EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
 _EVIDENCE = ("evidence_quote", "evidence_document_id")
-_PATIENCE_SECONDS = 5.0
-"""The time that an edit waits for decisions that are being applied, which seldom takes longer."""
 _log = logging.getLogger(__name__)
 
 

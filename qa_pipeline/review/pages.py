@@ -24,8 +24,6 @@ from qa_pipeline.review.queue import LISTS, Filters, nothing_to_show, queue_page
 from qa_pipeline.review.responses import page, posted, review_of, who_of
 from qa_pipeline.review.source import SourceView, find_document, number_in, source_view, span_in
 
-_RELOAD_SECONDS = 1
-"""Seconds after which a page at work loads itself again: a batch takes some of them."""
 _PICTURE_SECONDS = 600
 """Time that a browser may keep the picture of a page: its address names the content of the file."""
 

@@ -261,7 +261,6 @@ class DecisionRow(TypedDict):
 
 # rows to be written, whose absent columns become null
 DocumentColumns = dict[str, Any]
-ChunkColumns = dict[str, Any]
 PairColumns = dict[str, Any]
 ClaimColumns = dict[str, Any]
 AssessmentColumns = dict[str, Any]

@@ -169,7 +169,7 @@ _PLACES = {
     "limLow": ("e", "lim", ""),
     "limUpp": ("e", "", "lim"),
 }
-"""Where a base is among the parts of an element, what is below it, and what above."""
+"""Index of the base among the parts of an element, and the parts below and above it."""
 _ROW_ENDS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "mtr": ", ", "mr": ", "}
 
 

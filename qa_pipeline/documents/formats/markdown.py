@@ -58,7 +58,7 @@ _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?(?:sup|sub|del|s|strike)\b[^<>]*)>", re.IGNORECASE)
 _COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"']")
-"""The start of a component of MDX whose label heads what it holds, such as `<TabItem label="Linux">`."""
+"""The start of a component of MDX whose label is a heading, such as `<TabItem label="Linux">`."""
 _JSX_COMMENT = re.compile(r"\{/\*(.*?)\*/\}", re.DOTALL)
 _MODULE = re.compile(r"(?:(?:import|export)\s[^\n]*\n?)+")
 """A paragraph of MDX that only imports and exports."""

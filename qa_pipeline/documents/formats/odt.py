@@ -136,7 +136,7 @@ class Markup:
             self.look, self.ground = look, ground
 
     def _look_of(self, name: str) -> dict[str, str]:
-        """Return what a style and its parents set of text, with its `ground` and the `name` in HTML."""
+        """Return the text properties of a style and its parents, with its `ground` and HTML `name`."""
         if name not in self.looks:
             chain: list[_Element] = []
             style = self.styles.get(name)

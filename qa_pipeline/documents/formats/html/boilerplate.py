@@ -1,4 +1,4 @@
-"""Parts of a page that are no content: what is hidden, what surrounds it, and what only leads elsewhere."""
+"""Find the parts of a page beside its content: hidden text, furniture and navigation."""
 
 import math
 import re

@@ -123,7 +123,7 @@ _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
 class _List(NamedTuple):
-    """The levels of a list, the numbers that it begins anew with, and what it counts together with."""
+    """Hold the levels of a list, its restart numbers, and the list that it shares counters with."""
 
     counted_with: str
     levels: "Mapping[str, _Element]"

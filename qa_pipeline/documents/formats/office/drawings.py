@@ -27,7 +27,7 @@ _LAST_DAY = 2_958_465
 
 
 def paragraph_text(paragraph: "_Element", omissions: Omissions, ground: str = "") -> str:
-    """Return the text of a paragraph, its line breaks kept; what it leaves out is counted.
+    """Return the text of a paragraph with its line breaks; count the text left out.
 
     Text below 1 pt, without a colour or in the colour of its `ground` is hidden.
     """
