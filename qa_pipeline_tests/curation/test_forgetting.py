@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
+from qa_pipeline.curation import forgetting
 from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import CHUNKS, STORED
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
@@ -186,37 +188,36 @@ def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: W
     assert "pbrt.md" not in set(copied.table("documents", "b0")["path"])
 
 
-def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
-    shutil.rmtree(copied.corpus / "b1")
-    copied.run()
-    assert [one for one in holding(copied.out, SECRET) if one.startswith("withdrawn/b1/")]
-    forget(copied)
-    assert holding(copied.out, SECRET) == []
-    assert [path.name for path in (copied.out / "withdrawn" / "b1").rglob("*.*")] == ["tombstone.json"]
+@pytest.mark.slow
+def test_a_killed_command_is_finished_by_running_it_again(
+    copied: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untouched = Path(shutil.copytree(copied.out, tmp_path / "untouched"))
+    steps = 0
 
+    def counted(work: Any) -> Any:
+        def step(*arguments: Any, **options: Any) -> None:
+            nonlocal steps
+            work(*arguments, **options)
+            steps -= 1
+            if steps == 0:
+                raise KeyboardInterrupt
 
-def test_no_release_holds_a_forgotten_document_even_where_tables_still_do(copied: Workspace) -> None:
-    row = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md").row(0, named=True)
-    line = json.dumps({"content_sha256": row["content_sha256"]})
-    Layout(copied.out).forgotten.write_text(f"{line}\n")
-    said = json.loads(invoke("release", "--out", copied.out, "--json").stdout)
-    assert said["rows_left_out"]["forgotten"] > 0
-    release = copied.out / "releases" / "2"
-    left_out = pl.read_parquet(release / "left_out.parquet").filter(pl.col("reason") == "forgotten")
-    rows = pl.concat(pl.read_parquet(path) for path in (release / "data").iterdir())
-    assert rows.join(left_out, on="pair_id", how="semi").is_empty()
-    proved = rows.select(pl.col("evidence").explode().struct.field("content_sha256")).to_series()
-    assert row["content_sha256"] not in {
-        *proved,
-        *pl.read_parquet(release / "sources.parquet")["content_sha256"],
-    }
-    assert invoke("verify", release).code == OK
+        return step
 
-
-def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:
-    Layout(copied.out).forgotten.write_text("{")
-    ran = copied.run()
-    assert (ran.code, "forgotten.jsonl" in ran.stdout + ran.stderr) == (FAILED, True)
+    monkeypatch.setattr(forgetting, "write_bytes", counted(write_bytes))
+    monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
+    killed = 0
+    for tried in (1, 3, 10, 20, 30, 40, 50, 60):
+        shutil.rmtree(copied.out)
+        shutil.copytree(untouched, copied.out)
+        steps = tried
+        if invoke("forget", FORGOTTEN, "--out", copied.out, "--yes").code == OK:
+            break
+        steps, killed = -1, killed + 1
+        forget(copied)
+        assert holding(copied.out, SECRET) == []
+    assert killed > 4
 
 
 def test_without_yes_nothing_is_changed(copied: Workspace) -> None:
@@ -235,3 +236,36 @@ def test_a_document_is_named_by_path_id_or_hash(copied: Workspace) -> None:
     ran = invoke("forget", "pbrtt.md", "--out", copied.out)
     assert ran.code == BAD_INPUT
     assert "pbrt.md" in ran.stderr
+
+
+def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
+    shutil.rmtree(copied.corpus / "b1")
+    copied.run()
+    assert [one for one in holding(copied.out, SECRET) if one.startswith("withdrawn/b1/")]
+    forget(copied)
+    assert holding(copied.out, SECRET) == []
+    assert [path.name for path in (copied.out / "withdrawn" / "b1").rglob("*.*")] == ["tombstone.json"]
+
+
+def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:
+    Layout(copied.out).forgotten.write_text("{")
+    ran = copied.run()
+    assert (ran.code, "forgotten.jsonl" in ran.stdout + ran.stderr) == (FAILED, True)
+
+
+def test_no_release_holds_a_forgotten_document_even_where_tables_still_do(copied: Workspace) -> None:
+    row = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md").row(0, named=True)
+    line = json.dumps({"content_sha256": row["content_sha256"]})
+    Layout(copied.out).forgotten.write_text(f"{line}\n")
+    said = json.loads(invoke("release", "--out", copied.out, "--json").stdout)
+    assert said["rows_left_out"]["forgotten"] > 0
+    release = copied.out / "releases" / "2"
+    left_out = pl.read_parquet(release / "left_out.parquet").filter(pl.col("reason") == "forgotten")
+    rows = pl.concat(pl.read_parquet(path) for path in (release / "data").iterdir())
+    assert rows.join(left_out, on="pair_id", how="semi").is_empty()
+    proved = rows.select(pl.col("evidence").explode().struct.field("content_sha256")).to_series()
+    assert row["content_sha256"] not in {
+        *proved,
+        *pl.read_parquet(release / "sources.parquet")["content_sha256"],
+    }
+    assert invoke("verify", release).code == OK

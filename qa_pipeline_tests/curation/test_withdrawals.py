@@ -15,8 +15,12 @@ from qa_pipeline.curation.withdrawals import (
     withdraw_outdated,
     withdrawn_batches,
 )
+from qa_pipeline.defs.running import run_batches
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder
+from qa_pipeline_tests.fakes import HashEmbedder
 
 RUNNER = CliRunner()
 
@@ -59,16 +63,38 @@ def test_a_batch_that_is_gone_is_moved_aside_with_its_tables_index_and_exports(f
     assert finished.layout.table("pairs", "b2").is_file()
 
 
+@pytest.mark.parametrize("way", ["gate", "deleted"])
 def test_a_batch_that_is_restored_publishes_again_and_its_tombstone_goes(
-    blocked_folder: Folder, published_once: Folder
+    blocked_folder: Folder, published_once: Folder, way: str
 ) -> None:
     folder = blocked_folder
+    if way == "deleted":
+        folder.delete("b1")
+        folder.run()
     folder.write("b1", TRUE)
     assert folder.run()["b1"].outcome == "succeeded"
     assert folder.published() == {"b1": 1, "b2": 1}
     assert withdrawn_batches(folder.layout) == {}
     made = files(folder.settings.out).items() - files(published_once.settings.out).items()
     assert {Path(name).parts[0] for name, _ in made} <= {"cache", "origins"}
+
+
+def test_a_corpus_that_cannot_be_listed_withdraws_nothing(finished: Folder) -> None:
+    finished.corpus.rename(finished.corpus.parent / "elsewhere")
+    with pytest.raises(CorpusError):
+        finished.run()
+    assert finished.published() == {"b1": 1, "b2": 1}
+
+
+def test_pairs_that_were_only_validated_are_not_gone(finished: Folder, tmp_path: Path) -> None:
+    loose = Folder(tmp_path / "loose", out=finished.settings.out)
+    loose.write("mine", TRUE)
+    pairs = tmp_path / "mine.jsonl"
+    (loose.corpus / "mine" / "pairs.jsonl").rename(pairs)
+    run_batches(Resources(loose.settings, embedder=HashEmbedder(), pairs_file=pairs), ["mine"])
+    loose.delete("mine")
+    finished.run()
+    assert finished.published() == {"b1": 1, "b2": 1, "mine": 1}
 
 
 def test_a_run_that_is_killed_after_the_ledger_leaves_no_example_of_the_former_one(finished: Folder) -> None:
@@ -112,6 +138,14 @@ def test_status_names_what_is_withdrawn_why_and_since_when(blocked_folder: Folde
     printed = RUNNER.invoke(app, out).stdout
     since = told["withdrawn"]["b1"]["since"]
     assert all(word in printed for word in ("b1", since, "pass_rate", "b2"))
+
+
+def test_a_damaged_tombstone_is_reported_and_replaced(finished: Folder) -> None:
+    note_gate(finished.layout, "b1", "proof", "broken")
+    finished.layout.tombstone("b1").write_bytes(b"{")
+    assert withdrawn_batches(finished.layout)["b1"].reason == "unreadable_tombstone"
+    finished.run()
+    assert withdrawn_batches(finished.layout) == {}
 
 
 def test_what_people_decided_is_never_moved(finished: Folder) -> None:

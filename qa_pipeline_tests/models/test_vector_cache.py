@@ -1,3 +1,6 @@
+import sqlite3
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 
@@ -20,6 +23,21 @@ VECTORS = st.dictionaries(
     arrays(np.float32, 3, elements=st.floats(-1, 1, width=32)),
     max_size=20,
 )
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
+number = int(sys.argv[2])
+cache = VectorCache(Path(sys.argv[1]))
+for turn in range(20):
+    names = [f"shared{turn}", f"own{number}-{turn}"]
+    cache.put_many(
+        VectorSpace("model", "revision", "float32"),
+        {name: np.full(8, number, dtype=np.float32) for name in names},
+    )
+"""
 
 
 def vector(*values: float) -> Vector:
@@ -80,8 +98,48 @@ def test_another_model_revision_or_precision_finds_nothing(cache: VectorCache, o
     assert cache.get_many(other, ["a"]) == {}
 
 
+def test_more_keys_than_a_statement_may_name_are_found(cache: VectorCache) -> None:
+    names = [f"{number:05d}" for number in range(2_345)]
+    cache.put_many(SPACE, {name: vector(number) for number, name in enumerate(names)})
+    assert [int(found[0]) for found in cache.get_many(SPACE, names).values()] == list(range(2_345))
+
+
+def test_a_closed_cache_opens_again_by_itself(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "cache.db")
+    cache.put_many(SPACE, {"a": vector(1)})
+    cache.close()
+    assert cache.get_many(SPACE, ["a"])
+
+
+@pytest.mark.slow
+def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)]) for number in range(3)
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    cache = VectorCache(path)
+    own = [f"own{number}-{turn}" for number in range(3) for turn in range(20)]
+    assert len(cache.get_many(SPACE, own)) == 60
+    shared = cache.get_many(SPACE, [f"shared{turn}" for turn in range(20)])
+    assert len(shared) == 20
+    assert all(len(set(found.tolist())) == 1 for found in shared.values())
+
+
 def test_a_file_that_is_no_database_is_named_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     path.write_bytes(b"not a database, but long enough to be looked at" * 40)
     with pytest.raises(StorageError, match=r"cache\.db"):
         VectorCache(path).get_many(SPACE, ["a"])
+
+
+def test_a_vector_cut_short_is_reported_not_returned(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    cache = VectorCache(path)
+    cache.put_many(SPACE, {"a": vector(1, 0)})
+    cache.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE vectors SET vector = x'00112233445566'")
+    connection.close()
+    with pytest.raises(StorageError, match=path.name):
+        cache.get_many(SPACE, ["a"])

@@ -2,6 +2,8 @@
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qa_pipeline.curation.gates.canaries import (
     Reviewer,
@@ -52,9 +54,20 @@ def test_falsehoods_accepted_block_where_the_lower_bound_of_their_share_is_over_
     assert (gate.passed, gate.blocking, gate.n, gate.threshold) == (passed, True, total, 0.02)
 
 
+@given(st.integers(0, 300))
+def test_one_falsehood_accepted_never_blocks_a_batch_by_itself(rejected: int) -> None:
+    assert canary_accepts_gate(canaries=canaries(edited=share(1, rejected))).passed
+
+
 def test_untouched_sentences_rejected_are_a_warning() -> None:
     gate = canary_alarms_gate(canaries=canaries(verbatim=share(0, 20)))
     assert (gate.passed, gate.blocking) == (False, False)
+
+
+def test_the_policy_that_sees_no_falsehoods_is_warned_and_not_stopped() -> None:
+    frame = canaries("similarity_only", edited=share(20, 0))
+    gates = [gate(canaries=frame) for gate in GATES[:2]]
+    assert [(gate.passed, gate.blocking) for gate in gates] == [(False, False)] * 2
 
 
 def test_what_a_model_decided_blocks_no_batch() -> None:
@@ -75,6 +88,19 @@ def test_a_model_is_trusted_unless_it_surely_accepts_too_many_wrong_ones(
     assert (trust.passed, trust.n, trust.threshold) == (trusted, total, 0.1)
 
 
+def test_what_the_local_steps_decide_says_nothing_of_a_model() -> None:
+    assert reviewer_trust(canaries(mechanism="joined", foreign=share(20, 0)), "verifier").n == 0
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_replies_that_lack_change_nothing(accepted: int, rejected: int, failed: int) -> None:
+    with_failed, without = (
+        reviewer_trust(judged(cut=share(accepted, rejected, count)), "judge") for count in (failed, 0)
+    )
+    assert (with_failed.passed, with_failed.value) == (without.passed, without.value)
+    assert with_failed.n == without.n == accepted + rejected
+
+
 @pytest.mark.parametrize(("place", "reviewer"), list(enumerate(("verifier", "judge"))))
 def test_pairs_that_wait_for_another_model_are_a_warning_with_its_figures(place: int, reviewer: str) -> None:
     frame = pl.concat([joined(foreign=share(3, 0), edited=share(2, 1)), judged(cut=share(5, 1))])
@@ -83,3 +109,13 @@ def test_pairs_that_wait_for_another_model_are_a_warning_with_its_figures(place:
     assert (gate.passed, gate.blocking, gate.n, gate.counts) == (False, False, 6, {"waiting": 1})
     assert gate.value == pytest.approx(5 / 6)
     assert f"llm.{reviewer}.model" in gate.detail
+
+
+def test_a_model_that_accepts_nothing_right_is_a_warning_and_one_without_replies_is_counted() -> None:
+    refused = pl.concat([joined(verbatim=share(0, 4)), judged(good=share(0, 2))])
+    assert [(gate.passed, gate.blocking) for gate in reviewer_gates(refused)] == [(False, False)] * 2
+    some = pl.concat([joined(verbatim=share(1, 3)), judged(good=share(1, 1), cut=share(0, 0, 6))])
+    verifier, judge = reviewer_gates(some)
+    assert verifier.passed
+    assert judge.passed
+    assert "6 without a reply that can be read" in judge.detail

@@ -1,5 +1,6 @@
 import os
 import socket
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,21 @@ def reasons(folder: Path) -> dict[str, str | None]:
 
 def corpus(folder: Path) -> FolderCorpus:
     return FolderCorpus(str(folder))
+
+
+def test_hidden_entries_are_left_out(tmp_path: Path) -> None:
+    names = ("a.md", ".hidden", ".git/b.md", "batch.yaml", "in/pairs.jsonl")
+    write_files(tmp_path, dict.fromkeys(names, "x"))
+    assert list(reasons(tmp_path)) == ["a.md", "batch.yaml", "in/pairs.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.md", "100%.md", "åäö ß.md", "😀.md", "$(x);'.md", "~.md", "x" * 252 + ".md"]
+)
+def test_odd_names_are_read_like_any_other(tmp_path: Path, name: str) -> None:
+    write_files(tmp_path, {name: "content"})
+    (found,) = open_folder(tmp_path).list()
+    assert (found.path, found.size, read_bytes(found, 99)) == (name, 7, b"content")
 
 
 def test_names_that_are_not_utf8_or_hide_something_are_escaped(tmp_path: Path) -> None:
@@ -80,7 +96,8 @@ def test_whatever_takes_the_place_of_a_file_after_listing_is_not_read(tmp_path: 
     assert [refusal(partial(read_bytes, file, 50)) for file in files] == expected
 
 
-def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", ["x" * 200, "y" * 100, ""])
+def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Path, written: str) -> None:
     write_files(tmp_path, {"a.md": "x" * 100})
     os.utime(tmp_path / "a.md", ns=(1, 1))
     (found,) = open_folder(tmp_path).list()
@@ -88,9 +105,32 @@ def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Pat
     def read() -> None:
         with found.open() as file:
             file.read(10)
-            (tmp_path / "a.md").write_text("y" * 100)
+            (tmp_path / "a.md").write_text(written)
 
     assert refusal(read) == "unreadable"
+
+
+def reads_everything() -> bool:
+    """Whether rights do not bind this process, as they do not bind the superuser."""
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).chmod(0)
+        return os.access(file.name, os.R_OK)
+
+
+rights_bind = pytest.mark.skipif(reads_everything(), reason="the superuser reads everything")
+
+
+@rights_bind
+def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
+    write_files(tmp_path, {"closed.md": "x", "folder/a.md": "x"})
+    (tmp_path / "closed.md").chmod(0)
+    (tmp_path / "folder").chmod(0)
+    try:
+        found = {entry.path: entry for entry in open_folder(tmp_path).list()}
+        assert found["folder"].failure is not None
+        assert refusal(lambda: read_bytes(found["closed.md"], 9)) == "unreadable"
+    finally:
+        (tmp_path / "folder").chmod(0o700)
 
 
 def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> None:
@@ -105,6 +145,38 @@ def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> Non
     assert found is not None
     assert found.failure is not None
     assert found.failure.reason == "outside_corpus"
+
+
+def test_what_can_be_no_batch_takes_no_other_down_and_loose_files_are_named(tmp_path: Path) -> None:
+    names = ("good/x.md", "a, b/x.md", "x\n\u202e/x.md", "loose.md", ".hid/x")
+    write_files(tmp_path, dict.fromkeys(names, ""))
+    (tmp_path / os.fsdecode(b"caf\xe9")).mkdir()
+    found = corpus(tmp_path).find_batches()
+    assert found.names == ("good",)
+    assert list(found.refused) == ["a, b", "caf\\xe9", "x\\u000a\\u202e"]
+    assert all(problem.isprintable() for problem in found.refused.values())
+    assert found.loose == ("loose.md",)
+
+
+def test_a_batch_that_is_a_link_is_read_inside_the_corpus_and_refused_outside(tmp_path: Path) -> None:
+    place = write_files(tmp_path / "corpus", {"real/a.md": "x"})
+    write_files(tmp_path, {"elsewhere/secret.md": "secret", "far.zip": "secret"})
+    (place / "inside").symlink_to("real")
+    (place / "outside").symlink_to(tmp_path / "elsewhere")
+    (place / "packed.zip").symlink_to(tmp_path / "far.zip")
+    found = corpus(place).find_batches()
+    assert found.names == ("inside", "real")
+    assert list(found.refused) == ["outside", "packed.zip"]
+    assert [file.path for file in corpus(place).batch("inside").list()] == ["a.md"]
+    for name in ("outside", "packed"):
+        with pytest.raises(CorpusError, match=name):
+            corpus(place).batch(name)
+
+
+def test_a_pipe_that_is_called_like_an_archive_is_refused_unopened(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a/x.md": ""})
+    os.mkfifo(tmp_path / "b.zip")
+    assert list(corpus(tmp_path).find_batches().refused) == ["b.zip"]
 
 
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])

@@ -14,6 +14,7 @@ from qa_pipeline_tests.documents.masking.planted import KINDS, Planted, plant
 KEY = "a key that is long enough"
 MASK = MaskingSettings.model_validate({"action": "mask", "key": KEY})
 DROP = MaskingSettings(action="drop")
+FLAG = MaskingSettings(action="flag")
 TOKEN = re.compile(r"\[[A-Z_]+-[0-9a-f]{8}\]")
 
 
@@ -39,6 +40,13 @@ def test_masking_what_is_masked_changes_nothing(settings, make, text: str) -> No
     assert mask(once) == (once, {})
 
 
+@given(TEXTS | GLUED)
+def test_every_action_finds_the_same_and_flag_changes_nothing(text: str) -> None:
+    counts = [text_mask(settings)(text)[1] for settings in (MASK, DROP, FLAG)]
+    assert counts[0] == counts[1] == counts[2]
+    assert text_mask(FLAG)(text)[0] == text
+
+
 @given(
     st.integers(0, 400).map(drawn_items).flatmap(st.sampled_from),
     st.sampled_from(["{}", "Se {} här", "a {}, b {}"]),
@@ -57,6 +65,20 @@ def test_an_item_has_one_token_wherever_and_however_it_is_written() -> None:
     again, _ = mask("| ANNA@example.com | anna (at) example.com |")
     assert len({*TOKEN.findall(first), *TOKEN.findall(again)}) == 1
     assert bare_mask(MASK)("anna@example.com")[0] == TOKEN.findall(first)[0][1:-1]
+
+
+def test_the_token_is_the_keyed_hash_of_kind_and_normal_form() -> None:
+    import hashlib
+    import hmac
+
+    made = hmac.new(KEY.encode(), b"email\0anna@example.com", hashlib.sha256).hexdigest()[:8]
+    assert text_mask(MASK)("Anna@Example.com")[0] == f"[EMAIL-{made}]"
+
+
+def test_what_is_dropped_tells_neither_kind_nor_identity() -> None:
+    text, counts = text_mask(DROP)("anna@example.com, 811218-9876 and bo@example.com")
+    assert text == "[removed], [removed] and [removed]"
+    assert counts == {"email": 2, "personnummer": 1}
 
 
 def test_blocks_are_masked_before_the_text_is_written_so_offsets_hold() -> None:

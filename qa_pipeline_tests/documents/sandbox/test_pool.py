@@ -1,8 +1,10 @@
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,12 @@ from pydantic import SecretStr
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
+from qa_pipeline.documents.sandbox import pool as pool_module
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
+from qa_pipeline_tests.benchmarks.robustness.fuzz_documents import damaged_files, fuzz
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
@@ -23,6 +27,7 @@ pytestmark = pytest.mark.slow
 ONE = DocumentSettings(parse_workers=1, parse_seconds=20, parse_memory=800_000_000)
 TWO = ONE.model_copy(update={"parse_workers": 2})
 SHORT = ONE.model_copy(update={"parse_seconds": 0.5})
+PATIENT = ONE.model_copy(update={"parse_seconds": 3600})  # longer than a test may take
 
 
 def asked(*programs: str) -> list[ParseRequest]:
@@ -73,6 +78,17 @@ def test_every_format_is_parsed_as_it_is_here_in_the_order_of_the_files() -> Non
     assert all(isinstance(outcome, dict) for outcome in outcomes)
 
 
+def test_damaged_files_of_every_format_are_rows_of_clean_text_or_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool_module, "Worker", pool_module.Worker)  # so that it comes back afterwards
+    limits = DocumentSettings(parse_workers=2)
+    findings = fuzz(islice(damaged_files([], seed=7), 100), limits, keep=None, reasons=[])
+    assert findings.violations == []
+    assert findings.rows == 100
+    assert "parser_error" not in findings.reasons
+
+
 HARM = {
     "crash()": "parser_crashed",
     "os._exit(1)": "parser_crashed",
@@ -112,6 +128,28 @@ def test_a_parser_that_takes_too_long_is_ended(pool: ParsingPool, act: str) -> N
     assert run(pool, act, say("after"), limits=SHORT) == ["timed_out", "after"]
 
 
+def test_a_parser_that_stops_the_clock_is_ended_too(
+    pool: ParsingPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "_GRACE_SECONDS", 0.5)
+    stop = "import signal; signal.setitimer(signal.ITIMER_REAL, 0); time.sleep(600)"
+    assert run(pool, say("before"), stop, say("after"), limits=SHORT)[1:] == ["timed_out", "after"]
+
+
+def test_a_slow_file_holds_up_nothing_but_the_order(pool: ParsingPool, tmp_path: Path) -> None:
+    last_was_taken = tmp_path / "last"
+
+    def requests() -> Iterator[ParseRequest]:
+        yield from asked(f"while not os.path.exists('{last_was_taken}'): time.sleep(0.01)", *[say("x")] * 50)
+        last_was_taken.touch()
+
+    assert [text_of(outcome) for outcome in pool.parse(requests(), TWO)] == ["done", *["x"] * 50]
+
+
+def test_a_file_is_not_blamed_for_what_an_earlier_one_left_behind(fresh: ParsingPool) -> None:
+    assert run(fresh, "held.append(1)", "if held: crash()", say("after")) == ["done", "done", "after"]
+
+
 def test_what_libraries_print_reaches_neither_the_protocol_nor_anybody(
     pool: ParsingPool, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +166,13 @@ def test_a_worker_knows_no_keys() -> None:
     assert {"KEY", "TOKEN", "SECRET"}.isdisjoint(names.replace("_", " ").split())
 
 
+def test_only_optical_recognition_may_write_files(pool: ParsingPool, tmp_path: Path) -> None:
+    act = f"open('{tmp_path / 'file'}', 'w').write('x' * 100_000)"
+    assert run(pool, act) == ["parser_error"]
+    assert run(pool, act, limits=ONE.model_copy(update={"ocr": True})) == ["done"]
+    assert run(pool, act) == ["parser_error"]
+
+
 def test_a_secret_among_the_settings_reaches_the_worker_over_the_connection_only() -> None:
     secret = "a key of many characters"
     masking = MaskingSettings(action="mask", key=SecretStr(secret))
@@ -141,6 +186,28 @@ def test_a_secret_among_the_settings_reaches_the_worker_over_the_connection_only
         (worker,) = fresh.idle
         assert secret.encode() not in Path(f"/proc/{worker.process.pid}/{name}").read_bytes()
     fresh.close()
+
+
+def test_a_second_reply_is_not_taken_for_that_of_the_next_file(pool: ParsingPool) -> None:
+    assert run(pool, """forge('-["damaged", ""]', 2)""", say("after")) == ["damaged", "after"]
+
+
+def test_a_worker_that_died_of_itself_between_batches_is_replaced(fresh: ParsingPool) -> None:
+    assert run(fresh, say("a")) == ["a"]
+    (worker,) = fresh.idle
+    os.kill(worker.process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, worker.process.pid, os.WEXITED | os.WNOWAIT)
+    assert run(fresh, say("b")) == ["b"]
+
+
+def test_leaving_off_ends_the_worker_that_is_busy(fresh: ParsingPool) -> None:
+    outcomes = fresh.parse(asked(say("a"), "time.sleep(3600)", say("b")), PATIENT)
+    assert text_of(next(outcomes)) == "a"
+    children = children_of(os.getpid())
+    outcomes.close()  # type: ignore[attr-defined]
+    assert children
+    assert not any(runs(child) for child in children - children_of(os.getpid()))
+    assert run(fresh, say("again")) == ["again"]
 
 
 @pytest.mark.parametrize(
@@ -194,10 +261,3 @@ def runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_only_optical_recognition_may_write_files(pool: ParsingPool, tmp_path: Path) -> None:
-    act = f"open('{tmp_path / 'file'}', 'w').write('x' * 100_000)"
-    assert run(pool, act) == ["parser_error"]
-    assert run(pool, act, limits=ONE.model_copy(update={"ocr": True})) == ["done"]
-    assert run(pool, act) == ["parser_error"]
