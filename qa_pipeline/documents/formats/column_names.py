@@ -35,8 +35,8 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         return False
     words = [name.casefold() for name in names]
     common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
-    over_figures = [name for name, column in named if _share_of(column, _is_figure) >= _MOSTLY]
-    if 2 * len(common) >= len(words) or any(_is_year(name) or not _is_figure(name) for name in over_figures):
+    over_figures = [(name, column) for name, column in named if _share_of(column, _is_figure) >= _MOSTLY]
+    if 2 * len(common) >= len(words) or any(_names_figures(*named) for named in over_figures):
         return True
     are_identifiers = all(_IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name in names)
     columns = [column for _, column in named if column]
@@ -55,9 +55,16 @@ def _could_be_names(named: Sequence[tuple[str, Sequence[str]]]) -> bool:
         return False
     if len({name.casefold() for name in names}) < len(names) or any(name in column for name, column in named):
         return False
-    figures = [(name, column) for name, column in named if _is_figure(name)]
+    figures = [(name, column) for name, column in named if _is_figure(name) and not name[0].isalpha()]
     are_years = (_is_year(name) and _share_of(column, _is_year) < _MOSTLY for name, column in figures)
     return len(figures) < len(named) and all(are_years)
+
+
+def _names_figures(name: str, column: Sequence[str]) -> bool:
+    """Return True if a word, a year, or a code such as `Q1` over plain figures names a column of figures."""
+    if _is_year(name) or not _is_figure(name):
+        return True
+    return name[0].isalpha() and not any(value[0].isalpha() for value in column)
 
 
 def _share_of(column: Sequence[str], holds: Callable[[str], bool]) -> float:
