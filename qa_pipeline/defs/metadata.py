@@ -74,7 +74,10 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]
     summary = cost_summary(calls, verdicts)
     if not summary.calls:
         return {}
-    names = ("cost", "cost_per_accepted_pair", "currency", "tokens", "calls_without_cost")
+    names = (
+        "cost", "cost_per_accepted_pair", "currency", "tokens", "tokens_per_accepted_pair",
+        "calls_without_cost",
+    )  # fmt: skip
     figures = plotted({name: getattr(summary, name) for name in names}, digits=8)
     return figures | {"cost by stage": frame_table(summary.stages)}
 

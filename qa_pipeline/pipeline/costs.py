@@ -23,6 +23,7 @@ class CostSummary:
     stages: pl.DataFrame
     calls: int
     tokens: int
+    tokens_per_accepted_pair: float | None
     cost: float | None
     currency: str | None
     cost_per_accepted_pair: float | None
@@ -58,10 +59,12 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
     costs = calls["cost"].drop_nulls()
     cost = float(costs.sum()) if costs.len() and currency is not None else None
     accepted = verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted").height
+    tokens = sum(int(calls[name].sum()) for name in ("input_tokens", "output_tokens"))
     return CostSummary(
-        stages=_stages(calls, currency),
+        stages=_stages(calls, accepted, currency),
         calls=calls.height,
-        tokens=sum(int(calls[name].sum()) for name in ("input_tokens", "output_tokens")),
+        tokens=tokens,
+        tokens_per_accepted_pair=tokens / accepted if accepted else None,
         cost=cost,
         currency=currency,
         cost_per_accepted_pair=cost / accepted if cost is not None and accepted else None,
@@ -70,14 +73,16 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
     )
 
 
-def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
+def _stages(calls: pl.DataFrame, accepted: int, currency: str | None) -> pl.DataFrame:
     """Return a row for each stage in pipeline order, and one for all together."""
+    tokens = pl.col("input_tokens").sum() + pl.col("output_tokens").sum()
     cost = pl.col("cost")
     total = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     figures = [
         pl.len().cast(pl.Int64).alias("calls"),
         (pl.col("outcome") != "replied").sum().cast(pl.Int64).alias("failed"),
         *(pl.col(name).sum() for name in TOKENS),
+        (tokens / pl.lit(accepted or None, pl.Float64)).alias("tokens_per_accepted_pair"),
         total.alias(f"cost {currency}" if currency else "cost"),
         cost.null_count().cast(pl.Int64).alias("calls_without_cost"),
     ]
