@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from qa_pipeline.errors import SettingsError
+from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.amounts import Amount, Caps
 from qa_pipeline.llm.budget.prices import (
     Price,
     PriceTable,
@@ -25,10 +24,26 @@ from qa_pipeline.llm.budget.prices import (
     utc_day,
 )
 from qa_pipeline.records import Usage
+from qa_pipeline.settings.base import PREFIX
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks for room: short beside a call, which takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Calls, tokens of prompts and replies, and cost in the currency of the prices."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,8 +95,9 @@ class Budget:
     ) -> None:
         self.spent = Amount()
         self.currency = prices.currency
-        self._caps = Caps.of_run(settings)
-        self._needs_price = settings.max_cost is not None
+        # a cost as it was written: 0.1 is a tenth
+        most_cost = None if settings.max_cost is None else Decimal(repr(settings.max_cost))
+        self._caps = {"calls": settings.max_calls, "tokens": settings.max_tokens, "cost": most_cost}
         self._prices = prices
         self._clock = clock
         self._sleep = sleep
@@ -107,12 +123,12 @@ class Budget:
         pause = _FIRST_PAUSE
         while True:
             with self._lock:
-                shortage = self._caps.room(self.spent, self._reserved, want)
-                if shortage is None:
+                if self._cap_exceeded_by(self.spent + self._reserved + want) is None:
                     self._reserved += want
                     return Reservation(self, asked_model, want)
-            if shortage.hopeless:
-                raise self._caps.refusal(shortage, want, f"{request.role}, {asked_model}", self.currency)
+                cap = self._cap_exceeded_by(self.spent + want)
+            if cap is not None:
+                raise self._refusal(cap, want, f"{request.role}, {asked_model}")
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
@@ -149,9 +165,33 @@ class Budget:
 
     def _price(self, asked_model: str) -> Price | None:
         price = self._prices.of_name(asked_model)
-        if price is None and self._needs_price:
+        if price is None and self._caps["cost"] is not None:
             raise SettingsError(unpriced_message(asked_model))
         return price
+
+    def _cap_exceeded_by(self, amount: Amount) -> str | None:
+        """Return the unit of the first cap that an amount exceeds; None if it fits."""
+        for unit, cap in self._caps.items():
+            if cap is not None and getattr(amount, unit) > cap:
+                return unit
+        return None
+
+    def _refusal(self, unit: str, want: Amount, next_call: str) -> BudgetExhaustedError:
+        name, spent = f"llm.budget.max_{unit}", self.spent
+        if unit == "calls":
+            state = f"{spent.calls} calls with {spent.tokens} tokens are spent, and one more is asked for"
+        else:
+            state = f"{self._written(spent, unit)} are spent in {spent.calls} calls, and the next may take "
+            state += self._written(want, unit)
+        none_fits = "" if spent.calls else "; not even one call fits"
+        variable = f"{PREFIX}{name.upper().replace('.', '__')}"
+        return BudgetExhaustedError(
+            f"{name}: the cap of this run is {self._caps[unit]}; {state} ({next_call}){none_fits}. Every "
+            f"reply received is stored: run again to go on from here, with a higher {variable} if need be"
+        )
+
+    def _written(self, amount: Amount, unit: str) -> str:
+        return f"{amount.cost.normalize():f} {self.currency}" if unit == "cost" else f"{amount.tokens} tokens"
 
 
 def open_budget(settings: LLMSettings) -> Budget:

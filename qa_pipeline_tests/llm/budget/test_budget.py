@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
-from qa_pipeline.llm.budget.amounts import Amount
-from qa_pipeline.llm.budget.budget import Budget, Reservation
+from qa_pipeline.llm.budget.budget import Amount, Budget, Reservation
 from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
