@@ -73,7 +73,7 @@ def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> I
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root, *others = read_trees(archive)
-        markup = Markup([root, *others], omissions, lambda _: None)
+        markup = Markup([root, *others], omissions)
         hidden = {style.get(f"{STYLE}name", "") for style in root.iter(f"{STYLE}style") if _hides(style)}
         for table in root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table"):
             yield _read_table(table, markup, hidden)
