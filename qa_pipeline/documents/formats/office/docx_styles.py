@@ -112,11 +112,6 @@ class Styles:
         shades = (holder.find(f"{WORD}shd") for holder in holders if holder is not None)
         return next((shade for shade in shades if shade is not None), None)
 
-    def sets_off(self, style: str, part: str) -> bool:
-        """Return True if a table style formats `firstRow` or `firstCol` unlike the rest."""
-        parts = (part for element in self.chain(style) for part in element.iterchildren(f"{WORD}tblStylePr"))
-        return any(element.get(f"{WORD}type") == part for element in parts)
-
 
 _PLACE = re.compile("%([1-9])")
 _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
