@@ -67,7 +67,7 @@ _PLAIN = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
 _PLAIN |= {
     f"{WORD}{name}"
     for name in (
-        "document", "body", "br", "tab", "noBreakHyphen", "sym", "pStyle", "vertAlign", "gridSpan", "vMerge",
+        "document", "body", "br", "tab", "sym", "pStyle", "vertAlign", "gridSpan", "vMerge",
         "tblHeader",
     )
 }  # fmt: skip
@@ -257,9 +257,12 @@ class _Reduction:
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
-        for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br"):
-            element.tag = f"{WORD}tab" if element.tag == f"{WORD}ptab" else f"{WORD}br"
+        for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br", f"{WORD}noBreakHyphen"):
             element.attrib.clear()
+            if element.tag == f"{WORD}noBreakHyphen":
+                element.tag, element.text = TEXT, "-"
+            else:
+                element.tag = f"{WORD}tab" if element.tag == f"{WORD}ptab" else f"{WORD}br"
         for reference in root.iter(*_NOTES):
             if (run := reference.getparent()) is not None and (mark := text_of(run, TEXT)):
                 self.omissions.add("footnote_mark", mark)  # one that the writer chose
