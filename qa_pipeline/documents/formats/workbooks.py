@@ -93,8 +93,9 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
     with library_failures(), warnings.catch_warnings(action="ignore"):
+        links = package.links(main)
         targets = {
-            sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")][1]
+            sheet.get("name"): links[sheet.get(f"{LINK}id", "")][1]
             for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
         }
         book = load_workbook(
