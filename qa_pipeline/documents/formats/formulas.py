@@ -6,7 +6,6 @@ speech, and none reads the formulas of Office files.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -150,9 +149,17 @@ def _is_term(base: str, before: str, inside: str = "") -> bool:
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
 _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\s+|.", re.DOTALL)
-_SKIPPED = frozenset({"annotation", "annotation-xml", "mphantom", "phant", "mprescripts", "none"})
+_LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
+_SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
 _UNWRITABLE = frozenset({"mmultiscripts", "mlongdiv", "mstack", "mover", "sPre", "acc", "bar"})
-_PROPERTIES = re.compile(r"(?:\w*Pr|argSz)\Z")
+_ROW_ENDS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "mtr": ", ", "mr": ", "}
+_SHIFTED = {
+    **dict.fromkeys(("msub", "munder", "sSub", "limLow"), "_"),
+    **dict.fromkeys(("msup", "sSup", "limUpp"), "^"),
+    **dict.fromkeys(("msubsup", "munderover", "sSubSup"), "_^"),
+}
+_FIXED = frozenset({*_SHIFTED, "mfrac", "f", "nary", "mroot", "rad"})
+"""Elements that have so many parts and no more."""
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
 
 
@@ -161,16 +168,7 @@ class _Part(NamedTuple):
     kind: Literal["number", "name", "sign", "fraction", "script", "row"] = "row"
 
 
-_PLACES = {
-    **dict.fromkeys(("msub", "munder"), ("0", "1", "")),
-    **dict.fromkeys(("msubsup", "munderover"), ("0", "1", "2")),
-    **dict.fromkeys(("sSub", "sSup", "sSubSup"), ("e", "sub", "sup")),
-    "msup": ("0", "", "1"),
-    "limLow": ("e", "lim", ""),
-    "limUpp": ("e", "", "lim"),
-}
-"""Index of the base among the parts of an element, and the parts below and above it."""
-_ROW_ENDS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "mtr": ", ", "mr": ", "}
+_NONE = _Part("", "sign")
 
 
 class _UnwritableError(Exception):
@@ -185,7 +183,7 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
     """
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
-    except (_UnwritableError, KeyError, TypeError):  # the latter where a part is missing, or one too many
+    except _UnwritableError:
         omissions.add("formula", signs or "".join(map(str, formula.itertext())))
         return SIGNS["formula"]
     return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
@@ -199,77 +197,44 @@ def _write(element: "_Element", depth: int) -> _Part:
         return _join([_token(text) for text in _TOKEN.findall("".join(map(str, element.itertext())))])
     if any((text or "").strip() for text in (element.text, *(child.tail for child in element))):
         raise _UnwritableError
-    children = [child for child in element if _is_read(child)][: 1 if name in _FIRST_ONLY else None]
-    parts = [_write(child, depth + 1) for child in children]
-    written = _compose(name, element, parts, dict(zip(map(_name_of, children), parts, strict=True)))
-    if Counter(filter(str.isalnum, "".join(part.text for part in parts))) - Counter(written.text):
-        raise _UnwritableError  # it has parts that such an element never has
-    return written
+    children = [
+        child for child in element if isinstance(child.tag, str) and not _SKIPPED.fullmatch(_name_of(child))
+    ]
+    if name in ("semantics", "maction"):
+        children = children[:1]  # what follows is the same in another form
+    return _compose(name, element, [_write(child, depth + 1) for child in children])
 
 
-def _compose(name: str, element: "_Element", parts: list[_Part], by_name: dict[str, _Part]) -> _Part:
-    """Return an element by its parts, which MathML tells apart by their order and OMML by their names."""
-    known = {str(place): part for place, part in enumerate(parts)} | by_name
-    if name in _PLACES:
-        base, below, above = _PLACES[name]
-        return _scripts(known[base], known.get(below), known.get(above))
-    match name:
-        case "mtable" | "m" | "eqArr" | "mtr" | "mr":
-            return _Part(_ROW_ENDS[name].join(part.text for part in parts))
-        case "mfrac":
-            return _ratio(element, *parts)
-        case "f":
-            return _ratio(element, known["num"], known["den"])
-        case "mfenced" | "d":
-            return _fenced(element, parts)
-        case "msqrt":
+def _compose(name: str, element: "_Element", parts: list[_Part]) -> _Part:
+    """Return an element by its parts, whose order both formats fix."""
+    if name in _ROW_ENDS:
+        return _Part(_ROW_ENDS[name].join(part.text for part in parts))
+    if len(parts) == 1 + len(signs := _SHIFTED.get(name, "")) > 1:
+        moved = dict(zip(signs, parts[1:], strict=True))
+        return _scripts(parts[0], moved.get("_", _NONE), moved.get("^", _NONE))
+    match name, parts:
+        case "mfrac" | "f", [above, below] if above.text and below.text:
+            if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
+                raise _UnwritableError  # one above the other, which is no fraction
+            return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
+        case "nary", [below, above, inside]:
+            return _join([_scripts(_Part(_property(element, "chr", "∫"), "sign"), below, above), inside])
+        case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree.text:
+            return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
+        case ("msqrt", _) | ("rad", [_, _]):
             return _Part(f"sqrt({_join(parts).text})")
-        case "mroot":
-            return _root(*parts)
-        case "rad":
-            return _root(known["e"], known.get("deg"))
-        case "nary":
-            sign = _Part(_property(element, "chr", "∫"), "sign")
-            return _join([_scripts(sign, known.get("sub"), known.get("sup")), known["e"]])
+    if name in _FIXED:
+        raise _UnwritableError  # a part is missing, or one too many
+    if name in ("mfenced", "d"):
+        start = _property(element, "begChr", element.get("open", "("))
+        end = _property(element, "endChr", element.get("close", ")"))
+        between = _property(element, "sepChr", element.get("separators", "," if name == "mfenced" else "|"))
+        return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
     return _join(parts)
-
-
-def _root(inside: _Part, degree: _Part | None) -> _Part:
-    if degree is None or not degree.text:
-        return _Part(f"sqrt({inside.text})")
-    return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
-
-
-def _fenced(element: "_Element", parts: list[_Part]) -> _Part:
-    start, end, between = (
-        _property(element, name, element.get(long, otherwise))
-        for name, long, otherwise in (
-            ("begChr", "open", "("), ("endChr", "close", ")"),
-            ("sepChr", "separators", "," if element.tag == "mfenced" else "|"),
-        )
-    )  # fmt: skip
-    return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
-
-
-def _ratio(element: "_Element", above: _Part, below: _Part) -> _Part:
-    if not above.text or not below.text:
-        raise _UnwritableError
-    if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
-        raise _UnwritableError  # one above the other, which is no fraction
-    return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
-
-
-_LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
-_FIRST_ONLY = frozenset({"semantics", "maction"})  # what follows is the same in another form
 
 
 def _name_of(element: "_Element") -> str:
     return str(element.tag).rpartition("}")[2]
-
-
-def _is_read(element: "_Element") -> bool:
-    name = _name_of(element)
-    return isinstance(element.tag, str) and name not in _SKIPPED and not _PROPERTIES.match(name)
 
 
 def _property(element: "_Element", name: str, otherwise: str) -> str:
@@ -291,8 +256,7 @@ def _join(parts: Sequence[_Part]) -> _Part:
     if len(parts) == 1:
         return parts[0]
     written: list[str] = []
-    nothing = _Part("", "sign")
-    for before, part, after in zip([nothing, *parts], parts, [*parts[1:], nothing], strict=False):
+    for before, part, after in zip([_NONE, *parts], parts, [*parts[1:], _NONE], strict=False):
         text, blank = part.text, False
         if part.kind == "fraction" or (part.kind == "row" and "/" in text and not _is_enclosed(text)):
             blank = before.text.isdigit() and text.replace("/", "").isdigit()  # a number such as 1 1/2
@@ -308,13 +272,13 @@ def _join(parts: Sequence[_Part]) -> _Part:
     return _Part("".join(written))
 
 
-def _scripts(base: _Part, below: _Part | None, above: _Part | None) -> _Part:
+def _scripts(base: _Part, below: _Part, above: _Part) -> _Part:
     simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
     keeps = simple or base.kind == "sign" or _is_enclosed(base.text)
     written = base.text if keeps else f"({base.text})"
-    if below is not None and below.text:
+    if below.text:
         written += f"_{_bracketed(below.text, alone=below.text.isalnum())}"
-    if above is not None and above.text:
+    if above.text:
         is_prime = not above.text.strip("′'″‴°∘")
         written += above.text if is_prime else f"^{_bracketed(above.text)}"
     return _Part(written, "script")

@@ -2,8 +2,7 @@
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ from qa_pipeline.documents.assembly import Omissions, Style, check_length, numer
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
-from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import parse_xml, read_file, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -39,49 +37,44 @@ _LEFT_OUT = {
     f"{_DRAW}object": "embedded_object",
     f"{_DRAW}object-ole": "embedded_object",
 }
-_NAMES = {f"{TABLE}table": "table", f"{TABLE}table-header-rows": "thead", f"{TABLE}table-row": "tr"}
-_NAMES |= {
-    f"{TEXT}list": "ul",
-    f"{TEXT}list-item": "li",
-    f"{TEXT}list-header": "div",
-    f"{_DRAW}text-box": "div",
-}
-_SIGNS = {f"{TEXT}tab": "\t", f"{TEXT}line-break": "<br>", f"{TABLE}covered-table-cell": ""}
+_NAMES = {
+    "table": "table", "table-header-rows": "thead", "table-row": "tr", "list-item": "li",
+    "list-header": "div", "text-box": "div", "section": "div", "note-body": "div",
+}  # fmt: skip
+_SIGNS = {"tab": "\t", "line-break": "<br>", "covered-table-cell": ""}
+_CSS = ("color", "background-color", "font-size")
 _MATHS = "{http://www.w3.org/1998/Math/MathML}math"
 _ADDRESS = "{http://www.w3.org/1999/xlink}href"
 _STYLES = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "blockquote"}
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
+_TEXTS = (*_PARAGRAPHS, f"{TEXT}list")
 _FORMS: dict[str, Style] = {"1": "digits", "a": "letters", "i": "roman"}
 _OUTLINE = "/outline"  # no name of a style
 _MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
 
 
 class Markup:
-    """A pass over a text; notes come at the end of the section that refers to them."""
+    """A pass over a text, whose looks go along as CSS; notes come at the end of their section."""
 
-    def __init__(
-        self, trees: "list[_Element]", omissions: Omissions, read_object: "Callable[[str], _Element | None]"
-    ) -> None:
+    def __init__(self, trees: "list[_Element]", omissions: Omissions, archive: Archive | None = None) -> None:
         self.omissions = omissions
-        self.read_object = read_object
+        self.archive = archive
         self.styles = {
             style.get(f"{STYLE}name", ""): style for tree in trees for style in tree.iter(f"{STYLE}style")
         }
         lists = [part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style")]
-        self.levels = {
+        self.levels: dict[tuple[str, str], Mapping[str, str]] = {
             (
-                _OUTLINE if part.tag.endswith("outline-style") else part.get(f"{STYLE}name"),
-                level.get(f"{TEXT}level"),
-            ): level
+                _OUTLINE if part.tag.endswith("outline-style") else part.get(f"{STYLE}name", ""),
+                level.get(f"{TEXT}level", ""),
+            ): {str(key): str(value) for key, value in level.items()}
             for part in lists
             for level in part
         }
         fields = ("{*}checkbox", "{*}radio", "{*}listbox", "{*}text")
         controls = (control for tree in trees for control in tree.iter(*fields))
         self.controls = {control.get(f"{_FORM}id", ""): control for control in controls}
-        self.looks: dict[str, dict[str, str]] = {}
-        self.look: Mapping[str, str] = {}
-        self.ground = "#ffffff"
+        self.looks: dict[str, tuple[str, str]] = {}
         self.lists: list[str] = []
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self.number = ""
@@ -92,73 +85,41 @@ class Markup:
         return self._inside(element) + self._take_notes()
 
     def _inside(self, element: "_Element") -> str:
-        parts = [self._text(element.text or "")]
+        parts = [escape(element.text or "")]
         for child in element:
-            parts += [self._element(child), self._text(child.tail or "")]
+            parts += [self._element(child) if isinstance(child.tag, str) else "", escape(child.tail or "")]
         return "".join(parts)
 
-    def _text(self, text: str) -> str:
-        """Return text as it looks; what nobody sees is counted."""
-        if not self.look or not text.strip():
-            return escape(text)
-        colour = self.look.get(f"{_FO}color", "")
-        marker = self.look.get(f"{_FO}background-color", "transparent")
-        size = self.look.get(f"{_FO}font-size", "").removesuffix("pt")
-        is_tiny = size.replace(".", "", 1).isdecimal() and float(size) < 1
-        blends = looks_alike(colour, self.ground if marker == "transparent" else marker)
-        if self.look.get(f"{TEXT}display") == "none" or is_tiny or blends:
-            self.omissions.add("hidden", text)
-            return ""
-        lines = [self.look.get(f"{STYLE}text-line-through-{name}") for name in ("style", "type")]
-        if "none" not in lines and any(lines):
-            self.omissions.add("deleted_text", text)
-            return ""
-        place = self.look.get(f"{STYLE}text-position", "").partition(" ")[0]
-        name = "sub" if place.startswith(("sub", "-")) else "sup" if place.strip("0%") else ""
-        return f"<{name}>{escape(text)}</{name}>" if name else escape(text)
-
-    def _element(self, element: "_Element") -> str:
-        """Return an element in the look of its style, which ends with it."""
-        if not isinstance(element.tag, str):
-            return ""
-        look, ground = self.look, self.ground
+    def _look_of(self, element: "_Element") -> tuple[str, str]:
+        """Return the name of an element in HTML as its style and those above have it, and its CSS."""
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        look_of_style = self._look_of(next(filter(None, names), ""))
-        if element.tag != f"{TEXT}span":
-            self.look = look if element.tag.startswith(TEXT) and element.tag not in _PARAGRAPHS else {}
-            shape = "" if element.tag.startswith(_DRAW) else ground  # its fill may be anything
-            self.ground = look_of_style.get("ground", shape)
-        if element.tag in (f"{TEXT}span", *_PARAGRAPHS):
-            self.look = {**self.look, **look_of_style}
-        try:
-            return self._written(element)
-        finally:
-            self.look, self.ground = look, ground
-
-    def _look_of(self, name: str) -> dict[str, str]:
-        """Return the text properties of a style and its parents, with its `ground` and HTML `name`."""
+        name = next(filter(None, names), "")
         if name not in self.looks:
             chain: list[_Element] = []
-            style = self.styles.get(name)
-            while style is not None and len(chain) < _MOST_REPEATED:
-                chain.insert(0, style)
-                style = self.styles.get(style.get(f"{STYLE}parent-style-name", ""))
-            bases = [name, *(style.get(f"{STYLE}parent-style-name", "") for style in reversed(chain))]
-            names = [_STYLES[base] for base in bases if base in _STYLES]
-            look = {"name": names[-1]} if names else {}
+            bases = [name]
+            while bases[-1] in self.styles and len(chain) < _MOST_REPEATED:
+                chain.insert(0, self.styles[bases[-1]])
+                bases.append(chain[0].get(f"{STYLE}parent-style-name", ""))
+            look: dict[str, str] = {}
             for properties in (part for style in chain for part in style):
-                if properties.tag == f"{STYLE}text-properties":
-                    look |= {str(key): str(value) for key, value in properties.items()}
-                elif properties.get(f"{_FO}background-color", "transparent") != "transparent":
-                    look["ground"] = properties.get(f"{_FO}background-color", "")
-            self.looks[name] = look
+                look |= {str(key): str(value) for key, value in properties.items() if value != "transparent"}
+            lines = [look.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
+            css = [f"{part}:{look[_FO + part]}" for part in _CSS if _FO + part in look]
+            css += ["display:none"] if look.get(f"{TEXT}display") == "none" else []
+            css += ["text-decoration:line-through"] if "none" not in lines and any(lines) else []
+            place = look.get(f"{STYLE}text-position", "").partition(" ")[0]
+            named = next((_STYLES[base] for base in bases if base in _STYLES), "")
+            shifted = "sub" if place.startswith(("sub", "-")) else "sup" if place.strip("0%") else ""
+            self.looks[name] = named or shifted, escape(";".join(css))
         return self.looks[name]
 
-    def _written(self, element: "_Element") -> str:
+    def _element(self, element: "_Element") -> str:
         tag = str(element.tag)
         if tag == f"{_DRAW}object":
-            inner = element.find(_MATHS)
-            formula = self.read_object(element.get(_ADDRESS, "")) if inner is None else inner
+            formula = element.find(_MATHS)
+            name = posixpath.join(posixpath.normpath(element.get(_ADDRESS, "")), "content.xml")
+            if formula is None and self.archive is not None and self.archive.find(name):
+                formula = parse_xml(self.archive.read(name), declared_type=True)
             if formula is not None and formula.tag == _MATHS:
                 return escape(write_formula(formula, self.omissions))
         hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]
@@ -166,47 +127,50 @@ class Markup:
         if is_hidden or element.get(f"{TEXT}display") == "none" or tag in _LEFT_OUT:
             self.omissions.add(_LEFT_OUT.get(tag, "hidden"), "".join(map(str, element.itertext())))
             return ""
-        writers = {
-            **dict.fromkeys(_PARAGRAPHS, self._paragraph),
-            f"{TEXT}list": self._list,
-            f"{TEXT}note": self._note,
-            f"{TABLE}table-cell": self._cell,
-        }
-        if tag in writers:
-            return writers[tag](element)
-        if tag == f"{TEXT}s":
-            return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
-        if tag == f"{_DRAW}control":
-            return escape(_state_of(self.controls.get(element.get(f"{_DRAW}control", ""))))
-        inside = _SIGNS[tag] if tag in _SIGNS else self._inside(element)
-        return f"<{_NAMES[tag]}>{inside}</{_NAMES[tag]}>" if tag in _NAMES else inside
+        return self._written(element, tag.rpartition("}")[2])
 
-    def _note(self, element: "_Element") -> str:
-        for part in element:
-            written = self._element(part)
-            self.notes += [written] if part.tag == f"{TEXT}note-body" else []
-        return ""
-
-    def _cell(self, element: "_Element") -> str:
-        columns, rows, repeats = (
-            read_number(element.get(f"{TABLE}number-{name}"), 1)
-            for name in ("columns-spanned", "rows-spanned", "columns-repeated")
-        )
-        cell = f'<td colspan="{columns}" rowspan="{rows}">{self._inside(element)}</td>'
-        return cell * min(repeats, _MOST_REPEATED)
+    def _written(self, element: "_Element", name: str) -> str:
+        match name:
+            case "p" | "h":
+                return self._paragraph(element)
+            case "list":
+                return self._list(element)
+            case "note":
+                for part in element:
+                    written = self._element(part)
+                    self.notes += [written] if part.tag == f"{TEXT}note-body" else []
+                return ""
+            case "s":
+                return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
+            case "control":
+                return escape(_state_of(self.controls.get(element.get(f"{_DRAW}control", ""))))
+        look, css = self._look_of(element)
+        inside = _SIGNS[name] if name in _SIGNS else self._inside(element)
+        if name == "table-cell":
+            columns, rows, repeats = (
+                read_number(element.get(f"{TABLE}number-{part}"), 1)
+                for part in ("columns-spanned", "rows-spanned", "columns-repeated")
+            )
+            cell = f'<td style="{css}" colspan="{columns}" rowspan="{rows}">{inside}</td>'
+            return cell * min(repeats, _MOST_REPEATED)
+        if name == "span":
+            look = look or "span"
+            return f'<{look} style="{css}">{inside}</{look}>'
+        if name not in _NAMES and any(child.tag in _TEXTS for child in element):
+            name, css = "text-box", css or "background-image:unknown"  # a shape may be filled with anything
+        return f'<{_NAMES[name]} style="{css}">{inside}</{_NAMES[name]}>' if name in _NAMES else inside
 
     def _paragraph(self, element: "_Element") -> str:
         """Return a paragraph or heading with the number of its list item or chapter."""
         number, self.number = self.number, ""
-        before = ""
+        before, (name, css) = "", self._look_of(element)
         if element.tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
             before, name = self._take_notes(), f"h{level}"
             if not number and not self.lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
-        else:
-            name = self._look_of(element.get(f"{TEXT}style-name", "")).get("name", "p")
-        return f"{before}<{name}>{escape(number)}{self._inside(element)}</{name}>"
+        name = "p" if name in ("", "sub", "sup") else name
+        return f'{before}<{name} style="{css}">{escape(number)}{self._inside(element)}</{name}>'
 
     def _list(self, element: "_Element") -> str:
         """Return a list; one that goes on with another of its style counts on."""
@@ -227,7 +191,7 @@ class Markup:
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of the next item or chapter of a level as it is parts; "" for a bullet."""
-        counts, definition = self.counts[style], self._level(style, level)
+        counts, definition = self.counts[style], self.levels.get((style, str(level)), {})
         start = read_number(definition.get(f"{TEXT}start-value"), 1)
         following = counts[level] + 1 if level in counts else start
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
@@ -238,16 +202,12 @@ class Markup:
         depth = min(read_number(definition.get(f"{TEXT}display-levels"), 1), level)
         parts = []
         for outer in range(level - depth + 1, level + 1):
-            above = self._level(style, outer)
+            above = self.levels.get((style, str(outer)), {})
             if form := above.get(f"{STYLE}num-format", ""):
                 number = counts.get(outer, read_number(above.get(f"{TEXT}start-value"), 1))
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
         affixes = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{'.'.join(parts).join(affixes).strip()} "
-
-    def _level(self, style: str, level: int) -> "Mapping[str, str]":
-        definition = self.levels.get((style, str(level)))
-        return {} if definition is None else {str(key): str(value) for key, value in definition.items()}
 
     def _take_notes(self) -> str:
         notes, self.notes = self.notes, []
@@ -258,13 +218,13 @@ def _state_of(control: "_Element | None") -> str:
     """Return what a field of a form shows: a box with its label, or a value."""
     if control is None:
         return ""
-    label, name = control.get(f"{_FORM}label", ""), control.tag.rpartition("}")[2]
-    if name in ("checkbox", "radio"):
-        marks = (control.get(f"{_FORM}current-{what}", "") for what in ("state", "selected"))
-        return f"{'☒' if any(mark in ('checked', 'true') for mark in marks) else '☐'} {label}"
+    if control.tag.endswith(("}checkbox", "}radio")):
+        marks = (control.get(f"{_FORM}current-{what}") for what in ("state", "selected"))
+        box = "☒" if any(mark in ("checked", "true") for mark in marks) else "☐"
+        return f"{box} {control.get(f'{_FORM}label', '')}"
     chosen = control.find(f"{_FORM}option[@{_FORM}current-selected='true']")
-    value = control.get(f"{_FORM}value", "") if chosen is None else chosen.get(f"{_FORM}label", "")
-    return control.get(f"{_FORM}current-value") or value
+    shown = control.get(f"{_FORM}current-value") if chosen is None else chosen.get(f"{_FORM}label")
+    return shown or control.get(f"{_FORM}value") or ""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -280,16 +240,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if body is None:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
     omissions = Omissions()
-    markup = Markup(trees, omissions, partial(_read_object, archive)).of(body)
-    check_length(len(markup) / 4, settings)  # tags included
+    markup = Markup(trees, omissions, archive).of(body)
+    check_length(len(markup) / 8, settings)  # tags and styles included
+    blocks = read_fragment(markup, omissions, page=False)
+    check_length(sum(len(block.text) for block in blocks), settings)
     about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))
-    return read_file(about, read_fragment(markup, omissions, page=False), omissions)
-
-
-def _read_object(archive: Archive | None, address: str) -> "_Element | None":
-    """Return the content of an object beside the text, such as a formula; None if there is none."""
-    name = posixpath.join(posixpath.normpath(address), "content.xml")
-    return parse_xml(archive.read(name), declared_type=True) if archive and archive.find(name) else None
+    return read_file(about, blocks, omissions)
 
 
 def read_trees(archive: Archive) -> "list[_Element]":

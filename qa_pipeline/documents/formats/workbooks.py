@@ -73,7 +73,7 @@ def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> I
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root, *others = read_trees(archive)
-        markup = Markup([root, *others], omissions, lambda _: None)
+        markup = Markup([root, *others], omissions)
         hidden = {style.get(f"{STYLE}name", "") for style in root.iter(f"{STYLE}style") if _hides(style)}
         for table in root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table"):
             yield _read_table(table, markup, hidden)
@@ -93,8 +93,9 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
             for comment in comments.iterfind("{*}commentList/{*}comment"):
                 omissions.add("comment", text_of(comment, "{*}t"))
     with library_failures(), warnings.catch_warnings(action="ignore"):
+        links = package.links(main)
         targets = {
-            sheet.get("name"): package.links(main)[sheet.get(f"{LINK}id", "")][1]
+            sheet.get("name"): links[sheet.get(f"{LINK}id", "")][1]
             for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
         }
         book = load_workbook(

@@ -5,7 +5,6 @@ So it gets plain paragraphs, runs and tables, and nothing else of the file: no m
 """
 
 import io
-import re
 import zipfile
 from collections.abc import Mapping
 from itertools import repeat
@@ -66,12 +65,14 @@ _ALWAYS = {
 _PROPERTIES = frozenset(f"{WORD}{name}Pr" for name in ("r", "p", "tr", "tc", "tbl"))
 _PLAIN = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
 _PLAIN |= {
-    f"{WORD}{name}" for name in ("document", "body", "br", "pStyle", "b", "vertAlign", "gridSpan", "vMerge")
-}
-_PLAIN |= {f"{WORD}tblHeader"}
-_SIGNS = {f"{WORD}tab": "\t", f"{WORD}ptab": "\t", f"{WORD}noBreakHyphen": "-"}
-_WINGDINGS = {0x6F: "☐", 0xA8: "☐", 0xD8: "➢", 0xE0: "→", 0xE8: "→", 0xFB: "✗", 0xFD: "☒", 0xFE: "☑"}
-"""Signs that the table of mammoth gives by rare ones of the same look."""
+    f"{WORD}{name}"
+    for name in (
+        "document", "body", "br", "tab", "sym", "pStyle", "vertAlign", "gridSpan", "vMerge",
+        "tblHeader",
+    )
+}  # fmt: skip
+_BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
+"""Rare signs that mammoth writes for those of Wingdings, and common ones of the same look."""
 _BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _LEAST_RAISED = 3  # half points: less adjusts a line
@@ -98,7 +99,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         reduction.reduce(root)
     _place_notes(document, notes, omissions)
     check_length(sum(len(text.text or "") for text in document.iter(TEXT)), settings)
-    blocks = read_fragment(_convert(document), omissions, page=False)
+    blocks = read_fragment(_convert(document, omissions), omissions, page=False)
     for purpose, what in _BESIDE_THE_TEXT.items():
         for root in package.trees(main, purpose):
             for text in map(text_of, root if purpose == "comments" else [root], repeat(TEXT)):
@@ -108,7 +109,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     return read_file(package.trees("", "core-properties"), blocks, omissions)
 
 
-def _convert(document: "_Element") -> str:
+def _convert(document: "_Element", omissions: Omissions) -> str:
     """Return the reduced document as HTML; headings below its only title go down by one level."""
     import mammoth
     from lxml import etree
@@ -127,16 +128,18 @@ def _convert(document: "_Element") -> str:
     rules = [f"p.{name} => {paths[name]}" for name in sorted(paths.keys() & set(names))]
     try:
         with library_failures():
-            html: str = mammoth.convert_to_html(
+            result = mammoth.convert_to_html(
                 content,
                 style_map="\n".join(["br[type='line'] => br", *rules]),
                 include_default_style_map=False,
                 include_embedded_style_map=False,
                 ignore_empty_paragraphs=False,
-            ).value
-            return html
+            )
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "tables are nested too deep") from error
+    omissions.count("symbol", sum("w:sym" in message.message for message in result.messages), 0)
+    html: str = result.value.translate(_BOXES)
+    return html
 
 
 class _Reduction:
@@ -167,7 +170,7 @@ class _Reduction:
         for paragraph in list(root.iter(PARAGRAPH)):
             self._name(paragraph)
         for table in reversed(list(root.iter(TABLE))):
-            shape_table(table, self.styles)
+            shape_table(table)
 
     def _style(self, paragraph: "_Element | None") -> str:
         return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
@@ -176,7 +179,6 @@ class _Reduction:
         """Take out what is no text that a reader sees, and mark what is raised or lowered."""
         background = root.find(f"{WORD}background")
         paper = "FFFFFF" if background is None else background.get(f"{WORD}color", "FFFFFF")
-        shifts: dict[_Element, dict[_Element, str]] = {}
         lost: list[tuple[_Element, str]] = []
         last: _Element | None = None
         style, shade = self.styles.default, None
@@ -190,12 +192,9 @@ class _Reduction:
                     shade = self.styles.shade(None if around is None else around.find(f"{WORD}pPr"), style)
                 look = self.styles.look(style, element.find(_MARK))
                 what = self._run_lost_as(element, look, shade, paper)
-                if around is not None and not what and element.find(TEXT) is not None:
-                    shifts.setdefault(around, {})[element] = _shift_of(look)
+                if (shift := _shift_of(look)) and not what:
+                    set_property(element, _MARK, "vertAlign", shift)
             lost += [(element, what)] if what else []
-        for runs in shifts.values():
-            for run, shift in runs.items() if len(set(runs.values())) > 1 else ():  # else all of it is moved
-                set_property(run, _MARK, "vertAlign", shift)
         removed: set[_Element] = set()
         for element, what in lost:
             if removed.isdisjoint(element.iterancestors()):
@@ -258,15 +257,12 @@ class _Reduction:
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
-        for element in root.iter(*_SIGNS, f"{WORD}sym", f"{WORD}cr", f"{WORD}br"):
-            parent = element.getparent()
-            if element.tag in (f"{WORD}cr", f"{WORD}br"):
-                element.tag = f"{WORD}br"
-                element.attrib.clear()
-            elif parent is not None and parent.tag != f"{WORD}tabs":  # places on the ruler
-                sign = _SIGNS.get(str(element.tag)) or _symbol(element)
-                self.omissions.count("symbol", int(not sign), 0)
-                element.tag, element.text = TEXT, sign
+        for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br", f"{WORD}noBreakHyphen"):
+            element.attrib.clear()
+            if element.tag == f"{WORD}noBreakHyphen":
+                element.tag, element.text = TEXT, "-"
+            else:
+                element.tag = f"{WORD}tab" if element.tag == f"{WORD}ptab" else f"{WORD}br"
         for reference in root.iter(*_NOTES):
             if (run := reference.getparent()) is not None and (mark := text_of(run, TEXT)):
                 self.omissions.add("footnote_mark", mark)  # one that the writer chose
@@ -336,21 +332,12 @@ def _value(look: "Mapping[str, _Element]", name: str) -> str:
 
 
 def _shift_of(look: "Mapping[str, _Element]") -> str:
-    """Return how a run stands to the line: baseline, superscript or subscript."""
+    """Return how a run stands to the line: superscript or subscript; "" on the line."""
     shift, moved = _value(look, "vertAlign"), _value(look, "position")
-    if shift not in ("superscript", "subscript"):
-        is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
-        shift = "baseline" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
-    return shift
-
-
-def _symbol(element: "_Element") -> str:
-    from mammoth.docx.dingbats import dingbats
-
-    font, code = element.get(f"{WORD}font", "").strip().title(), element.get(f"{WORD}char", "")
-    place = int(code[-2:], 16) if re.fullmatch("(?:[Ff]0|00)?[0-9A-Fa-f]{2}", code) else -1
-    sign = _WINGDINGS.get(place) if font == "Wingdings" else None
-    return sign or (chr(dingbats[font, place]) if (font, place) in dingbats else "")
+    if shift in ("superscript", "subscript"):
+        return shift
+    is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
+    return "" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
 
 
 def _form_state(field: "_Element") -> str:
@@ -375,24 +362,24 @@ def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omiss
         if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
     }
     waiting: list[_Element] = []
-
-    def collect(element: "_Element") -> None:
-        keys = [(str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES)]
-        waiting.extend(notes.pop(key) for key in keys if key in notes)
-
     body = document.find(f"{WORD}body")
     end = document.makeelement(PARAGRAPH)
     (document if body is None else body).append(end)
     for element in list(document if body is None else body):
-        style = element.find(f"{WORD}pPr/{WORD}pStyle")
-        if waiting and (element is end or (style is not None and style.get(VALUE, "").startswith("heading"))):
+        if element is end or value_of(element, f"pPr/{WORD}pStyle").startswith("heading"):
             for note in waiting:  # grows while it is read
-                collect(note)
+                waiting += _referred(note, notes)
                 for style in note.iter(f"{WORD}pStyle"):
                     style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
                 for child in list(note):
                     element.addprevious(child)
             waiting.clear()
-        collect(element)
+        waiting += _referred(element, notes)
     for note in notes.values():
         omissions.add("unreferenced_note", text_of(note, TEXT))
+
+
+def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> "list[_Element]":
+    """Return the notes that an element is the first to refer to."""
+    keys = ((str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES))
+    return [notes.pop(key) for key in keys if key in notes]

@@ -112,11 +112,6 @@ class Styles:
         shades = (holder.find(f"{WORD}shd") for holder in holders if holder is not None)
         return next((shade for shade in shades if shade is not None), None)
 
-    def sets_off(self, style: str, part: str) -> bool:
-        """Return True if a table style formats `firstRow` or `firstCol` unlike the rest."""
-        parts = (part for element in self.chain(style) for part in element.iterchildren(f"{WORD}tblStylePr"))
-        return any(element.get(f"{WORD}type") == part for element in parts)
-
 
 _PLACE = re.compile("%([1-9])")
 _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
@@ -141,25 +136,19 @@ class Numbering:
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
-        self._lists = {number: self._read(number, abstracts, lists) for number in lists}
+        of_styles = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
+        self._lists = {key: self._read(element, abstracts, of_styles) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun: set[tuple[str, int]] = set()
 
     def _read(
-        self, number: str, abstracts: "Mapping[str, _Element]", lists: "Mapping[str, _Element]"
+        self, element: "_Element", abstracts: "Mapping[str, _Element]", of_styles: Mapping[str, str]
     ) -> _List:
-        """Return a list; its abstract list may lead to a style, which names another list."""
-        named, abstract_id = number, ""
-        for _ in range(_LONGEST_CHAIN):
-            abstract_id = value_of(lists.get(named), "abstractNumId")
-            link = value_of(abstracts.get(abstract_id), "numStyleLink")
-            chain = self._styles.chain(link) if link else ()
-            linked = (value_of(style, f"pPr/{WORD}numPr/{WORD}numId") for style in chain)
-            following = next(filter(None, linked), "")
-            if following in ("", named):
-                break
-            named = following
-        abstract, changes = abstracts.get(abstract_id), lists[number].findall(f"{WORD}lvlOverride")
+        """Return a list; its abstract list may name a style, whose list another abstract list defines."""
+        abstract_id = value_of(element, "abstractNumId")
+        style = value_of(abstracts.get(abstract_id), "numStyleLink")
+        abstract_id = of_styles.get(style, abstract_id) if style else abstract_id
+        abstract, changes = abstracts.get(abstract_id), element.findall(f"{WORD}lvlOverride")
         holders = [*([] if abstract is None else [abstract]), *changes]
         levels = {
             child.get(f"{WORD}ilvl", "0"): child

@@ -1,12 +1,10 @@
-"""Tables of a Word document: which rows and cells name others, and which tables only lay out a page."""
+"""Tables of a Word document: which rows name columns, and which tables only lay out a page."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
-from qa_pipeline.documents.formats.office.docx_styles import VALUE, Styles, is_on, value_of
+from qa_pipeline.documents.formats.office.docx_styles import VALUE, is_on, value_of
 from qa_pipeline.documents.formats.office.package import WORD, read_number, text_of
 
 if TYPE_CHECKING:
@@ -14,19 +12,18 @@ if TYPE_CHECKING:
 
 TEXT, RUN, PARAGRAPH = f"{WORD}t", f"{WORD}r", f"{WORD}p"
 TABLE, ROW, CELL = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc"
-_LOOKS = {"firstRow": 0x20, "firstCol": 0x80}
 
 
-def shape_table(table: "_Element", styles: Styles) -> None:
-    """Mark the row and the cells that name others; a table that only lays out a page becomes its content.
+def shape_table(table: "_Element") -> None:
+    """Mark the rows that name columns; a table that only lays out a page becomes its content.
 
     Such a table is one cell, or one row or column with more than a paragraph in a cell.
     """
     rows = list(table.iterchildren(ROW))
     cells = [list(row.iterchildren(CELL)) for row in rows]
-    filled = [[_filled_paragraphs(cell) for cell in row] for row in cells]
+    texts = [[" ".join(text_of(cell, TEXT).split()) for cell in row] for row in cells]
     one_way = len(rows) == 1 or all(len(row) <= 1 for row in cells)
-    if sum(map(len, cells)) == 1 or (one_way and any(len(cell) > 1 for row in filled for cell in row)):
+    if sum(map(len, cells)) == 1 or (one_way and any(_is_long(cell) for row in cells for cell in row)):
         for content in [child for row in cells for cell in row for child in cell]:
             if content.tag != f"{WORD}tcPr":
                 table.addprevious(content)
@@ -34,48 +31,26 @@ def shape_table(table: "_Element", styles: Styles) -> None:
         return
     for style_name in table.iter(f"{WORD}pStyle"):
         style_name.set(VALUE, re.sub("heading.", "p", style_name.get(VALUE, "")))
-    _mark_names(table, rows, cells, filled, styles)
-
-
-def _mark_names(
-    table: "_Element",
-    rows: "Sequence[_Element]",
-    cells: "Sequence[Sequence[_Element]]",
-    filled: "Sequence[Sequence[Sequence[_Element]]]",
-    styles: Styles,
-) -> None:
-    """Mark the rows that name columns, else the cells that name their row."""
-    texts = [[" ".join(text_of(cell, TEXT).split()) for cell in row] for row in cells]
-    bold = [[bool(cell) and all(map(is_on, _bold_marks(cell))) for cell in row] for row in filled]
-    paired = all(marks == [True, False] for marks, row in zip(bold, texts, strict=True) if any(row))
-    style, look = value_of(table, f"tblPr/{WORD}tblStyle"), value_of(table, f"tblPr/{WORD}tblLook")
-    bits = int(look, 16) if re.fullmatch("[0-9A-Fa-f]{1,8}", look) else 0
-    first_row, first_column = (bits & bit and styles.sets_off(style, part) for part, bit in _LOOKS.items())
     repeated = [is_on(row.find(f"{WORD}trPr/{WORD}tblHeader")) for row in rows]
     heads = repeated.index(False) if False in repeated else 0
     if not heads and len(rows) > 1 and len(cells[0]) > 1:
         single = all(cell.find(f"{WORD}tcPr/{WORD}gridSpan") is None for cell in cells[0])
-        by_text = single and not paired and names_columns(texts[0], texts[1:SAMPLE_ROWS])
-        plain = [text for text, is_bold in zip(texts[0], bold[0], strict=True) if not is_bold]
-        heads = int(bool(first_row) or by_text or not (all(bold[1]) or any(plain)))
+        is_set_off = _is_bold(rows[0]) and not _is_bold(rows[1])
+        heads = int(is_set_off or (single and names_columns(texts[0], texts[1:SAMPLE_ROWS])))
     for number, row in enumerate(rows):
         _straighten(row)
         for properties in row.findall(f"{WORD}trPr"):
             row.remove(properties)
         if number < heads:
             set_property(row, f"{WORD}trPr", "tblHeader", "1")
-        elif not heads and (first_column or paired) and any(texts[number][1:]) and texts[number][0]:
-            filled[number][0][-1].append(new_run(row, "" if texts[number][0].endswith(":") else ":"))
 
 
-def _filled_paragraphs(cell: "_Element") -> "list[_Element]":
-    return [paragraph for paragraph in cell.iter(PARAGRAPH) if text_of(paragraph, TEXT).strip()]
+def _is_long(cell: "_Element") -> bool:
+    return sum(bool(text_of(paragraph, TEXT).strip()) for paragraph in cell.iter(PARAGRAPH)) > 1
 
 
-def _bold_marks(paragraphs: "Sequence[_Element]") -> "Iterator[_Element | None]":
-    for run in chain.from_iterable(paragraph.iter(RUN) for paragraph in paragraphs):
-        if text_of(run, TEXT).strip():
-            yield run.find(f"{WORD}rPr/{WORD}b")
+def _is_bold(row: "_Element") -> bool:
+    return all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in row.iter(RUN) if text_of(run, TEXT).strip())
 
 
 def _straighten(row: "_Element") -> None:
@@ -84,7 +59,7 @@ def _straighten(row: "_Element") -> None:
         span, merged = (cell.find(f"{WORD}tcPr/{WORD}{name}") for name in ("gridSpan", "vMerge"))
         if span is not None:
             span.set(VALUE, str(max(read_number(span.get(VALUE), 1), 1)))
-        if merged is not None and _filled_paragraphs(cell):
+        if merged is not None and text_of(cell, TEXT).strip():
             merged.set(VALUE, "restart")
     if ahead := read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0):
         cell = row.makeelement(CELL)

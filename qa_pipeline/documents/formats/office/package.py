@@ -91,27 +91,23 @@ class Package:
     def __init__(self, content: bytes, limits: ReaderLimits) -> None:
         self._content = content
         self.archive = open_archive(content, limits)
-        self._links: dict[str, dict[str, tuple[str, str]]] = {}
-        self._last: tuple[str, _Element] | None = None
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
         """Return purpose and target of the links of a part by id; "" for those of the file as a whole.
 
         None leads out of the file: external links are left out, and none leads above the root.
         """
-        if part not in self._links:
-            folder, name = posixpath.split(part)
-            listed = posixpath.join(folder, "_rels", f"{name}.rels")
-            elements = self.tree(listed).iter(f"{_LINKS}Relationship") if self.archive.find(listed) else ()
-            self._links[part] = {
-                link.get("Id", ""): (
-                    link.get("Type", "").rsplit("/", 1)[-1],
-                    member_path(link.get("Target", ""), folder),
-                )
-                for link in elements
-                if link.get("TargetMode") != "External"
-            }
-        return self._links[part]
+        folder, name = posixpath.split(part)
+        listed = posixpath.join(folder, "_rels", f"{name}.rels")
+        elements = self.tree(listed).iter(f"{_LINKS}Relationship") if self.archive.find(listed) else ()
+        return {
+            link.get("Id", ""): (
+                link.get("Type", "").rsplit("/", 1)[-1],
+                member_path(link.get("Target", ""), folder),
+            )
+            for link in elements
+            if link.get("TargetMode") != "External"
+        }
 
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`."""
@@ -131,10 +127,7 @@ class Package:
         member = self.archive.find(part)
         if member is not None and member.size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
-        if self._last is None or self._last[0] != part:
-            self._last = None
-            self._last = part, parse_xml(_STRICT.sub(_COMMON, self.archive.read(part)))
-        return self._last[1]
+        return parse_xml(_STRICT.sub(_COMMON, self.archive.read(part)))
 
     def file(self, main: str) -> io.BytesIO:
         """Return the file for a library, which knows the common form only."""

@@ -1,4 +1,4 @@
-"""PowerPoint files (PPTX, PPTM, PPSX): slides as pages, with their titles, tables, charts and notes.
+"""PowerPoint files (PPTX, PPTM, PPSX): each slide as HTML, with its title, tables, charts and notes.
 
 The notes of a speaker follow their slide by default: slides hold catchwords, and what they mean is often said
 only there. They are not shown to an audience, so a setting leaves them out. Behind the title, shapes are read
@@ -7,25 +7,20 @@ in the order of the file, which is the one PowerPoint gives to screen readers.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.office.drawings import (
-    PARAGRAPH,
-    TEXT,
-    all_text,
-    colour_of,
-    colours_in,
-    paragraph_text,
-    read_chart,
-    read_diagram,
-)
+from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
     DRAWING,
     LINK,
+    MATH,
     SLIDES,
     Package,
     library_failures,
@@ -36,7 +31,6 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
-from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -47,12 +41,18 @@ if TYPE_CHECKING:
     from pptx.slide import NotesSlide, Slide
     from pptx.table import Table
 
+_TEXT, _PARAGRAPH = f"{DRAWING}t", f"{DRAWING}p"
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
+_SMALLEST = 100  # hundredths of a point
+_COLOURS = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
+_UNKNOWN_GROUND = "background-image:unknown"
+_MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
+_MOST_SERIES = 200  # as many columns as a row of text can name and still be read
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -87,67 +87,60 @@ class _Reader:
         self.width, self.height = presentation.slide_width, presentation.slide_height
         self.settings = settings
         self.omissions = Omissions()
-        self._drawn: dict[str, list[Block]] = {}
         self._layouts: set[str] = set()
-        self._bullets: dict[int, _Element] = {}
         self._is_moving = False
-        self._paper = ""
+        self._bullets: dict[int, _Element] = {}
 
     def read_slide(self, slide: "Slide", number: int) -> list[Block]:
         """Return the blocks of a slide and the notes on it."""
         notes = slide.notes_slide if slide.has_notes_slide else None
         if slide.element.get("show") in _FALSE:
-            self.omissions.add("hidden", text_of(slide.element, TEXT))
+            self.omissions.add("hidden", text_of(slide.element, _TEXT))
             if notes is not None:
-                self.omissions.add("speaker_note", text_of(notes.element, TEXT))
+                self.omissions.add("speaker_note", text_of(notes.element, _TEXT))
             return []
-        self._count_layout(slide)
+        for holder in (slide.slide_layout, slide.slide_layout.slide_master):
+            for shape in () if holder.part.partname in self._layouts else holder.shapes:
+                if not shape.is_placeholder and (text := text_of(shape.element, _TEXT).strip()):
+                    self.omissions.add("slide_master", text)  # shown on each slide, as a company's name
+            self._layouts.add(holder.part.partname)
         is_title = slide.slide_layout.element.get("type") == "title"
         opening = is_title or any(_role_of(shape) == "ctrTitle" for shape in slide.shapes)
-        self._bullets = {
-            layout.placeholder_format.idx: layout.element for layout in slide.slide_layout.placeholders
-        }
         blocks = self._read(slide, 1 if number == 1 and opening else 2)
         if notes is not None:
-            self._bullets = {}
             note_blocks = self._read(notes, 2)
             blocks += note_blocks if self.settings.speaker_notes else []
             for block in [] if self.settings.speaker_notes else note_blocks:
                 self.omissions.add("speaker_note", block.text)
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
             for comment in comments:
-                self.omissions.add("comment", text_of(comment, TEXT, f"{SLIDES}text"))
+                self.omissions.add("comment", text_of(comment, _TEXT, f"{SLIDES}text"))
         return blocks
-
-    def _count_layout(self, slide: "Slide") -> None:
-        """Count text that is shown on each slide, such as the name of a company."""
-        for holder in (slide.slide_layout, slide.slide_layout.slide_master):
-            name = holder.part.partname
-            for shape in () if name in self._layouts else holder.shapes:
-                if not shape.is_placeholder and (text := all_text(shape.element)):
-                    self.omissions.add("slide_master", text)
-            self._layouts.add(name)
 
     def _read(self, slide: "Slide | NotesSlide", title_level: int) -> list[Block]:
         """Return the blocks of a slide or its notes, the title first, as a heading of that level."""
         unwrap_alternatives(slide.element)
-        shapes = list(slide.shapes)
-        titles = [
-            at for at, shape in enumerate(shapes) if _role_of(shape) in _TITLES and all_text(shape.element)
-        ]
         self._is_moving = slide.element.find(f"{SLIDES}timing") is not None
-        self._drawn = {}
-        self._paper = _paper_of(slide)
-        blocks: list[Block] = []
-        for at in sorted(range(len(shapes)), key=lambda at: at not in titles[:1]):
-            read = list(self._blocks(shapes, at))
-            if at in titles[:1] and read:
-                read = [Block("heading", " ".join(block.text for block in read), title_level)]
-            blocks += read
-        return blocks
+        layout = slide.slide_layout.placeholders if hasattr(slide, "slide_layout") else ()
+        self._bullets = {shape.placeholder_format.idx: shape.element for shape in layout}
+        shapes = list(slide.shapes)
+        title = next(
+            (
+                at
+                for at, shape in enumerate(shapes)
+                if _role_of(shape) in _TITLES and text_of(shape.element, _TEXT).strip()
+            ),
+            -1,
+        )
+        heading = "".join(self._html(shapes, title, f"h{title_level}")) if title >= 0 else ""
+        others = ("".join(self._html(shapes, at)) for at in range(len(shapes)) if at != title)
+        markup = f'<div style="{_paper_of(slide)}">{heading}{"".join(others)}</div>'
+        return read_fragment(markup, self.omissions, page=False)
 
-    def _blocks(self, shapes: "Sequence[BaseShape]", at: int, *, inside: bool = False) -> Iterator[Block]:
-        """Yield the blocks of one of the shapes that lie above each other, the lowest first."""
+    def _html(
+        self, shapes: "Sequence[BaseShape]", at: int, heading: str = "", *, inside: bool = False
+    ) -> Iterator[str]:
+        """Yield the HTML of one of the shapes that lie above each other, the lowest first."""
         shape = shapes[at]
         role = _role_of(shape)
         above = () if self._is_moving else shapes[at + 1 :]
@@ -157,19 +150,26 @@ class _Reader:
         # of what a bar covers in part nobody can tell which of its words
         is_hidden = is_hidden or any(_is_bar(bar) and _meet(bar, shape) for bar in above)
         if role in _FURNITURE or is_hidden:
-            if text := all_text(shape.element):
+            if text := text_of(shape.element, _TEXT).strip():
                 self.omissions.add("running_foot" if role in _FURNITURE else "hidden", text)
         elif shape.element.tag == f"{SLIDES}grpSp":
             inner = list(shape.shapes)
             for place in range(len(inner)):
-                yield from self._blocks(inner, place, inside=True)
+                yield from self._html(inner, place, inside=True)
         elif shape.element.tag == f"{SLIDES}pic":
             self.omissions.add("image", properties.get("descr", ""))
         elif shape.element.tag == f"{SLIDES}graphicFrame":
             yield from self._graphic(shape)
         else:
             is_on_paper = not inside and not any(_meet(below, shape) for below in shapes[:at])
-            yield from self._paragraphs(shape, role, self._paper if is_on_paper else "")
+            ground = _ground_of(shape) or ("" if is_on_paper else _UNKNOWN_GROUND)
+            paragraphs = shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}")
+            if heading:
+                text = " ".join(map(self._line, paragraphs))
+                yield f'<{heading} style="{ground}">{text}</{heading}>'
+            else:
+                items = (self._item(paragraph, shape, role) for paragraph in paragraphs)
+                yield f'<div style="{ground}">{"".join(items)}</div>'
 
     def _is_off(self, shape: "BaseShape") -> bool:
         """Return True if a shape lies beside the slide, however it is turned."""
@@ -181,54 +181,118 @@ class _Reader:
         beyond = left >= self.width or top >= self.height
         return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
 
-    def _paragraphs(self, shape: "BaseShape", role: str | None, paper: str) -> Iterator[Block]:
-        ground = paper if _is_unfilled(shape) else colour_of(shape.element.find(f"{SLIDES}spPr"))
+    def _item(self, paragraph: "_Element", shape: "BaseShape", role: str | None) -> str:
+        """Return a paragraph as the item of a list where it has a bullet, or stands in a body."""
+        style = paragraph.find(f"{DRAWING}pPr")
+        level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
+        path = f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr"
         holders = shape.element, self._bullets.get(shape.placeholder_format.idx) if role else None
-        for paragraph in shape.element.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
-            text = paragraph_text(paragraph, self.omissions, ground)
-            if not text.strip():
-                continue
-            style = paragraph.find(f"{DRAWING}pPr")
-            level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
-            path = f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr"
-            styles = [style, *(holder.find(path) for holder in holders if holder is not None)]
-            bullets = (
-                _BULLETS[child.tag]
-                for listed in styles
-                for child in (() if listed is None else listed)
-                if child.tag in _BULLETS
-            )
-            if next(bullets, role in _LISTED and bool(self._bullets)):
-                yield Block("list_item", text, level)
-            else:
-                yield Block("paragraph", text)
+        styles = [style, *(holder.find(path) for holder in holders if holder is not None)]
+        marks = [mark for found in styles if found is not None for mark in found if mark.tag in _BULLETS]
+        has_bullet = _BULLETS[str(marks[0].tag)] if marks else role in _LISTED and bool(self._bullets)
+        around = "<p>", "</p>"
+        if has_bullet:
+            around = "<ul>" * (level + 1) + "<li>", "</li>" + "</ul>" * (level + 1)
+        return self._line(paragraph).join(around)
 
-    def _graphic(self, shape: "BaseShape") -> Iterator[Block]:
+    def _line(self, element: "_Element") -> str:
+        """Return the text of a paragraph in the looks of its runs."""
+        parts = []
+        for child in element:
+            if child.tag in (f"{DRAWING}r", f"{DRAWING}fld"):
+                parts.append(_run(child))
+            elif child.tag == f"{DRAWING}br":
+                parts.append("<br>")
+            elif child.tag == f"{MATH}oMath":
+                parts.append(escape(write_formula(child, self.omissions)))
+            else:
+                parts.append(escape(child.text or "") if child.tag == _TEXT else self._line(child))
+        return "".join(parts)
+
+    def _graphic(self, shape: "BaseShape") -> Iterator[str]:
         if next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None:
             self.omissions.add("embedded_object")
         if shape.has_table:
-            yield from _read_table(shape.table, self.omissions)
+            yield self._table(shape.table)
         for drawing in shape.element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
-            is_chart = drawing.tag == f"{CHART}chart"
-            key = drawing.get(LINK + ("id" if is_chart else "dm"), "")
-            if key not in self._drawn and key in shape.part.rels:
-                root = parse_xml(shape.part.related_part(key).blob)
-                self._drawn[key] = read_chart(root) if is_chart else read_diagram(root)
-            if not self._drawn.get(key):
-                self.omissions.add("chart" if is_chart else "diagram")
-            yield from self._drawn.get(key, [])
+            key = drawing.get(f"{LINK}id") or drawing.get(f"{LINK}dm", "")
+            root = parse_xml(shape.part.related_part(key).blob) if key in shape.part.rels else drawing
+            if chart := _chart(root):
+                yield chart
+            else:
+                kind = "chart" if drawing.tag == f"{CHART}chart" else "diagram"
+                self.omissions.add(kind, text_of(root, _TEXT))
+
+    def _table(self, table: "Table") -> str:
+        """Return a table; text in a cell that another covers is not shown, and counted."""
+        rows = []
+        for number, row in enumerate(table.rows):
+            cells = []
+            names = [text_of(cell._tc, _TEXT).strip() for cell in row.cells]  # noqa: SLF001 - of fields, too
+            is_keyed = table.first_col and any(names[1:])  # a key alone would name columns
+            for place, cell in enumerate(row.cells):
+                is_head = (number == 0 and table.first_row) or (place == 0 and is_keyed)
+                name = "th" if is_head and len(table.rows) > 1 and len(names) > 1 else "td"
+                spans = f'colspan="{cell.span_width}" rowspan="{cell.span_height}"'
+                text = " ".join(map(self._line, cell._tc.iter(_PARAGRAPH)))  # noqa: SLF001
+                if not cell.is_spanned:
+                    cells.append(f"<{name} {spans}>{text}</{name}>")
+                elif names[place]:
+                    self.omissions.add("hidden", names[place])
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+        # The style of a table colours its cells.
+        return f'<table style="{_UNKNOWN_GROUND}">{"".join(rows)}</table>'
+
+
+def _run(run: "_Element") -> str:
+    """Return a run as HTML, which says what the reader of HTML needs to tell what is seen."""
+    look = run.find(f"{DRAWING}rPr")
+    about = run.attrib if look is None else look.attrib
+    text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
+    if about.get("strike", "noStrike") != "noStrike":
+        return f"<del>{text}</del>"
+    is_hollow = look is not None and look.find(f"{DRAWING}ln/{DRAWING}solidFill") is not None
+    colour = "" if is_hollow else _colour_of(look)
+    style = f"color:{colour};" if colour else ""
+    style += "font-size:0" if read_number(about.get("sz"), _SMALLEST) < _SMALLEST else ""
+    baseline = about.get("baseline", "0")
+    name = "sub" if baseline.startswith("-") else "sup" if baseline.strip("0%") else "span"
+    return f'<{name} style="{style}">{text}</{name}>'
+
+
+def _colour_of(properties: "_Element | None") -> str:
+    """Return the one colour that properties fill with, as CSS; "" for none, or one that is not known."""
+    if properties is None:
+        return ""
+    fill = properties.find(f"{DRAWING}solidFill")
+    if fill is not None:
+        return _colour_in(fill)
+    return "" if properties.find(f"{DRAWING}noFill") is None else "transparent"
+
+
+def _colour_in(element: "_Element") -> str:
+    """Return the colour below an element; those of themes by their usual values."""
+    if element.find(f".//{DRAWING}alpha[@val='0']") is not None:
+        return "transparent"
+    colours = list(element.iter(f"{DRAWING}srgbClr", f"{DRAWING}schemeClr"))
+    value = colours[0].get("val", "") if len(colours) == 1 and not len(colours[0]) else ""
+    known = _COLOURS.get(value, value if len(value) == 6 else "")
+    return f"#{known}" if known.isalnum() else ""
+
+
+def _ground_of(shape: "BaseShape") -> str:
+    """Return the style of what a shape is filled with; "" where what lies behind is seen through it."""
+    properties = shape.element.find(f"{SLIDES}spPr")
+    fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
+    if fills == [f"{DRAWING}noFill"] or not (fills or shape.element.find(f"{SLIDES}style") is not None):
+        return ""
+    colour = _colour_of(properties)
+    return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
 
 
 def _role_of(shape: "BaseShape") -> str | None:
     """Return the type of a placeholder as the file names it."""
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
-
-
-def _is_unfilled(shape: "BaseShape") -> bool:
-    """Return True if what lies behind a shape is seen through it, as far as the shape itself says."""
-    properties = shape.element.find(f"{SLIDES}spPr")
-    fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
-    return fills == [f"{DRAWING}noFill"] or not (fills or shape.element.find(f"{SLIDES}style") is not None)
 
 
 def _is_bar(shape: "BaseShape") -> bool:
@@ -240,7 +304,7 @@ def _is_bar(shape: "BaseShape") -> bool:
     paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
     has_paths = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
     is_high = shape.height is not None and shape.height >= _LINE
-    return is_high and has_paths == [True, True, False, False] and not all_text(shape.element)
+    return is_high and has_paths == [True, True, False, False] and not text_of(shape.element, _TEXT).strip()
 
 
 def _meet(first: "BaseShape", second: "BaseShape") -> bool:
@@ -253,43 +317,76 @@ def _meet(first: "BaseShape", second: "BaseShape") -> bool:
 
 
 def _paper_of(slide: "Slide | NotesSlide") -> str:
-    """Return the colour of a slide behind its shapes; "" where it has a picture, a gradient or none known."""
+    """Return the style of a slide behind its shapes, where the slide, its layout or master say it."""
     from pptx.opc.constants import RELATIONSHIP_TYPE
 
     layout = getattr(slide, "slide_layout", None)
-    holders = [slide] if layout is None else [slide, layout, layout.slide_master]
-    for holder in holders[1:]:
-        if any(not shape.is_placeholder for shape in holder.shapes):
-            return ""  # what it draws may lie behind the text
-    if layout is not None:  # the colours of the master must be the usual ones, black on white
-        names = layout.slide_master.element.find(f"{SLIDES}clrMap")
-        theme = layout.slide_master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
-        light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
-        if b"FFFFFF" not in light or names is None or names.get("bg1") != "lt1":
-            return ""
-    for holder in holders:
-        ground = holder.element.find(f"{SLIDES}cSld/{SLIDES}bg")
-        if ground is not None:
-            properties = ground.find(f"{SLIDES}bgPr")
-            return colour_of(properties) if properties is not None else colours_in(ground)
-    return ""
+    if layout is None:
+        return _UNKNOWN_GROUND
+    master = layout.slide_master
+    if not all(shape.is_placeholder for holder in (layout, master) for shape in holder.shapes):
+        return _UNKNOWN_GROUND  # what it draws may lie behind the text
+    # The colours of the master must be the usual ones, black on white.
+    names = master.element.find(f"{SLIDES}clrMap")
+    theme = master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
+    light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
+    if b"FFFFFF" not in light or names is None or names.get("bg1") != "lt1":
+        return _UNKNOWN_GROUND
+    grounds = (holder.element.find(f"{SLIDES}cSld/{SLIDES}bg") for holder in (slide, layout, master))
+    ground = next((found for found in grounds if found is not None), None)
+    properties = None if ground is None else ground.find(f"{SLIDES}bgPr")
+    colour = _colour_of(properties) if properties is not None or ground is None else _colour_in(ground)
+    return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
 
 
-def _read_table(table: "Table", omissions: Omissions) -> Iterator[Block]:
-    """Yield a block a row; text in a cell that another covers is not shown, and counted."""
-    grid: list[list[Cell]] = []
-    for row in table.rows:
-        grid.append([])
-        for cell in row.cells:
-            text = all_text(cell.text_frame._txBody, omissions)  # noqa: SLF001 - no public road to raised text
-            if not cell.is_spanned:
-                grid[-1].append(Cell(text, columns=cell.span_width, rows=cell.span_height))
-            elif text:
-                omissions.add("hidden", text)
-    is_wide = len(grid) > 1 and max(map(len, grid)) > 1
-    for number, line in enumerate(grid if is_wide else ()):
-        if number == 0 and table.first_row:
-            line[:] = [replace(cell, header=True) for cell in line]
-        if table.first_col and any(cell.text for cell in line[1:]):  # a key alone would name columns
-            line[0] = replace(line[0], header=True)
-    yield from (Block("table_row", line) for line in counted_lines(grid, omissions))
+def _chart(root: "_Element") -> str:
+    """Return the title of a chart and its values as a table; "" for a chart of more than anybody reads."""
+    series = list(root.iter(f"{CHART}ser"))
+    points = sum(1 for _ in root.iter(f"{CHART}pt"))
+    if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
+        return ""
+    parts = (part for title in root.iter(f"{CHART}title") for part in title.iter(_PARAGRAPH))
+    heading = escape(" ".join(text_of(part, _TEXT) for part in parts).strip())
+    names = [""]
+    rows: dict[int, dict[int, str]] = {}
+    for column, part in enumerate(series, start=1):
+        about = part.find(f"{CHART}tx")
+        names.append("" if about is None else text_of(about, f"{CHART}v", _TEXT))
+        for place, text in _points(part, "val", "yVal"):
+            rows.setdefault(place, {})[column] = text
+        for place, text in _points(part, "cat", "xVal"):
+            rows.setdefault(place, {}).setdefault(0, text)
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = [[rows[place].get(column, "") for column in range(len(names))] for place in sorted(rows)]
+    lines = ("".join(f"<td>{escape(text)}</td>" for text in row) for row in body)
+    table = "".join(f"<tr>{line}</tr>" for line in (head, *lines))
+    return f"<p>{heading}</p><table>{table}</table>" if heading or rows else ""
+
+
+def _points(series: "_Element", *names: str) -> Iterator[tuple[int, str]]:
+    """Yield place and text of the values of a series; outer categories come before the inner ones."""
+    for holder in series.iterchildren(*(f"{CHART}{name}" for name in names)):
+        form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
+        inner, *outer = [
+            {read_number(point.get("idx"), -1): point for point in level.iter(f"{CHART}pt")}
+            for level in list(holder.iter(f"{CHART}lvl")) or [holder]
+        ]
+        for place, point in inner.items():
+            groups = [level[max(found)] for level in outer if (found := [at for at in level if at <= place])]
+            labels = [_show(part, part.get("formatCode", form)) for part in (*reversed(groups), point)]
+            yield place, " ".join(labels)
+
+
+def _show(point: "_Element", form: str) -> str:
+    """Return a value as the chart shows it: a day or a number."""
+    from openpyxl.styles.numbers import is_date_format
+    from openpyxl.utils.datetime import from_excel
+
+    value = (point.findtext(f"{CHART}v") or "").strip()
+    try:
+        number = float(value)
+        if is_date_format(form):
+            return show_moment(from_excel(number), form)
+    except (ValueError, OverflowError):
+        return value
+    return show_number(number, form) or f"{number:.15g}"

@@ -49,6 +49,15 @@ def test_headings_and_clauses_of_one_list_count_together() -> None:
     ]  # fmt: skip
 
 
+def test_a_list_may_lead_to_the_list_of_a_style() -> None:
+    linked = (
+        '<w:abstractNum w:abstractNumId="80"><w:numStyleLink w:val="Clauses"/></w:abstractNum>\n'
+        '<w:num w:numId="81"><w:abstractNumId w:val="80"/></w:num>'
+    )
+    levels = '<w:styleLink w:val="Clauses"/>' + level(0, "decimal", "§ %1")
+    assert read(levels, item("one", 0), item("two", 0, 81), lists=linked) == "- § 1 one\n- § 2 two"
+
+
 def test_numbers_go_on_behind_text_and_begin_anew_where_a_list_says_so() -> None:
     levels = level(0, "decimal", "%1.", 3) + level(1, "lowerLetter", "%2)") + level(2, "decimal", "%1.%3")
     again = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'

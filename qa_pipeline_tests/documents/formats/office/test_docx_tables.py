@@ -56,15 +56,10 @@ def test_whatever_the_grid_no_cell_is_lost(grid: list[list[tuple[int, bool]]]) -
     assert parsed.left_out == ()
 
 
-def test_a_first_row_over_figures_names_the_columns_and_one_over_words_does_not() -> None:
+def test_a_first_row_in_bold_or_over_figures_names_the_columns() -> None:
     assert lines(plain("Ort", "Einwohner"), plain("Kiel", "247 000")) == ["Ort: Kiel | Einwohner: 247 000"]
+    assert lines(plain("Namn", "Ort", bold=True), plain("Bo", "Kiel")) == ["Namn: Bo | Ort: Kiel"]
     assert lines(plain("Anna", "Lund"), plain("Bo", "Kiel")) == ["Anna | Lund", "Bo | Kiel"]
-
-
-def test_a_first_column_in_bold_holds_keys() -> None:
-    pair = cell(paragraph(run("Ort", BOLD))), cell(paragraph(run("Kiel")))
-    other = cell(paragraph(run("Land", BOLD))), cell(paragraph(run("Norden")))
-    assert lines(row(*pair), row(*other)) == ["Ort: Kiel", "Land: Norden"]
 
 
 def test_hidden_and_deleted_rows_and_cells_are_left_out_and_counted() -> None:
