@@ -74,7 +74,7 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
         has_prose = any(part.text().strip() for part in node.css(_PROSE) if part.mem_id != node.mem_id)
         heading = _heading_of(node) if node.tag in ("ul", "ol") and plain <= 0 else None
         if links and (heading is not None or _is_navigation(node, links, linked, plain, has_prose)):
-            _remove(filter(None, (node, heading)), omissions, "navigation")
+            remove(filter(None, (node, heading)), omissions, "navigation")
         elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
             _add_ancestors(around_content, node)
 
@@ -191,19 +191,19 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         node.decompose()
     write_widgets(tree, omissions)
     struck, hidden = _find_styled(tree)
-    _remove(struck, omissions, "deleted_text")
-    _remove(hidden, omissions, "hidden")
+    remove(struck, omissions, "deleted_text")
+    remove(hidden, omissions, "hidden")
     linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
     marks = (node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text)))
-    _remove(marks, omissions, "footnote_mark")
-    _remove(tree.css(_FURNITURE if page else _NEVER_CONTENT), omissions)
+    remove(marks, omissions, "footnote_mark")
+    remove(tree.css(_FURNITURE if page else _NEVER_CONTENT), omissions)
     headers = tree.css("header, div#header") if page else []
-    _remove((node for node in headers if node.css_first("h1, h2") is None), omissions, "navigation")
+    remove((node for node in headers if node.css_first("h1, h2") is None), omissions, "navigation")
     for node in tree.css("img"):
         omissions.add("image", node.attributes.get("alt") or "")
 
 
-def _remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str = "") -> None:
+def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str = "") -> None:
     """Take elements out; outer ones come first, and what was inside them is gone with them.
 
     A page as a whole may be hidden until its script has run.

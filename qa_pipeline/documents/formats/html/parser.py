@@ -4,7 +4,6 @@ Every text node of a page ends in the blocks, or is counted as left out.
 """
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 
-def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omissions) -> list[Block]:
-    """Return the blocks below `root`; elements whose `mem_id` is in `dropped` are counted as left out."""
+def _read_blocks(root: "LexborNode", omissions: Omissions) -> list[Block]:
     from lxml.html import fragment_fromstring
 
     reader = Reader(omissions)
@@ -37,9 +35,6 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
         part = role_of(tag)
         if part == "text":
             reader.text(node.text_content or "")
-            return False
-        if dropped and node.mem_id in dropped:
-            omissions.add(dropped[node.mem_id], node.text())
             return False
         if tag == "math":
             reader.text(write_formula(fragment_fromstring(node.html or ""), omissions, node.text()))
@@ -105,30 +100,10 @@ def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> li
     return read_tree(tree, omissions, page=page)
 
 
-def read_tree(
-    tree: "LexborHTMLParser",
-    omissions: Omissions,
-    *,
-    page: bool = False,
-    contents: bool = False,
-    dropped: Mapping[int, str] = {},
-) -> list[Block]:
-    """Return blocks of a tree, all of whose body counts as content.
-
-    Args:
-        tree: what `parse_tree` returned; elements are taken out of it.
-        omissions: counts what has no place in the text.
-        page: as in `read_fragment`.
-        contents: whether lists that only lead elsewhere are left out, as of a table of contents.
-        dropped: elements to leave out by their `mem_id`, each with the kind it is counted as.
-    """
+def read_tree(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = False) -> list[Block]:
+    """Return blocks of a tree, all of whose body counts as content; elements are taken out of it."""
     remove_furniture(tree, omissions, page=page)
-    body = tree.body
-    if body is None:
-        return []
-    if contents:
-        remove_navigation(body, omissions)
-    return read_blocks(body, dropped, omissions)
+    return _read_blocks(tree.body, omissions) if tree.body is not None else []
 
 
 def close_elements(markup: str) -> str:
@@ -199,9 +174,9 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
         omissions.count("outside_main", 1 if around else 0, around)
     inside, with_links = Omissions(), main.html or ""
     remove_navigation(main, inside)
-    if blocks := read_blocks(main, {}, inside):
+    if blocks := _read_blocks(main, inside):
         omissions.update(inside.record())
         return blocks
     # A page that is nothing but links is read as a list of links rather than as nothing.
     body = LexborHTMLParser(with_links).body
-    return read_blocks(body, {}, omissions) if body is not None else []
+    return _read_blocks(body, omissions) if body is not None else []
