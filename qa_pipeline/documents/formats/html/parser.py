@@ -14,7 +14,6 @@ from qa_pipeline.documents.formats.html.boilerplate import (
     count_comments,
     remove_furniture,
     remove_navigation,
-    visit,
 )
 from qa_pipeline.documents.formats.html.reader import Reader, role_of
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -27,27 +26,31 @@ if TYPE_CHECKING:
 
 
 def _read_blocks(root: "LexborNode", omissions: Omissions) -> list[Block]:
+    """Return the blocks below `root`, without recursion, so that the depth of a page is no limit."""
     from lxml.html import fragment_fromstring
 
     reader = Reader(omissions)
-
-    def enter(node: "LexborNode", tag: str) -> bool:
-        part = role_of(tag)
+    inside: list[tuple[LexborNode, str]] = []
+    node = root.first_child
+    while node is not None:
+        tag = node.tag or ""
+        part, inner = role_of(tag), None
         if part == "text":
             reader.text(node.text_content or "")
-            return False
-        if tag == "math":
+        elif tag == "math":
             reader.text(write_formula(fragment_fromstring(node.html or ""), omissions, node.text()))
-            return False
-        if part in ("block", "inline"):
+        elif part != "unseen":
             reader.open(tag, node)
-        return part != "unseen"
-
-    def leave(node: "LexborNode", tag: str) -> None:
-        if role_of(tag) != "passive":
+            if (inner := node.first_child) is None:
+                reader.close(tag)
+            else:
+                inside.append((node, tag))
+        following = node.next if inner is None else inner
+        while following is None and inside:
+            node, tag = inside.pop()
             reader.close(tag)
-
-    visit(root, enter, leave)
+            following = node.next
+        node = following
     return reader.finish()
 
 
