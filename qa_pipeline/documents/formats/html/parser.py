@@ -9,49 +9,19 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import (
     count_comments,
     remove_furniture,
     remove_navigation,
 )
-from qa_pipeline.documents.formats.html.reader import Reader, role_of
+from qa_pipeline.documents.formats.html.reader import read_blocks
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import of_all
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-
-def _read_blocks(root: "LexborNode", omissions: Omissions) -> list[Block]:
-    """Return the blocks below `root`, without recursion, so that the depth of a page is no limit."""
-    from lxml.html import fragment_fromstring
-
-    reader = Reader(omissions)
-    inside: list[tuple[LexborNode, str]] = []
-    node = root.first_child
-    while node is not None:
-        tag = node.tag or ""
-        part, inner = role_of(tag), None
-        if part == "text":
-            reader.text(node.text_content or "")
-        elif tag == "math":
-            reader.text(write_formula(fragment_fromstring(node.html or ""), omissions, node.text()))
-        elif part != "unseen":
-            reader.open(tag, node)
-            if (inner := node.first_child) is None:
-                reader.close(tag)
-            else:
-                inside.append((node, tag))
-        following = node.next if inner is None else inner
-        while following is None and inside:
-            node, tag = inside.pop()
-            reader.close(tag)
-            following = node.next
-        node = following
-    return reader.finish()
+    from selectolax.lexbor import LexborHTMLParser
 
 
 _MAIN = (
@@ -106,7 +76,7 @@ def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> li
 def read_tree(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = False) -> list[Block]:
     """Return blocks of a tree, all of whose body counts as content; elements are taken out of it."""
     remove_furniture(tree, omissions, page=page)
-    return _read_blocks(tree.body, omissions) if tree.body is not None else []
+    return read_blocks(tree.body, omissions) if tree.body is not None else []
 
 
 def close_elements(markup: str) -> str:
@@ -177,9 +147,9 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
         omissions.count("outside_main", 1 if around else 0, around)
     inside, with_links = Omissions(), main.html or ""
     remove_navigation(main, inside)
-    if blocks := _read_blocks(main, inside):
+    if blocks := read_blocks(main, inside):
         omissions.update(inside.record())
         return blocks
     # A page that is nothing but links is read as a list of links rather than as nothing.
     body = LexborHTMLParser(with_links).body
-    return _read_blocks(body, omissions) if body is not None else []
+    return read_blocks(body, omissions) if body is not None else []
