@@ -41,6 +41,7 @@ _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
 """`> [!NOTE]` makes a quote a box."""
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
+_COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike)\b[^<>]*>", re.IGNORECASE)
 _COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"']")
@@ -209,10 +210,13 @@ def _parser() -> "MarkdownIt":
 
 
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    _, _, rest = tokens[place].info.strip().partition(" ")
+    text = tokens[place].content
+    language, _, rest = tokens[place].info.strip().partition(" ")
     if rest:
         env["omissions"].add("code_info", rest)
-    return f"<pre><code>{escape(tokens[place].content)}</code></pre>"
+    if language == "console":  # may be coloured with HTML, which readers never see as text
+        text = _COLOURING.sub("", text)
+    return f"<pre><code>{escape(text)}</code></pre>"
 
 
 def _link(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:

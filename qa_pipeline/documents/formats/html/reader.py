@@ -13,7 +13,7 @@ from lxml.html import fragment_fromstring
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
 from qa_pipeline.documents.formats.rows import Cell, counted_lines, inside_cell
-from qa_pipeline.records import Block, BlockKind
+from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -35,8 +35,8 @@ def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
-Role = Literal["text", "block", "inline", "passive", "unseen"]
-"""`block` ends the text before it, `inline` changes the text around it, `passive` does neither."""
+Role = Literal["text", "block", "inline", "unseen"]
+"""`block` ends the text before it, and `inline` does not."""
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -48,8 +48,8 @@ BREAKING = frozenset({
 })  # fmt: skip
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
 """Classes of what labels its box, as docutils and Python-Markdown write it."""
-_SCRIPTS = {"sup": RAISED, "sub": LOWERED}
-_INLINE = frozenset({"br", "sup", "sub", "q"})
+_STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
+_ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
 
 @lru_cache(maxsize=1024)
@@ -59,9 +59,7 @@ def role_of(tag: str) -> Role:
         return "text"
     if tag.startswith(("-", "_", "!")):  # comments and the like
         return "unseen"
-    if tag in BREAKING or tag in HEADINGS or "-" in tag:
-        return "block"
-    return "inline" if tag in _INLINE else "passive"
+    return "block" if tag in BREAKING or tag in HEADINGS or "-" in tag else "inline"
 
 
 _BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
@@ -105,16 +103,16 @@ class Reader:
         if role_of(tag) == "block":
             self.flush(tag)
             self._enter(tag, node)
-        else:
-            self._open_inline(tag)
+        elif tag in _STARTS:
+            self.parts.append(_STARTS[tag])
 
     def close(self, tag: str) -> None:
         """End an element that was opened."""
         if role_of(tag) == "block":
             self.flush(tag)
             self._leave(tag)
-        else:
-            self._close_inline(tag)
+        elif tag in _ENDS:
+            self.parts.append(_ENDS[tag])
 
     def table(self, blocks: list[Block]) -> None:
         """Take in a table that was read."""
@@ -154,11 +152,7 @@ class Reader:
         elif self.containers and self.containers[-1] == "dt":
             self.terms.append(text.strip())
         else:
-            kind, written = self._kind(text, only_code)
-            if kind == "list_item":
-                self._write_item(written)
-            else:
-                self.blocks.append(Block(kind, written))
+            self._write_text(text, only_code)
 
     def _write_item(self, text: str) -> None:
         marker, self.marker = self.marker, None
@@ -170,21 +164,23 @@ class Reader:
             self.fresh_item = False
             self._write_item("")
 
-    def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
+    def _write_text(self, text: str, only_code: bool) -> None:
+        """Write text as an item if it begins one, as code if it is nothing else, or else as a paragraph."""
         if self.fresh_item:
             self.fresh_item = False
             self._write_label()
             if self.terms:
                 self.described = self._take_terms().rstrip(" :")
             is_description = self.containers[-1:] == ["dd"] and self.described is not None
-            return "list_item", f"{self.described}: {text.strip()}" if is_description else text
-        if only_code:
+            self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
+        elif only_code:
             self._write_label()
-            return "code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))
-        if self.label:
-            label, self.label = self.label, None
-            text = f"{label.rstrip()} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
-        return ("quote" if self.quotes else "paragraph"), text
+            self.blocks.append(Block("code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))))
+        else:
+            if self.label:
+                colon = "" if self.label.endswith((".", ":", "!", "?")) else ":"
+                text, self.label = f"{self.label}{colon} {text}", None
+            self.blocks.append(Block("quote" if self.quotes else "paragraph", text))
 
     def _write_label(self) -> None:
         """Write the heading of a box without prose as a paragraph of its own."""
@@ -194,10 +190,12 @@ class Reader:
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         if tag in ("p", "div"):
-            inside = [
-                child for child in node.iter(include_text=True) if child.text().strip() or child.tag == "br"
-            ]
-            self.only_code = bool(inside) and all(child.tag in CODE for child in inside)
+            inside = {
+                child.tag
+                for child in node.iter(include_text=True)
+                if child.tag != "-text" or (child.text_content or "").strip()
+            }
+            self.only_code = bool(inside) and inside <= CODE
         if tag == "p" or tag in HEADINGS:
             self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
             self.level = 0 if self.labelling else HEADINGS.get(tag, self.level)
@@ -248,26 +246,12 @@ class Reader:
     def _write_term(self) -> None:
         """Write a term whose description begins with a list, code or nothing as an item of its own."""
         if self.terms:
-            self.blocks.append(Block("list_item", self._take_terms(), max(len(self.lists) - 1, 0)))
+            self._write_item(self._take_terms())
             self.fresh_item = False
 
     def _take_terms(self) -> str:
         terms, self.terms = self.terms, []
         return ", ".join(terms)
-
-    def _open_inline(self, tag: str) -> None:
-        if tag == "br":
-            self.parts.append("\n")
-        elif tag in _SCRIPTS:
-            self.parts.append(_SCRIPTS[tag])
-        elif tag == "q":
-            self.parts.append("“")
-
-    def _close_inline(self, tag: str) -> None:
-        if tag in _SCRIPTS:
-            self.parts.append(LEVEL)
-        elif tag == "q":
-            self.parts.append("”")
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
         inner = self.lists[-1] if self.lists and tag == "li" else None
