@@ -78,6 +78,10 @@ def test_a_page_twice_as_long_is_at_most_twice_the_work(start: str, unit: str, c
     assert work(count) < 2.2 * work(count // 2) + 1000
 
 
+def test_tables_in_tables_are_read_however_deep_they_are() -> None:
+    assert blocks("<table><tr><th>" * 300 + "deep") == [("table_row", "deep")]
+
+
 def test_depth_a_browser_could_not_show_is_a_failure_and_less_is_read() -> None:
     assert refusal(lambda: parse("<div>" * 100_000 + "x")) == "nested_too_deep"
     assert blocks("<div>" * 4_000 + "deep") == [("paragraph", "deep")]
