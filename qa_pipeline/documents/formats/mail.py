@@ -6,15 +6,16 @@ Attachments are counted and never opened.
 """
 
 import base64
+import binascii
 import email
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from email.headerregistry import HeaderRegistry, UnstructuredHeader
-from email.message import EmailMessage, MIMEPart
-from email.policy import EmailPolicy
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
 from itertools import zip_longest
-from typing import Any
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -30,7 +31,7 @@ _OF_A_MAIL = frozenset(
     ["from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path", "delivered-to"]
 )
 _DEEPEST = 20  # parts in parts: a message that was forwarded ten times has as many
-_LONGEST_HEADER = 10_000  # characters: the time to parse one grows with the square of its length
+_LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
 _LEAST_SHARE = 0.5  # of the text of the HTML version: a plain one with less is cut, or only names the other
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
 """The lines of a body up to a blank one, or one that holds other signs."""
@@ -56,27 +57,6 @@ _NOTES = {
 }
 
 
-def _parse_header(name: str, value: str) -> Any:
-    """Return a header parsed as far as it can be, with bytes beyond ASCII in the encoding that fits."""
-    content = value.encode("utf-8", "surrogateescape")
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
-    try:
-        return _REGISTRY(name, text[:_LONGEST_HEADER])
-    except Exception:  # noqa: BLE001 - the library raises errors of all kinds about malformed headers
-        return _REGISTRY(name, "")
-
-
-_REGISTRY = HeaderRegistry()
-for (
-    _name
-) in _HEAD_LINES:  # as addresses and dates they would lose names in brackets or with dots, and time zones
-    _REGISTRY.map_to_type(_name, UnstructuredHeader)  # type: ignore[arg-type] # the stubs want a base class
-_POLICY = EmailPolicy(header_factory=_parse_header)
-
-
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one message.
 
@@ -85,15 +65,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     reader = _Reader(source.path, settings)
     try:
-        message = email.message_from_bytes(source.content, policy=_POLICY)
+        message = email.message_from_bytes(source.content)
         if _OF_A_MAIL.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
             raise DocumentFailure("damaged", "the file has none of the headers of an e-mail")
         blocks = tuple(reader.message(message, level=1, depth=0))
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error
     pieces = reader.omissions.pieces
-    if pieces["deep_message"] and len(blocks) <= 2:  # nothing but its head
-        raise DocumentFailure("nested_too_deep", f"all parts are nested more than {_DEEPEST} deep")
     return ParsedFile(
         blocks=blocks,
         title=_header(message, "subject") or None,
@@ -109,7 +87,7 @@ class _Reader:
     settings: DocumentSettings
     omissions: Omissions = field(default_factory=Omissions)
 
-    def message(self, message: EmailMessage, level: int, depth: int) -> Iterator[Block]:
+    def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
         """Yield the blocks of a message; a forwarded one has its heading below the other's."""
         subject = _header(message, "subject")
         if subject:
@@ -122,13 +100,9 @@ class _Reader:
         blocks = [*self._part(message, level, depth)]
         yield from blocks if _FORWARD.match(subject) else _mark_earlier(blocks)
 
-    def _part(self, part: MIMEPart, level: int, depth: int) -> Iterator[Block]:
+    def _part(self, part: Message, level: int, depth: int) -> Iterator[Block]:
         kind = part.get_content_type()
-        inner = (
-            [child for child in part.get_payload() if isinstance(child, EmailMessage)]
-            if part.is_multipart()
-            else []
-        )
+        inner = [*part.get_payload()] if part.is_multipart() else []
         if depth > _DEEPEST:
             leaves = (leaf for leaf in part.walk() if not leaf.is_multipart())
             self.omissions.add("deep_message", "".join(str(leaf.get_payload()) for leaf in leaves))
@@ -142,28 +116,26 @@ class _Reader:
                     self.omissions.add("beside_parts", text)
             for child in inner:
                 yield from self._part(child, level, depth + 1)
-        elif not part.is_attachment() and kind.startswith(
-            ("text/plain", "text/html", "text/markdown", "multipart")
-        ):
+        elif _is_text(part):
             yield from self._text(part, level)
         elif _payload_of(part)[0].strip():
             self.omissions.add("attachment")
 
-    def _best_of(self, part: MIMEPart) -> MIMEPart | None:
+    def _best_of(self, part: Message) -> Message | None:
         """Return the plain version of a text, unless it is cut; else the one in HTML."""
-        plain, rich = (part.get_body((kind,)) for kind in ("plain", "html"))
+        texts = {leaf.get_content_type(): leaf for leaf in reversed([*part.walk()]) if _is_text(leaf)}
+        plain, rich = texts.get("text/plain"), texts.get("text/html")
         if plain is None or rich is None:
             return plain or rich
-        counts, self.omissions = self.omissions, Omissions()
+        uncounted = _Reader(self.path, self.settings)
         length, least = (
-            sum(len(block.text) for block in self._text(version, 1)) for version in (plain, rich)
+            sum(len(block.text) for block in uncounted._text(version, 1)) for version in (plain, rich)
         )
-        self.omissions = counts
         takes_plain = length >= max(_LEAST_SHARE * least, 1)
         self.omissions.count("alternative", 1, least if takes_plain else length)
         return plain if takes_plain else rich
 
-    def _text(self, part: MIMEPart, level: int) -> list[Block]:
+    def _text(self, part: Message, level: int) -> list[Block]:
         content, rest = _payload_of(part)
         is_html = part.get_content_type() == "text/html"
         try:
@@ -180,16 +152,13 @@ class _Reader:
         return lower_headings(tuple(self._plain(text)), by=level)
 
     def _plain(self, text: str) -> Iterator[Block]:
-        """Yield the blocks of a plain body, with its quotes, and its signature line by line."""
-        text, mark, signature = text.partition("\n-- \n")
-        position = 0
+        """Yield the blocks of a plain body, with its quotes, and its signature in lines of its own."""
+        text, position = text.replace("\n-- \n", "\n\n"), 0
         for quote in _QUOTED.finditer(text):
             yield from self._inner(text[position : quote.start()], "text")
             yield Block("quote", re.sub("^(?:> ?)+", "", quote[0], flags=re.MULTILINE))
             position = quote.end()
         yield from self._inner(text[position:], "text")
-        if mark:
-            yield Block("paragraph", signature)
 
     def _inner(self, text: str, name: str) -> Iterable[Block]:
         parsed = read_inner(text, "html" if name == "html" else "text", self.path, self.settings)
@@ -212,24 +181,35 @@ def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
             yield block
 
 
-def _payload_of(part: MIMEPart) -> tuple[bytes, str]:
+def _payload_of(part: Message) -> tuple[bytes, str]:
     """Return the bytes of a part, and the text behind a Base64 body, such as the footer of a mailing list."""
     if str(part.get("content-transfer-encoding", "")).strip().lower() == "base64":
         text = str(part.get_payload())
         body = _BASE64.match(text)
-        encoded = "".join(body[0].split()) if body else ""
-        if body and text[body.end() :].strip() and len(encoded) % 4 == 0:
-            return base64.b64decode(encoded), text[body.end() :]
-        if not body:  # whatever it says, it is text
+        if body is None:  # whatever it says, it is text
             return text.encode("utf-8", "surrogateescape"), ""
+        with suppress(binascii.Error):
+            return base64.b64decode(f"{body[0]}=="), text[body.end() :]
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b"", ""
 
 
-def _header(message: EmailMessage, name: str) -> str:
-    """Return a header as a reader sees it, repeats in one line; words that are UTF-8 whatever they claim."""
-    text = " ".join(", ".join(map(str, message.get_all(name, []))).split())
+def _is_text(part: Message) -> bool:
+    kinds = ("text/plain", "text/html", "text/markdown", "multipart")
+    return part.get_content_disposition() != "attachment" and part.get_content_type().startswith(kinds)
+
+
+def _header(message: Message, name: str) -> str:
+    """Return a header as a reader sees it, repeats in one line."""
+    values = (value[:_LONGEST_HEADER] for key, value in message.raw_items() if key.lower() == name.lower())
+    return " ".join(", ".join(map(_decode_words, values)).split())
+
+
+def _decode_words(value: str) -> str:
     try:
-        return text.encode("latin-1").decode()
-    except UnicodeError:
-        return text
+        words = decode_header(decode(value.encode("utf-8", "surrogateescape")))
+        return "".join(
+            word if isinstance(word, str) else decode(word, charset=charset) for word, charset in words
+        )
+    except (DocumentFailure, HeaderParseError):
+        return value.encode(errors="replace").decode()

@@ -18,7 +18,7 @@ from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Directive, Parser, directives, roles, states, tableparser
 from docutils.parsers.rst.directives import misc, tables
 from docutils.statemachine import StringList
-from docutils.transforms.references import PropagateTargets
+from docutils.transforms.references import PropagateTargets, Substitutions
 from docutils.writers import html5_polyglot
 
 from qa_pipeline.documents.assembly import Omissions, check_length
@@ -46,8 +46,8 @@ _LEVELS = {
     "subscript": nodes.subscript,
 }  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
-_MOST_MARKS = 3_000  # of a paragraph: one with more is kept as it is written
-_LONGEST_SUBSTITUTION = 2_000  # characters; definitions that use one another may double with each step
+_LONGEST_SUBSTITUTION = 2_000  # characters
+_MOST_INNER = 20  # names of substitutions in substitutions: with each the text may double
 _VERSIONS = {
     "versionadded": "New in version", "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
@@ -84,16 +84,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     try:
         with _look_up_here():
             Parser(_HEADERS.match(f"{text}\n") is not None).parse(text, document)
-        unread = _replace_messages(document, text.split("\n"))
+        unread = _replace_messages(document)
         PropagateTargets(document).apply()
+        _substitute(document, omissions)
         fields = _read_first_fields(document)
         translator = _Translator(document, omissions, _take_title(fields))
         document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
-    for node in document.findall(nodes.substitution_definition):
-        if id(node) not in translator.used:
-            omissions.add("substitution", node.astext())
     blocks = read_fragment("".join(translator.body), omissions, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
     pieces = f"{unread} piece{'s' if unread > 1 else ''} of markup could not be read; kept as written"
@@ -116,7 +114,6 @@ def _look_up_here() -> Iterator[None]:
         (directives, "directive", lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])),
         (roles, "role", lambda *_: (_role, [])),
         (tableparser, "SimpleTableParser", _SimpleTable),
-        (states.Inliner, "parse", _parse_inline),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in own]
     try:
@@ -126,16 +123,6 @@ def _look_up_here() -> Iterator[None]:
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)
-
-
-def _parse_inline(inliner: states.Inliner, text: str, lineno: int, memo: Any, parent: Any) -> Any:
-    """Parse the marks of a text; their time grows with the square of their number."""
-    if sum(map(text.count, "*`|_")) > _MOST_MARKS:
-        return [nodes.Text(text)], []
-    return _PARSE_INLINE(inliner, text, lineno, memo, parent)
-
-
-_PARSE_INLINE: Any = states.Inliner.parse
 
 
 class _SimpleTable(tableparser.SimpleTableParser):
@@ -261,7 +248,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     return [node], []
 
 
-def _replace_messages(document: nodes.document, lines: list[str]) -> int:
+def _replace_messages(document: nodes.document) -> int:
     """Put the markup that a message quotes in its place, as it is written; how many pieces there are.
 
     A title out of order stays a heading. Other messages go: they are docutils' words, not the file's.
@@ -270,14 +257,7 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
         if quoted is None:
-            before = message.parent[max(message.parent.index(message) - 1, 0)]
             message.parent.remove(message)
-            if isinstance(before, nodes.comment) and "malformed" in message.astext():
-                # A target or substitution, of which docutils takes the last line for a comment.
-                starts = [number for number in range(message["line"]) if lines[number].lstrip()[:2] == ".."]
-                text = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : message["line"]]))
-                before.replace_self(nodes.literal_block(text, text))
-                unread += 1
         elif title := _ADORNED.match(quoted.astext()):
             heading = isinstance(message.parent, nodes.section | nodes.document)
             message.replace_self((nodes.rubric if heading else nodes.paragraph)("", title["text"]))
@@ -285,6 +265,22 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
             unread += 1
             message.replace_self(quoted)
     return unread
+
+
+def _substitute(document: nodes.document, omissions: Omissions) -> None:
+    """Put definitions in the places of their names; many names inside others stay, as they might explode."""
+    names = document.substitution_names
+    definitions = list(document.findall(nodes.substitution_definition))
+    used = {node["refname"].lower() for node in document.findall(nodes.substitution_reference)}
+    inner = [node for each in definitions for node in each.findall(nodes.substitution_reference)]
+    for node in inner:
+        if len(inner) > _MOST_INNER or node["refname"].lower() not in names:
+            node.replace_self(nodes.Text(node.rawsource))
+    for definition in definitions:
+        if used.isdisjoint(name.lower() for name in definition["names"]):
+            omissions.add("substitution", definition.astext())
+    document.settings.line_length_limit = _LONGEST_SUBSTITUTION
+    Substitutions(document).apply()
 
 
 def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
@@ -316,8 +312,6 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def __init__(self, document: nodes.document, omissions: Omissions, title: nodes.Element | None) -> None:
         super().__init__(document)
         self.omissions = omissions
-        self.resolved: dict[str, str] = {}
-        self.used: set[int] = set()
         if title is not None:
             self.body.append(f"<h1>{self._inner(title)}</h1>")
             self.initial_header_level = 2
@@ -338,22 +332,6 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     def visit_image(self, node: Any) -> None:
         self._skip("image", node.get("alt", ""))
-
-    def visit_substitution_reference(self, node: Any) -> None:
-        """Visit a substitution; one that is not defined, or explodes, stays as it is written."""
-        name = " ".join(node.astext().split())
-        if name not in self.resolved:
-            definitions, names = self.document.substitution_defs, self.document.substitution_names
-            definition = definitions.get(name) or definitions.get(names.get(name.lower(), ""))
-            # While it is being read it stands for itself, so that a circle ends.
-            self.resolved[name] = self.encode(f"|{name}|")
-            if definition is not None:
-                self.used.add(id(definition))
-                inner = self._inner(definition)
-                if len(inner) <= _LONGEST_SUBSTITUTION:
-                    self.resolved[name] = inner
-        self.body.append(self.resolved[name])
-        raise nodes.SkipNode
 
     def visit_footnote_reference(self, node: Any) -> None:
         if self.body:
@@ -420,18 +398,6 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def visit_enumerated_list(self, node: Any) -> None:
         kind = _LIST_TYPES.get(node.get("enumtype", ""), "1")
         self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
-
-    def visit_field_list(self, node: Any) -> None:
-        """Visit fields as rows of a table, or as a list where a value is more than a paragraph."""
-        fields = [field.children for field in node.children if len(field.children) == 2]
-        simple = all([*map(type, body.children)] in ([], [nodes.paragraph]) for _, body in fields)
-        row = "<tr><th>{}</th><td>{}</td></tr>" if simple else "<dt>{}</dt><dd>{}</dd>"
-        rows = ""
-        for name, body in fields:
-            written = row if len(body) or not simple else "<tr><td>{}</td></tr>"
-            rows += written.format(self._inner(name), self._inner(body))
-        self.body.append(f"<table>{rows}</table>" if simple else f"<dl>{rows}</dl>")
-        raise nodes.SkipNode
 
     def _nothing(self, node: Any) -> None:
         pass

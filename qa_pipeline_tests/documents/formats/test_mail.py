@@ -58,6 +58,9 @@ def test_the_subject_is_title_and_heading_and_the_rest_of_the_head_key_value_lin
         (b"=?utf-8?q?F=C3=B6rslag?= om =?iso-8859-1?q?=E5r?=", "Förslag om år"),
         ("Förslag".encode("cp1252"), "Förslag"),
         (b"one\n two", "one two"),
+        (b"M=?utf-8?q?=C3=B6te?=", "Möte"),
+        (b"=?iso-8859-1?q?F=C3=B6rslag?=", "Förslag"),
+        (b"=?no-such?q?a?= =?utf-8?b?!!?=", "a"),
     ],
 )
 def test_subjects_are_read_as_a_person_sees_them(raw: bytes, shown: str) -> None:
@@ -174,6 +177,8 @@ def test_earlier_mail_is_marked_as_quoted_and_in_doubt(head: str) -> None:
     assert "6 euros" not in quoted
 
 
-def test_an_answer_below_quoted_lines_is_no_earlier_mail() -> None:
+def test_an_answer_below_quoted_lines_and_a_forwarded_mail_are_no_earlier_mail() -> None:
     parsed = parse(mail("He wrote in 2030 about it.\n\n> It costs 5.\n\nNow it costs 6.").as_bytes())
     assert [block.kind for block in parsed.blocks[2:]] == ["paragraph", "quote", "paragraph"]
+    passed_on = mail("-----Original Message-----\n\nIt costs 5.", Subject="Fwd: Pumps")
+    assert "quote" not in [block.kind for block in parse(passed_on.as_bytes()).blocks]

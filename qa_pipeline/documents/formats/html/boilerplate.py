@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -17,43 +17,12 @@ if TYPE_CHECKING:
 
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
 _LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
 _LONGEST_LABEL = 100  # characters
 _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a box with more is content
-
-
-def visit(
-    root: "LexborNode",
-    enter: "Callable[[LexborNode, str], bool]",
-    leave: "Callable[[LexborNode, str], None]",
-) -> None:
-    """Visit the nodes below `root` in order, without recursion, so that the depth of a page is no limit.
-
-    Args:
-        root: is not visited itself.
-        enter: given a node and its tag, says whether what is inside is visited, too.
-        leave: is called behind each node that was entered.
-    """
-    inside: list[tuple[LexborNode, str]] = []
-    node = root.first_child
-    while node is not None:
-        tag = node.tag or ""
-        if enter(node, tag):
-            if (inner := node.first_child) is not None:
-                inside.append((node, tag))
-                node = inner
-                continue
-            leave(node, tag)
-        following = node.next
-        while following is None and inside:
-            node, tag = inside.pop()
-            leave(node, tag)
-            following = node.next
-        node = following
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
@@ -72,9 +41,8 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
         )
         plain = len(text) - linked - titles
         has_prose = any(part.text().strip() for part in node.css(_PROSE) if part.mem_id != node.mem_id)
-        heading = _heading_of(node) if node.tag in ("ul", "ol") and plain <= 0 else None
-        if links and (heading is not None or _is_navigation(node, links, linked, plain, has_prose)):
-            _remove(filter(None, (node, heading)), omissions, "navigation")
+        if links and _is_navigation(node, links, linked, plain, has_prose):
+            remove([node], omissions, "navigation")
         elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
             _add_ancestors(around_content, node)
 
@@ -84,25 +52,6 @@ def _add_ancestors(found: set[int], node: "LexborNode") -> None:
     while around is not None and around.mem_id not in found:
         found.add(around.mem_id)
         around = around.parent
-
-
-def _heading_of(node: "LexborNode") -> "LexborNode | None":
-    """Return the heading right above a list that is all there is under it."""
-    before, after = node.prev, node.next
-    while before is not None and _is_blank(before):
-        before = before.prev
-    while after is not None and _is_blank(after):
-        after = after.next
-    level = before.tag if before is not None else None
-    if level not in _HEADINGS[1:]:
-        return None
-    # A heading of a lower level opens a part of this section, which then is more than the list.
-    return before if after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level)) else None
-
-
-def _is_blank(node: "LexborNode") -> bool:
-    tag = node.tag or ""
-    return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
 
 
 def _is_navigation(
@@ -129,14 +78,25 @@ def _is_navigation(
 
 
 _KINDS = {
-    **dict.fromkeys(("script", "style", "noscript"), "script"),
-    **dict.fromkeys(("button", "select", "textarea"), "form"),
-    **dict.fromkeys(("svg", "canvas", "map"), "image"),
-    **dict.fromkeys(("iframe", "object", "audio", "video"), "media"),
-    **dict.fromkeys(("dialog", "annotation"), "hidden"),
-    **dict.fromkeys(("del", "s", "strike"), "deleted_text"),
+    "script": "script, style, noscript",
+    "form": "button, select, textarea",
+    "image": "svg, canvas, map",
+    "media": "iframe, object, audio, video",
+    "hidden": "dialog, annotation, [hidden]",
+    "deleted_text": "del, s, strike",
+    "navigation": "nav",
 }
-_MOST_RULES = 100  # of style sheets that strike text out or hide it: each is looked for in the whole page
+"""What is never content, by the kind it is counted as."""
+_KINDS_OF_A_PAGE = {
+    "hidden": "[aria-hidden=true]",
+    "navigation": (
+        "aside, footer, menu, div#footer, div#page-header, div.sidebar, .breadcrumb, .breadcrumbs,"
+        ".pagination, .skip-link, .headerlink, .permalink, .mw-editsection, .noprint, .outofdate,"
+        "[role=navigation], [role=banner], [role=contentinfo], [role=complementary], [role=search],"
+        "header:not(:has(h1, h2)), div#header:not(:has(h1, h2))"
+    ),
+}
+_MOST_RULES = 400  # of style sheets that strike text out or hide it: each is looked for in the whole page
 _UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
 """Comments of style sheets, and rules for paper, for small screens and the like."""
 _HIDING = re.compile(
@@ -149,31 +109,18 @@ _HIDING = re.compile(
     re.IGNORECASE,
 )
 _SHOWING = re.compile(r"(?<![\w-])(?:display|visibility|opacity|left|top|font-size)\s*:", re.IGNORECASE)
+_TELLING = re.compile(
+    r"line-through|display|visibility|opacity|font-size|left|right|top|bottom|indent|clip|colou?r|background"
+)
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
 _STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
 _NAME = re.compile(r"[\w-]+")
-_STYLED = "style:not([media*=print]), [style]"
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
-_NEVER_CONTENT = ", ".join((*_KINDS, "nav", "[hidden]", "[style*='line-through' i]"))
-_FURNITURE = ", ".join(
-    (
-        _NEVER_CONTENT,
-        "aside, footer, menu",
-        "[role=navigation], [role=banner], [role=contentinfo], [role=complementary], [role=search]",
-        "[aria-hidden=true]",
-        "div#footer, div#page-header, .breadcrumb, .breadcrumbs, .pagination, div.sidebar, .skip-link",
-        ".headerlink, .permalink, .mw-editsection, .noprint, .outofdate",
-    )
-)
 _SEEN = 16  # of 255: colours closer than that look alike
 _TAG = re.compile(r"<[^<>]*>")
-_COMMENT = re.compile(
-    r"<!--(?P<comment>.*?)(?:(?P<end>-->)|\Z)|<[!?](?P<other>.*?)(?:(?P<close>>)|\Z)", re.DOTALL
-)
-_DECLARATIONS = ("doctype", "xml")
 
 
 def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = True) -> None:
@@ -191,26 +138,26 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         node.decompose()
     write_widgets(tree, omissions)
     struck, hidden = _find_styled(tree)
-    _remove(struck, omissions, "deleted_text")
-    _remove(hidden, omissions, "hidden")
+    remove(struck, omissions, "deleted_text")
+    remove(hidden, omissions, "hidden")
     linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
     marks = (node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text)))
-    _remove(marks, omissions, "footnote_mark")
-    _remove(tree.css(_FURNITURE if page else _NEVER_CONTENT), omissions)
-    headers = tree.css("header, div#header") if page else []
-    _remove((node for node in headers if node.css_first("h1, h2") is None), omissions, "navigation")
+    remove(marks, omissions, "footnote_mark")
+    for kinds in (_KINDS, _KINDS_OF_A_PAGE) if page else (_KINDS,):
+        for kind, selector in kinds.items():
+            remove(tree.css(selector), omissions, kind)
     for node in tree.css("img"):
         omissions.add("image", node.attributes.get("alt") or "")
 
 
-def _remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str = "") -> None:
+def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> None:
     """Take elements out; outer ones come first, and what was inside them is gone with them.
 
     A page as a whole may be hidden until its script has run.
     """
     for node in nodes:
         if node.parent is not None and node.tag not in ("html", "body"):
-            omissions.add(kind or _kind_of(node), node.text())
+            omissions.add(kind, node.text())
             node.decompose()
 
 
@@ -219,19 +166,28 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
 
     What another rule shows, at a click or otherwise, or what a script names, is there for readers.
     """
-    styled = tree.css(_STYLED)
-    sheets = "\n".join(node.text() for node in styled if node.tag == "style")
-    rules = [rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}")]
-    inline = [(node, node.attributes["style"] or "") for node in styled if node.tag != "style"]
-    struck = [node for node, _ in _apply(tree, (rule for rule in rules if "line-through" in rule[1]))]
-    showing = (rule for rule in rules if _SHOWING.search(_HIDING.sub("", rule[1])))
-    shown = {node.mem_id for node, _ in _apply(tree, ((_STATE.sub("", name), "") for name, _ in showing))}
-    hiding = _apply(tree, (rule for rule in rules if _HIDING.search(rule[1])))
-    hidden = [node for node, _ in hiding if node.mem_id not in shown]
-    hidden += [node for node, style in inline if _HIDING.search(style)]
-    hidden += _find_blended(
-        tree, [*_apply(tree, (rule for rule in rules if _COLOUR.search(rule[1]))), *inline]
+    from selectolax.lexbor import SelectolaxError
+
+    sheets = "\n".join(node.text() for node in tree.css("style:not([media*=print])"))
+    rules = (rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}"))
+    parts = (
+        (selector, style) for names, style in rules if _TELLING.search(style) for selector in names.split(",")
     )
+    styled: list[tuple[LexborNode, str]] = []
+    shown: set[int] = set()
+    for selector, style in islice(parts, _MOST_RULES):
+        without_state = _STATE.sub("", selector)
+        shows = _SHOWING.search(_HIDING.sub("", style)) is not None
+        if without_state.strip() and (shows or without_state == selector):
+            with suppress(SelectolaxError):  # which browsers ignore, too
+                found = tree.css(without_state)
+                shown.update(node.mem_id for node in found if shows)
+                styled += [(node, style) for node in found if without_state == selector]
+    inline = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    struck = [node for node, style in (*styled, *inline) if "line-through" in style.lower()]
+    hidden = [node for node, style in styled if _HIDING.search(style) and node.mem_id not in shown]
+    hidden += [node for node, style in inline if _HIDING.search(style)]
+    hidden += _find_blended(tree, [*styled, *inline])
     scripts = [script.text() for script in tree.css("script")] if hidden else []
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))
@@ -285,40 +241,13 @@ def _names_in(text: str) -> set[str]:
     return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
 
 
-def _apply(tree: "LexborHTMLParser", rules: Iterable[tuple[str, str]]) -> "Iterator[tuple[LexborNode, str]]":
-    """Yield the elements that rules select, each with its style."""
-    from selectolax.lexbor import SelectolaxError
-
-    parts = ((selector, style) for selectors, style in rules for selector in selectors.split(","))
-    for selector, style in islice(parts, _MOST_RULES):
-        with suppress(SelectolaxError):  # which browsers ignore, too
-            found = tree.css(selector) if selector.strip() and ":" not in selector else []
-            yield from ((node, style) for node in found)
-
-
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
     """Count comments, and declarations and instructions that a page treats as such.
 
-    Whatever of them is never closed swallows the rest of the page; a comment does not in a script, which is
-    counted itself. An instruction does so without leaving a node.
+    One that is never closed swallows the rest of the page.
     """
-    for match in _COMMENT.finditer(markup):
-        inside = match["comment"] or match["other"] or ""
-        if match["end"] or match["close"]:
-            if not inside.lower().startswith(_DECLARATIONS):
-                omissions.add("comment", inside)
-        elif match["other"] is not None or "".join(f"{inside}-->".split()) in "".join(
-            (tree.html or "").split()
-        ):
-            omissions.add("unclosed_comment", inside)
-
-
-def _kind_of(node: "LexborNode") -> str:
-    kind = _KINDS.get(node.tag or "")
-    if kind is not None:
-        return kind
-    attributes = node.attributes
-    if "line-through" in (attributes.get("style") or "").lower():
-        return "deleted_text"
-    hidden = "hidden" in attributes or (attributes.get("aria-hidden") or "").lower() == "true"
-    return "hidden" if hidden else "navigation"
+    document = tree.root.parent if tree.root is not None else None
+    rest = markup.replace("\r\n", "\n").rstrip()
+    for node in document.traverse(include_text=True) if document is not None else ():
+        if node.tag == "-comment" and not (text := node.comment_content or "").startswith("?xml"):
+            omissions.add("unclosed_comment" if text and rest.endswith(text) else "comment", text)

@@ -4,56 +4,24 @@ Every text node of a page ends in the blocks, or is counted as left out.
 """
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import (
     count_comments,
     remove_furniture,
     remove_navigation,
-    visit,
 )
-from qa_pipeline.documents.formats.html.reader import Reader, role_of
+from qa_pipeline.documents.formats.html.reader import read_blocks
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import of_all
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-
-def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omissions) -> list[Block]:
-    """Return the blocks below `root`; elements whose `mem_id` is in `dropped` are counted as left out."""
-    from lxml.html import fragment_fromstring
-
-    reader = Reader(omissions)
-
-    def enter(node: "LexborNode", tag: str) -> bool:
-        part = role_of(tag)
-        if part == "text":
-            reader.text(node.text_content or "")
-            return False
-        if dropped and node.mem_id in dropped:
-            omissions.add(dropped[node.mem_id], node.text())
-            return False
-        if tag == "math":
-            reader.text(write_formula(fragment_fromstring(node.html or ""), omissions, node.text()))
-            return False
-        if part in ("block", "inline"):
-            reader.open(tag, node)
-        return part != "unseen"
-
-    def leave(node: "LexborNode", tag: str) -> None:
-        if role_of(tag) != "passive":
-            reader.close(tag)
-
-    visit(root, enter, leave)
-    return reader.finish()
+    from selectolax.lexbor import LexborHTMLParser
 
 
 _MAIN = (
@@ -105,30 +73,10 @@ def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> li
     return read_tree(tree, omissions, page=page)
 
 
-def read_tree(
-    tree: "LexborHTMLParser",
-    omissions: Omissions,
-    *,
-    page: bool = False,
-    contents: bool = False,
-    dropped: Mapping[int, str] = {},
-) -> list[Block]:
-    """Return blocks of a tree, all of whose body counts as content.
-
-    Args:
-        tree: what `parse_tree` returned; elements are taken out of it.
-        omissions: counts what has no place in the text.
-        page: as in `read_fragment`.
-        contents: whether lists that only lead elsewhere are left out, as of a table of contents.
-        dropped: elements to leave out by their `mem_id`, each with the kind it is counted as.
-    """
+def read_tree(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = False) -> list[Block]:
+    """Return blocks of a tree, all of whose body counts as content; elements are taken out of it."""
     remove_furniture(tree, omissions, page=page)
-    body = tree.body
-    if body is None:
-        return []
-    if contents:
-        remove_navigation(body, omissions)
-    return read_blocks(body, dropped, omissions)
+    return read_blocks(tree.body, omissions) if tree.body is not None else []
 
 
 def close_elements(markup: str) -> str:
@@ -199,9 +147,9 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
         omissions.count("outside_main", 1 if around else 0, around)
     inside, with_links = Omissions(), main.html or ""
     remove_navigation(main, inside)
-    if blocks := read_blocks(main, {}, inside):
+    if blocks := read_blocks(main, inside):
         omissions.update(inside.record())
         return blocks
     # A page that is nothing but links is read as a list of links rather than as nothing.
     body = LexborHTMLParser(with_links).body
-    return read_blocks(body, {}, omissions) if body is not None else []
+    return read_blocks(body, omissions) if body is not None else []

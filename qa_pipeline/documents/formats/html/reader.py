@@ -4,79 +4,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
+from lxml.html import fragment_fromstring
+
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
-from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle
+from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
 from qa_pipeline.documents.formats.rows import Cell, counted_lines, inside_cell
-from qa_pipeline.records import Block, BlockKind
+from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
-
-TABLE_PARTS = frozenset({"thead", "tbody", "tfoot", "colgroup", "col", "tr", "td", "th"})
-
-
-class Grid:
-    """A data table being read."""
-
-    def __init__(self, outer: "Grid | None", omissions: Omissions) -> None:
-        self.outer = outer
-        self.omissions = omissions
-        self.rows: list[list[Cell]] = []
-        self.cell: list[str] | None = None
-        self.shape = (False, 1, 1)
-        self.in_head = False
-        self.heads = 0
-
-    def open(self, tag: str, node: "LexborNode") -> None:
-        """Begin a row or cell."""
-        if tag == "thead":
-            self.in_head = True
-        elif tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            header = tag == "th" or self.in_head
-            attributes = node.attributes  # built anew each time it is asked for
-            self.cell = []
-            columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
-            self.shape = (header, columns, rows)
-
-    def close(self, tag: str) -> None:
-        """End the head or a cell."""
-        if tag == "thead":
-            self.in_head = False
-            self.heads = len(self.rows)
-        elif tag in ("td", "th") and self.cell is not None:
-            if not self.rows:
-                self.rows.append([])
-            text = settle("".join(self.cell), self.omissions)
-            self.rows[-1].append(Cell(" ".join(text.split()), *self.shape))
-            self.cell = None
-
-    def lines(self) -> list[str]:
-        """Return the rows as lines; of rows of `th` below the head those are data that name nothing new.
-
-        One cell across the whole table is a caption of the rows below it.
-        """
-        rows: list[list[Cell]] = []
-        width = max((sum(cell.columns for cell in row) for row in self.rows), default=0)
-        below = self.heads > 0  # whether a row of data may come next
-        for place, row in enumerate(self.rows):
-            if len(row) == 1 < width == row[0].columns:
-                rows.append([replace(row[0], header=True)])
-                continue
-            is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
-            is_data = is_head and place >= self.heads and below and not _names_more(rows, row)
-            rows.append([replace(cell, header=False) for cell in row] if is_data else row)
-            below = below or is_head
-        return counted_lines(rows, self.omissions)
-
-    def separate(self, number: str | None) -> None:
-        """Set the next list item of a cell off from the one before, with its number in an ordered list."""
-        so_far = "".join(self.cell or ()).rstrip()
-        self.cell = [so_far, ", "] if so_far else []
-        self.cell += [number, " "] if number else []
 
 
 def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
@@ -95,8 +35,8 @@ def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
-Role = Literal["text", "block", "inline", "passive", "unseen"]
-"""`block` ends the text before it, `inline` changes the text around it, `passive` does neither."""
+Role = Literal["text", "block", "inline", "unseen"]
+"""`block` ends the text before it, and `inline` does not."""
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -104,12 +44,12 @@ CODE = frozenset({"code", "tt", "samp", "kbd"})
 BREAKING = frozenset({
     "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
     "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
-    "main", "ol", "p", "pre", "section", "summary", "table", "ul",
+    "main", "ol", "p", "pre", "section", "summary", "table", "td", "th", "ul",
 })  # fmt: skip
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
 """Classes of what labels its box, as docutils and Python-Markdown write it."""
-_SCRIPTS = {"sup": RAISED, "sub": LOWERED}
-_INLINE = CODE | {"br", "sup", "sub", "q"}
+_STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
+_ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
 
 @lru_cache(maxsize=1024)
@@ -119,13 +59,11 @@ def role_of(tag: str) -> Role:
         return "text"
     if tag.startswith(("-", "_", "!")):  # comments and the like
         return "unseen"
-    if tag in BREAKING or tag in HEADINGS or tag in TABLE_PARTS or "-" in tag:
-        return "block"
-    return "inline" if tag in _INLINE else "passive"
+    return "block" if tag in BREAKING or tag in HEADINGS or "-" in tag else "inline"
 
 
-_OTHER_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
-_BLOCKS = f"table pre, {_OTHER_BLOCKS}"
+_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
+_DEEPEST_TABLE = 10  # tables in tables; deeper ones are read without their rows
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
 _CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
@@ -142,13 +80,11 @@ class Reader:
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.containers: list[str] = []
-        self.grid: Grid | None = None
         self.level = 0
         self.lists: list[OrderedList | None] = []
         self.quotes = 0
-        self.code = 0
         self.verbatim = 0
-        self.only_code = True
+        self.only_code = False
         self.fresh_item = False
         self.marker: str | None = None
         self.terms: list[str] = []
@@ -158,40 +94,32 @@ class Reader:
 
     def text(self, text: str) -> None:
         """Take in a piece of text."""
-        if self.grid is not None:
-            if self.grid.cell is not None:
-                self.grid.cell.append(text)
-            return
         if not self.verbatim:
-            if self.only_code and not self.code and text.strip():
-                self.only_code = False
             text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
         self.parts.append(text)
 
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin an element that means something for the text."""
-        if tag == "table" and (self.grid is not None or not _is_layout(node)):
-            self.flush()
-            self._write_label()
-            self._write_marker()
-            self.grid = Grid(self.grid, self.omissions)
-        elif self.grid is not None:
-            self._open_in_grid(self.grid, tag, node)
-        elif role_of(tag) == "block":
+        if role_of(tag) == "block":
             self.flush(tag)
             self._enter(tag, node)
-        else:
-            self._open_inline(tag)
+        elif tag in _STARTS:
+            self.parts.append(_STARTS[tag])
 
     def close(self, tag: str) -> None:
         """End an element that was opened."""
-        if self.grid is not None:
-            self._close_in_grid(self.grid, tag)
-        elif role_of(tag) == "block":
+        if role_of(tag) == "block":
             self.flush(tag)
             self._leave(tag)
-        else:
-            self._close_inline(tag)
+        elif tag in _ENDS:
+            self.parts.append(_ENDS[tag])
+
+    def table(self, blocks: list[Block]) -> None:
+        """Take in a table that was read."""
+        self.flush()
+        self._write_label()
+        self._write_marker()
+        self.blocks += blocks
 
     def finish(self) -> list[Block]:
         """End the last block, and return all."""
@@ -203,11 +131,11 @@ class Reader:
     def flush(self, tag: str = "") -> None:
         """End the block in progress."""
         if not self.parts:
-            self.only_code = True
+            self.only_code = False
             return
         text = settle("".join(self.parts), self.omissions)
         self.parts.clear()
-        only_code, self.only_code = self.only_code, True
+        only_code, self.only_code = self.only_code, False
         if not text.strip():
             return
         if self.level:
@@ -224,11 +152,7 @@ class Reader:
         elif self.containers and self.containers[-1] == "dt":
             self.terms.append(text.strip())
         else:
-            kind, written = self._kind(text, only_code and tag in ("p", "div"))
-            if kind == "list_item":
-                self._write_item(written)
-            else:
-                self.blocks.append(Block(kind, written))
+            self._write_text(text, only_code)
 
     def _write_item(self, text: str) -> None:
         marker, self.marker = self.marker, None
@@ -240,21 +164,23 @@ class Reader:
             self.fresh_item = False
             self._write_item("")
 
-    def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
+    def _write_text(self, text: str, only_code: bool) -> None:
+        """Write text as an item if it begins one, as code if it is nothing else, or else as a paragraph."""
         if self.fresh_item:
             self.fresh_item = False
             self._write_label()
             if self.terms:
                 self.described = self._take_terms().rstrip(" :")
             is_description = self.containers[-1:] == ["dd"] and self.described is not None
-            return "list_item", f"{self.described}: {text.strip()}" if is_description else text
-        if only_code:
+            self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
+        elif only_code:
             self._write_label()
-            return "code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))
-        if self.label:
-            label, self.label = self.label, None
-            text = f"{label.rstrip()} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
-        return ("quote" if self.quotes else "paragraph"), text
+            self.blocks.append(Block("code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))))
+        else:
+            if self.label:
+                colon = "" if self.label.endswith((".", ":", "!", "?")) else ":"
+                text, self.label = f"{self.label}{colon} {text}", None
+            self.blocks.append(Block("quote" if self.quotes else "paragraph", text))
 
     def _write_label(self) -> None:
         """Write the heading of a box without prose as a paragraph of its own."""
@@ -263,6 +189,13 @@ class Reader:
             self.label = None
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
+        if tag in ("p", "div"):
+            inside = {
+                child.tag
+                for child in node.iter(include_text=True)
+                if child.tag != "-text" or (child.text_content or "").strip()
+            }
+            self.only_code = bool(inside) and inside <= CODE
         if tag == "p" or tag in HEADINGS:
             self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
             self.level = 0 if self.labelling else HEADINGS.get(tag, self.level)
@@ -313,77 +246,105 @@ class Reader:
     def _write_term(self) -> None:
         """Write a term whose description begins with a list, code or nothing as an item of its own."""
         if self.terms:
-            self.blocks.append(Block("list_item", self._take_terms(), max(len(self.lists) - 1, 0)))
+            self._write_item(self._take_terms())
             self.fresh_item = False
 
     def _take_terms(self) -> str:
         terms, self.terms = self.terms, []
         return ", ".join(terms)
 
-    def _open_inline(self, tag: str) -> None:
-        if tag == "br":
-            self.parts.append("\n")
-        elif tag in CODE:
-            self.code += 1
-        elif tag in _SCRIPTS:
-            self.parts.append(_SCRIPTS[tag])
-        elif tag == "q":
-            self.parts.append("“")
-
-    def _close_inline(self, tag: str) -> None:
-        if tag in CODE:
-            self.code = max(self.code - 1, 0)
-        elif tag in _SCRIPTS:
-            self.parts.append(LEVEL)
-        elif tag == "q":
-            self.parts.append("”")
-
     def _number(self, tag: str, node: "LexborNode") -> str | None:
         inner = self.lists[-1] if self.lists and tag == "li" else None
         return inner.number(_read_integer(node.attributes.get("value"))) if inner else None
 
-    def _open_in_grid(self, grid: Grid, tag: str, node: "LexborNode") -> None:
-        if tag in TABLE_PARTS:
-            grid.open(tag, node)
-        elif tag == "caption":
-            grid.cell = []
-        elif tag in LISTS:
-            self.lists.append(_start_list(tag, node))
-        elif grid.cell is not None and tag == "li":
-            grid.separate(self._number(tag, node))
-        elif grid.cell is not None and tag in _SCRIPTS:
-            grid.cell.append(_SCRIPTS[tag])
-        elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
-            grid.cell.append(" ")
 
-    def _close_in_grid(self, grid: Grid, tag: str) -> None:
-        if tag == "table":
-            lines, self.grid = grid.lines(), grid.outer
-            if grid.outer is None:
-                self.blocks += [Block("table_row", line) for line in lines]
-            elif grid.outer.cell is not None:
-                grid.outer.cell += [" ", inside_cell(lines), " "]
-        elif tag == "caption":
-            text, grid.cell = settle("".join(grid.cell or []), self.omissions), None
-            if grid.outer is not None and grid.outer.cell is not None:
-                grid.outer.cell += [" ", text]
+def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
+    """Return the blocks below `root`, without recursion but for tables in tables.
+
+    Args:
+        root: is not read itself.
+        omissions: counts what has no place in the text.
+        depth: how many tables are around it.
+    """
+    reader = Reader(omissions)
+    inside: list[tuple[LexborNode, str]] = []
+    node = root.first_child
+    while node is not None:
+        tag = node.tag or ""
+        part, inner = role_of(tag), None
+        if part == "text":
+            reader.text(node.text_content or "")
+        elif tag == "math":
+            formula = fragment_fromstring(node.html or "")
+            reader.text(write_formula(formula, omissions, node.text()))
+        elif tag == "table" and (depth or not _is_layout(node)):
+            reader.table(_read_table(node, omissions, depth))
+        elif part != "unseen":
+            reader.open(tag, node)
+            if (inner := node.first_child) is None:
+                reader.close(tag)
             else:
-                self.blocks.append(Block("paragraph", text))
-        elif tag in TABLE_PARTS:
-            grid.close(tag)
-        elif tag in LISTS:
-            del self.lists[-1:]
-        elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag in _SCRIPTS):
-            grid.cell.append(LEVEL if tag in _SCRIPTS else " ")
+                inside.append((node, tag))
+        following = node.next if inner is None else inner
+        while following is None and inside:
+            node, tag = inside.pop()
+            reader.close(tag)
+            following = node.next
+        node = following
+    return reader.finish()
+
+
+def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[Block]:
+    """Return the caption of a data table and its rows as lines.
+
+    Of rows of `th` below the head those are data that name nothing new. One cell across the whole table is a
+    caption of the rows below it.
+    """
+    blocks: list[Block] = []
+    read: list[list[Cell]] = []
+    heads = 0
+    for part in table.iter():
+        if part.tag == "caption":
+            blocks += read_blocks(part, omissions, depth + 1)
+        if part.tag in ("thead", "tbody", "tfoot"):
+            read += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
+        if part.tag == "thead":
+            read = [[replace(cell, header=True) for cell in row] for row in read]
+            heads = len(read)
+    rows: list[list[Cell]] = []
+    width = max((sum(cell.columns for cell in row) for row in read), default=0)
+    below = heads > 0  # whether a row of data may come next
+    for place, row in enumerate(read):
+        if len(row) == 1 < width == row[0].columns:
+            rows.append([replace(row[0], header=True)])
+            continue
+        is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+        is_data = is_head and place >= heads and below and not _names_more(rows, row)
+        rows.append([replace(cell, header=False) for cell in row] if is_data else row)
+        below = below or is_head
+    return [*blocks, *(Block("table_row", line) for line in counted_lines(rows, omissions))]
+
+
+def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
+    """Return a cell with what it holds as one text."""
+    attributes = cell.attributes
+    columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
+    deepest = [Block("paragraph", cell.text())]
+    blocks = read_blocks(cell, omissions, depth + 1) if depth < _DEEPEST_TABLE else deepest
+    parts: list[str] = []
+    for kind, group in groupby(blocks, attrgetter("kind")):
+        texts = [f"{block.marker or ''} {block.text}".strip() for block in group]
+        parts.append(
+            inside_cell(texts) if kind == "table_row" else (", " if kind == "list_item" else " ").join(texts)
+        )
+    return Cell(" ".join(" ".join(parts).split()), cell.tag == "th", columns, rows)
 
 
 def _is_layout(table: "LexborNode") -> bool:
-    """Return True if a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    """Return True if a table only lays out a page: it holds blocks and names nothing."""
     if table.css_first(_BLOCKS) is None or any(part.tag in ("caption", "thead") for part in table.iter()):
         return False
-    rows = [[cell.tag for cell in row.iter()] for group in table.iter() for row in group.iter()]
-    is_code = len(rows) > 1 and min(map(len, rows)) > 1 and table.css_first(_OTHER_BLOCKS) is None
-    return not is_code and not any("th" in row for row in rows)
+    return not any(cell.tag == "th" for group in table.iter() for row in group.iter() for cell in row.iter())
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:

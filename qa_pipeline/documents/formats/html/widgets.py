@@ -23,11 +23,10 @@ _BOX_HEADINGS = f":is(div, section, blockquote, aside):is({_ASIDES}) :is(h1, h2,
 
 def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
     """Replace drawn widgets by text; an icon without a name is counted as an image."""
-    for node in tree.css("input[type=checkbox], input[type=radio]"):
-        if ".tabbed-set" not in _classes_of(node.parent):
-            following = node.next.text_content if node.next is not None else None
-            gap = "" if following and following[0].isspace() else " "
-            node.replace_with(f"{'☒' if 'checked' in node.attributes else '☐'}{gap}")
+    for node in tree.css(":is(input[type=checkbox], input[type=radio]):not(.tabbed-set > *)"):
+        following = node.next.text_content if node.next is not None else None
+        gap = "" if following and following[0].isspace() else " "
+        node.replace_with(f"{'☒' if 'checked' in node.attributes else '☐'}{gap}")
     for node in tree.css("select:has(option[selected])"):
         node.replace_with(", ".join(option.text().strip() for option in node.css("option[selected]")))
     for cell in tree.css("td:has(img, svg, i, [aria-label]), th:has(img, svg, i, [aria-label])"):
@@ -35,15 +34,15 @@ def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
             _write_icons(cell, omissions)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"
-    for label, panel in [*_tabs(tree), *_labelled(tree)]:
+    labelled = [
+        (node.attributes.get("label") or node.attributes.get("title") or "", node)
+        for node in tree.css(_LABELLED)
+    ]
+    for label, panel in [*_tabs(tree), *labelled]:
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):
             if name in panel.attributes:
                 del panel.attrs[name]
-
-
-def _classes_of(node: "LexborNode | None") -> list[str]:
-    return [] if node is None else [f".{name}" for name in (node.attributes.get("class") or "").split()]
 
 
 def _write_icons(cell: "LexborNode", omissions: Omissions) -> None:
@@ -74,8 +73,3 @@ def _tabs(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
             if labels and len(labels) == len(panels):
                 row.decompose()
                 yield from zip(labels, panels, strict=True)
-
-
-def _labelled(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
-    for node in tree.css(_LABELLED):
-        yield node.attributes.get("label") or node.attributes.get("title") or "", node
