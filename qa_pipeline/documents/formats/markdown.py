@@ -43,7 +43,7 @@ _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
-_KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike)\b[^<>]*>", re.IGNORECASE)
+_KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike|span|font)\b([^<>]*)>", re.IGNORECASE)
 _COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"']")
 """The start of a component of MDX whose label is a heading, such as `<TabItem label="Linux">`."""
 _JSX_COMMENT = re.compile(r"\{/\*(.*?)\*/\}", re.DOTALL)
@@ -234,6 +234,8 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     if (kept := _KEPT_INLINE.fullmatch(markup)) is None:
         return ""
     name = kept[2].lower()
+    if name in ("span", "font"):  # which may hide or raise its text
+        return f"<{kept[1]}span{kept[3]}>"
     return f"<{kept[1]}{'del' if name in ('s', 'strike') else name}>"  # a deletion ends with its paragraph
 
 

@@ -82,7 +82,8 @@ class Markup:
 
     def of(self, element: "_Element") -> str:
         """Return the content of an element, with the notes that still wait."""
-        return self._inside(element) + self._take_notes()
+        # programs write text that names no colour white on a dark ground
+        return f'<div style="color:unknown">{self._inside(element)}{self._take_notes()}</div>'
 
     def _inside(self, element: "_Element") -> str:
         parts = [escape(element.text or "")]

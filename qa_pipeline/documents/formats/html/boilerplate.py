@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
@@ -41,8 +42,9 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
         )
         plain = len(text) - linked - titles
         has_prose = any(part.text().strip() for part in node.css(_PROSE) if part.mem_id != node.mem_id)
-        if links and _is_navigation(node, links, linked, plain, has_prose):
-            remove([node], omissions, "navigation")
+        heading = _heading_of(node) if node.tag in ("ul", "ol") and plain <= 0 else None
+        if links and (heading is not None or _is_navigation(node, links, linked, plain, has_prose)):
+            remove(filter(None, (node, heading)), omissions, "navigation")
         elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
             _add_ancestors(around_content, node)
 
@@ -52,6 +54,25 @@ def _add_ancestors(found: set[int], node: "LexborNode") -> None:
     while around is not None and around.mem_id not in found:
         found.add(around.mem_id)
         around = around.parent
+
+
+def _heading_of(node: "LexborNode") -> "LexborNode | None":
+    """Return the heading right above a list that is all there is under it."""
+    before, after = node.prev, node.next
+    while before is not None and _is_blank(before):
+        before = before.prev
+    while after is not None and _is_blank(after):
+        after = after.next
+    level = before.tag if before is not None else None
+    if level not in _HEADINGS[1:]:
+        return None
+    # A heading of a lower level opens a part of this section, which then is more than the list.
+    return before if after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level)) else None
+
+
+def _is_blank(node: "LexborNode") -> bool:
+    tag = node.tag or ""
+    return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
 
 
 def _is_navigation(
@@ -102,15 +123,28 @@ _UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*
 _HIDING = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
-    r"|font-size\s*:\s*(?:0*(?:\.0*)?(?:r?em|%)?|0*(?:\.\d+)?(?:px|pt)?)\s*(?:[;!]|$)"
+    r"|font-size\s*:\s*(?:0*(?:\.0*)?(?:r?em|%)?|0*(?:\.\d+)?(?:px|pt)?|1(?:\.[0-2]\d*)?px)\s*(?:[;!]|$)"
     r"|(?:left|right|top|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:\.\d+)?(?:px|pt|r?em|%|v[wh])"
     r"|clip\s*:\s*rect\((?:0(?:px)?[\s,]*){4}\)|clip-path\s*:\s*inset\((?:50|100)%\)"
-    r"|color\s*:\s*transparent\b)",
+    r"|color\s*:\s*(?:transparent\b|(?:rgb|hsl)a\([^()]*[,/]\s*0(?:\.0*)?%?\s*\))"
+    r"|filter\s*:\s*opacity\(0%?\)|transform\s*:\s*scale\(0\))",
     re.IGNORECASE,
+)
+_SHUT = re.compile(
+    r"\A(?=.*overflow\s*:\s*hidden).*(?<![\w-])(?:max-)?(?:height|width)\s*:\s*0(?:px|pt|r?em|%)?\s*(?:[;!]|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A box without room, as mails hide the line that lists of mail show; a sheet may open it at a click."""
+_SHIFTED = re.compile(
+    r"vertical-align\s*:\s*(?:(?P<up>super|text-top)|sub|text-bottom)\b"
+    r"|position\s*:\s*relative\b.*(?<![\w-])(?:(?P<top>top)|bottom)\s*:\s*(?P<minus>-?)[\d.]+(?:px|pt|em)",
+    re.IGNORECASE | re.DOTALL,
 )
 _SHOWING = re.compile(r"(?<![\w-])(?:display|visibility|opacity|left|top|font-size)\s*:", re.IGNORECASE)
 _TELLING = re.compile(
-    r"line-through|display|visibility|opacity|font-size|left|right|top|bottom|indent|clip|colou?r|background"
+    r"line-through|display|visibility|opacity|font-size|left|right|top|bottom|indent|clip|color|background"
+    r"|vertical-align|transform",
+    re.IGNORECASE,
 )
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
 _STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
@@ -119,6 +153,9 @@ _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
+_ATTRIBUTES = {"color": "color", "text": "color", "bgcolor": "background-color"}
+"""Attributes of HTML 4 that colour text or its ground, by their names in CSS."""
+_ON_A_LINE = frozenset({"a", "b", "big", "em", "font", "i", "small", "span", "strong", "u"})
 _SEEN = 16  # of 255: colours closer than that look alike
 _TAG = re.compile(r"<[^<>]*>")
 
@@ -137,9 +174,12 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     write_widgets(tree, omissions)
-    struck, hidden = _find_styled(tree)
+    struck, hidden, shifted = _find_styled(tree)
     remove(struck, omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
+    for node, name in shifted:
+        if node.parent is not None:
+            node.inner_html = f"<{name}>{node.inner_html or ''}</{name}>"
     linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
     marks = (node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text)))
     remove(marks, omissions, "footnote_mark")
@@ -161,10 +201,13 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
             node.decompose()
 
 
-def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[LexborNode]]":
-    """Return the elements that style sheets of the page strike out, and those that are hidden for good.
+def _find_styled(
+    tree: "LexborHTMLParser",
+) -> "tuple[list[LexborNode], list[LexborNode], list[tuple[LexborNode, str]]]":
+    """Return the elements that styles strike out, those hidden for good, and those moved off the line.
 
-    What another rule shows, at a click or otherwise, or what a script names, is there for readers.
+    What another rule shows, at a click or otherwise, or what a script names, is there for readers. Elements
+    off the line come with `sup` or `sub`, inner ones first.
     """
     from selectolax.lexbor import SelectolaxError
 
@@ -184,21 +227,49 @@ def _find_styled(tree: "LexborHTMLParser") -> "tuple[list[LexborNode], list[Lexb
                 shown.update(node.mem_id for node in found if shows)
                 styled += [(node, style) for node in found if without_state == selector]
     inline = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    for name, parts_of_css in _ATTRIBUTES.items():
+        inline += [(node, f"{parts_of_css}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
     struck = [node for node, style in (*styled, *inline) if "line-through" in style.lower()]
     hidden = [node for node, style in styled if _HIDING.search(style) and node.mem_id not in shown]
-    hidden += [node for node, style in inline if _HIDING.search(style)]
+    hidden += [node for node, style in inline if _HIDING.search(style) or _SHUT.search(style)]
+    hidden += [cell for node in hidden if node.tag == "col" for cell in _cells_of(node)]
     hidden += _find_blended(tree, [*styled, *inline])
     scripts = [script.text() for script in tree.css("script")] if hidden else []
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))
     # What holds more is the page until its script has run.
     most = len(tree.body.text()) / 2 if scripts and tree.body else math.inf
-    return struck, [
+    hidden = [
         node
         for node in hidden
         if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
         and len(node.text()) <= most
     ]
+    return struck, hidden, _find_shifted([*styled, *inline])
+
+
+def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborNode, str]]":
+    """Return the elements that styles raise or lower, with the name that HTML has for it."""
+    shifted: dict[int, tuple[LexborNode, str]] = {}
+    for node, style in styles:
+        if node.tag in _ON_A_LINE and (match := _SHIFTED.search(style)):
+            is_raised = match["up"] or (
+                match["minus"] is not None and bool(match["top"]) == bool(match["minus"])
+            )
+            shifted[node.mem_id] = node, "sup" if is_raised else "sub"
+    return list(shifted.values())[::-1]
+
+
+def _cells_of(column: "LexborNode") -> "Iterator[LexborNode]":
+    """Yield the cells of a column of a table without spans."""
+    table = column.parent
+    while table is not None and table.tag != "table":
+        table = table.parent
+    if table is None or table.css_first("[colspan], [rowspan], [span]") is not None:
+        return
+    place = [node.mem_id for node in table.css("col")].index(column.mem_id)
+    for row in table.css("tr"):
+        yield from [cell for cell in row.iter() if cell.tag in ("td", "th")][place : place + 1]
 
 
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "Iterator[LexborNode]":
@@ -211,16 +282,29 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
                 coloured.setdefault(node.mem_id, (node, []))[1].append(value)
             else:
                 grounds.setdefault(node.mem_id, []).append(value)
-    # Another sheet may colour the ground.
-    paper = "" if tree.css_first("link[rel=stylesheet], [bgcolor]") is not None else "white"
+    is_whole = tree.css_first("link[rel=stylesheet]") is None  # else another sheet may colour text or ground
+    grounded = {node.mem_id: node for node, _ in styles if node.mem_id in grounds}
+    inherited: dict[int, tuple[LexborNode, list[str]]] = {}
+    for node in grounded.values():
+        if (holder := _nearest(node, coloured)) is not None:
+            inherited[node.mem_id] = node, coloured[holder.mem_id][1]
+        elif is_whole:
+            inherited[node.mem_id] = node, ["black"]
+    coloured |= inherited
     for node, colours in coloured.values():
-        around: LexborNode | None = node
-        while around is not None and around.mem_id not in grounds:
-            around = around.parent
-        ground = [paper] if around is None else grounds[around.mem_id]
+        holder = _nearest(node, grounds)
+        ground = grounds[holder.mem_id] if holder is not None else ["white"] if is_whole else []
         inner = any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id)
-        if not inner and all(looks_alike(colour, under) for colour in colours for under in ground):
+        if not inner and ground and all(looks_alike(colour, under) for colour in colours for under in ground):
             yield node
+
+
+def _nearest(node: "LexborNode", found: "Container[int]") -> "LexborNode | None":
+    """Return the element, or the nearest one around it, that is among those found."""
+    around: LexborNode | None = node
+    while around is not None and around.mem_id not in found:
+        around = around.parent
+    return around
 
 
 @lru_cache(maxsize=1024)

@@ -341,10 +341,14 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
 
 
 def _is_layout(table: "LexborNode") -> bool:
-    """Return True if a table only lays out a page: it holds blocks and names nothing."""
-    if table.css_first(_BLOCKS) is None or any(part.tag in ("caption", "thead") for part in table.iter()):
+    """Return True if a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    if any(part.tag in ("caption", "thead") for part in table.iter()):
         return False
-    return not any(cell.tag == "th" for group in table.iter() for row in group.iter() for cell in row.iter())
+    rows = [[cell.tag for cell in row.iter()] for group in table.iter() for row in group.iter()]
+    if any("th" in row for row in rows):
+        return False
+    has_columns = len(rows) > 1 and min(map(len, rows)) > 1
+    return table.css_first(_BLOCKS) is not None or (not has_columns and table.css_first("pre") is not None)
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:

@@ -134,7 +134,8 @@ class _Reader:
         )
         heading = "".join(self._html(shapes, title, f"h{title_level}")) if title >= 0 else ""
         others = ("".join(self._html(shapes, at)) for at in range(len(shapes)) if at != title)
-        markup = f'<div style="{_paper_of(slide)}">{heading}{"".join(others)}</div>'
+        # the colour of text that names none comes from themes
+        markup = f'<div style="color:unknown;{_paper_of(slide)}">{heading}{"".join(others)}</div>'
         return read_fragment(markup, self.omissions, page=False)
 
     def _html(

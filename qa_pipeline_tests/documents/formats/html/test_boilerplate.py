@@ -18,12 +18,19 @@ HIDDEN = {
             "text-indent:-9999px", "clip:rect(0 0 0 0)", "color:#fff", "color: white",
             "color:rgb(255,255,255)",
             "color:#fdfdfd", "color:transparent", "color:#000;background:#000",
-            "background-color:black;color:black",
+            "background-color:black;color:black", "background:#000", "color:rgba(0, 0, 0, 0)",
+            "font-size:1px;line-height:0", "max-height:0;overflow:hidden", "overflow:hidden;width:0px",
+            "filter:opacity(0)", "transform:scale(0)",
         )
     },
     "bar by a sheet": "<style>.bar {{ color: black; background: black }}</style><b class=bar>{}</b>",
     "sheet": "<style>.far {{ position: absolute; left: -999em }}</style><p class=far>{}</p>",
     "sheet of opacity": "<style>.no {{ opacity: 0 }}</style><p class=no>{}</p>",
+    "colour of HTML 4": "<font color='#ffffff'>{}</font>",
+    "cell of one colour": "<table><tr><td bgcolor=black><font color=black>{}</font><td>Seen</table>",
+    "column": (
+        "<table><col><col style='visibility:collapse'><tr><th>Item<th>Paid<tr><td>Nut<td>{}</table>"
+    ),
     "dark page": "<div style='background:#111'>Seen.<p style='color:#111'>{}</p></div>",
 }  # fmt: skip
 SEEN = [
@@ -32,6 +39,12 @@ SEEN = [
     "<div style='background:navy'><p style='color:white'>{}</p></div>",
     "<div style='background:url(night.png)'><p style='color:white'>{}</p></div>",
     "<link rel=stylesheet href=a.css><p style='color:white'>{}</p>",
+    "<link rel=stylesheet href=a.css><p style='background:black'>{}</p>",
+    "<div style='background:black;color:white'><p>{}</p></div>",
+    "<div style='background:black'><div style='background:white'>{}</div></div>",
+    "<body bgcolor=black text=white><p>{}</p>",
+    "<p style='overflow:hidden;max-height:20em'>{}</p>",
+    "<style>.box {{ max-height: 0; overflow: hidden }}</style><p class=box>{}</p>",
     "<style>.t {{ opacity: 0 }} .t.on {{ opacity: 1 }}</style><p class='t on'>{}</p>",
     "<style>@media print {{ p {{ display: none }} }}</style><p>{}</p>",
 ]
@@ -62,5 +75,6 @@ def test_mail_and_markdown_hide_the_same() -> None:
     for parsed in (
         mail.parse(source(letter), SETTINGS),
         markdown.parse(source(f"# Pay\n\nSeen.\n\n{hidden}\n"), SETTINGS),
+        markdown.parse(source(f"# Pay\n\nSeen. <span style='opacity:0'>{SECRET}</span>\n"), SETTINGS),
     ):
         assert texts(parsed.blocks) == ["Pay", "Seen."]

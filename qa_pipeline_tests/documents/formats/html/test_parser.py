@@ -132,6 +132,17 @@ PAGES = {
         "<p>About 10<sup>6</sup> bytes<sup><a href='#n'>[1]</a></sup> on the 1<sup>st</sup> of May.</p>",
         "About 10^6 bytes on the 1st of May.",
     ),
+    "powers by style": (
+        "<style>.up { vertical-align: super }</style><p>It has 10<span class=up>6</span> bytes, "
+        "10<span style='vertical-align:super'>3</span> parts and "
+        "10<span style='position:relative;top:-4.0pt'>9</span> bits of CO<span style='vertical-align: sub'>2"
+        "</span>.</p>",
+        "It has 10^6 bytes, 10^3 parts and 10^9 bits of CO2.",
+    ),
+    "a table around code": (
+        "<p>Files:</p><table border=1><tr><td><pre>/etc/a.conf\n/etc/b.conf</pre></td></tr></table>",
+        "Files:\n\n```\n/etc/a.conf\n/etc/b.conf\n```",
+    ),
     "a box that opens at a click": (
         "<details><summary>Mind</summary><p>The gap.</p></details><p>After.</p>",
         "Mind: The gap.\n\nAfter.",
@@ -154,7 +165,8 @@ def test_a_page_is_read_as_a_person_reads_it(page: str, text: str) -> None:
     [
         "<p><span>Available Languages: </span><a href=/en> en </a> | <a href=/fr> fr </a></p>",
         "<ul id=toc><li><a href='#a'>First part</a></li><li><a href='#b'>Second</a></li></ul>",
-        "<div><h3>Topics</h3><ul><li><a href=a>A</a></li></ul></div>",
+        "<div><h3>Topics</h3><ul><li><a href='#a'>A</a></li></ul></div>",
+        "<h3>See also</h3><ul><li><a href=x.html>The other page</a></li></ul>",
     ],
 )
 def test_boxes_that_only_lead_elsewhere_are_dropped(box: str) -> None:
