@@ -245,8 +245,13 @@ class _Reduction:
     def _take_out(self, element: "_Element", what: str) -> None:
         drawn = next(element.iterancestors("{*}inline", "{*}anchor"), None) if what == "image" else None
         about = None if drawn is None else drawn.find("{*}docPr")
-        texts = [text_of(element, TEXT, f"{WORD}delText"), element.get("string", "")]
-        self.omissions.add(what, "".join([*texts, "" if about is None else about.get("descr", "")]))
+        name = "" if about is None else about.get("descr", "").strip()
+        cell, run = (next(element.iterancestors(tag), None) for tag in (CELL, RUN))
+        if name and cell is not None and run is not None and not text_of(cell, TEXT).strip():
+            run.addprevious(new_run(run, name))  # an icon in a table, such as a tick
+        else:
+            texts = [text_of(element, TEXT, f"{WORD}delText"), element.get("string", ""), name]
+            self.omissions.add(what, "".join(texts))
         if element.tag == CELL:  # its place keeps the columns of the row
             element[:] = []
         elif (parent := element.getparent()) is not None:

@@ -46,6 +46,7 @@ _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
+_NUMBERS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _SMALLEST = 100  # hundredths of a point
@@ -90,6 +91,7 @@ class _Reader:
         self._layouts: set[str] = set()
         self._is_moving = False
         self._bullets: dict[int, _Element] = {}
+        self._counts: dict[int, int] = {}  # of the numbered items of a shape, by level
 
     def read_slide(self, slide: "Slide", number: int) -> list[Block]:
         """Return the blocks of a slide and the notes on it."""
@@ -165,6 +167,7 @@ class _Reader:
             is_on_paper = not inside and not any(_meet(below, shape) for below in shapes[:at])
             ground = _ground_of(shape) or ("" if is_on_paper else _UNKNOWN_GROUND)
             paragraphs = shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}")
+            self._counts = {}
             if heading:
                 text = " ".join(map(self._line, paragraphs))
                 yield f'<{heading} style="{ground}">{text}</{heading}>'
@@ -191,10 +194,21 @@ class _Reader:
         styles = [style, *(holder.find(path) for holder in holders if holder is not None)]
         marks = [mark for found in styles if found is not None for mark in found if mark.tag in _BULLETS]
         has_bullet = _BULLETS[str(marks[0].tag)] if marks else role in _LISTED and bool(self._bullets)
-        around = "<p>", "</p>"
-        if has_bullet:
-            around = "<ul>" * (level + 1) + "<li>", "</li>" + "</ul>" * (level + 1)
-        return self._line(paragraph).join(around)
+        counts = {at: count for at, count in self._counts.items() if at <= level}
+        numbering = marks[0] if marks and marks[0].tag == f"{DRAWING}buAutoNum" else None
+        line = self._line(paragraph)
+        if numbering is None or not line:
+            counts.pop(level, None)
+        else:
+            counts[level] = counts.get(level, read_number(numbering.get("startAt"), 1) - 1) + 1
+        self._counts = counts
+        if not has_bullet:
+            return f"<p>{line}</p>"
+        opened, closed = "<ul>", "</ul>"
+        if numbering is not None and line:
+            kinds = (kind for name, kind in _NUMBERS.items() if numbering.get("type", "").startswith(name))
+            opened, closed = f'<ol type="{next(kinds, "1")}" start="{counts[level]}">', "</ol>"
+        return f"{'<ul>' * level}{opened}<li>{line}</li>{closed}{'</ul>' * level}"
 
     def _line(self, element: "_Element") -> str:
         """Return the text of a paragraph in the looks of its runs."""

@@ -280,3 +280,29 @@ def test_shows_and_the_strict_form_are_read() -> None:
     strict = {name: re.sub(common, rb"http://purl.oclc.org/ooxml/\1/", part) for name, part in members}
     for content in (show, zip_bytes(strict)):
         assert outline(pptx.parse(source(content), SETTINGS)) == [("heading", "Title")]
+
+
+def test_numbered_items_have_the_numbers_that_powerpoint_shows() -> None:
+    made = Presentation()
+    numbered = '<a:pPr lvl="{}"><a:buFont typeface="+mj-lt"/><a:buAutoNum type="{}" {}/></a:pPr>'
+    items = [
+        (0, "arabicPeriod", 'startAt="3"', "Open the valve"),
+        (1, "alphaLcParenR", "", "by hand"),
+        (1, "alphaLcParenR", "", "by wrench"),
+        (0, "arabicPeriod", 'startAt="3"', "Start the pump"),
+        (1, "alphaLcParenR", "", "slowly"),
+    ]
+    paragraphs = "</a:p><a:p>".join(
+        numbered.format(level, kind, start) + run(text) for level, kind, start, text in items
+    )
+    add_xml(add(made, BLANK), shape_xml(paragraphs))
+
+    blocks = read(made).blocks
+
+    assert [(block.marker, block.text) for block in blocks] == [
+        ("3.", "Open the valve"),
+        ("a)", "by hand"),
+        ("b)", "by wrench"),
+        ("4.", "Start the pump"),
+        ("a)", "slowly"),
+    ]
