@@ -4,24 +4,25 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import write_row
+from qa_pipeline.documents.formats.rows import Cell
+from qa_pipeline.documents.formats.spreadsheet import write_table
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
-from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.doubt import SIGNS
 
 _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
 _SAMPLE = 500_000  # characters from which the delimiter is chosen
 _LEAST_FIT = 0.5  # of the lines: a sign that parts fewer of them alike is no delimiter
+_WELL_FORMED = 0.9  # of the lines: fewer with the width of the first row, and that row is no measure
 _ALIKE = 0.02  # of the lines: delimiters that differ in fewer fit equally well
-_PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
-_WIDEST = 2_000  # columns of a table whose rows can be distinguished from its header
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
@@ -43,35 +44,23 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     except csv.Error:  # quotes that do not pair up may be inches
         plain, paired = (_measure(_records(text, delimiter, quoted=way)) for way in (False, True))
         quoted = paired > plain
-    sample_rows = list(islice(_filled_rows(text, delimiter, quoted=quoted), SAMPLE_ROWS))
-    names, first = _find_names(sample_rows)
-    width = len(names) or max(map(len, sample_rows), default=0)
-    titles = [name.rstrip(": ") for name in names]
-    blocks: list[Block] = []
-    empty = set(range(len(names)))
-    wider = length = 0
-    for number, row in enumerate(_filled_rows(text, delimiter, quoted=quoted)):
-        if number >= limits.rows:
+    cells: list[list[Cell]] = []
+    for row, _ in _records(text, delimiter, quoted=quoted):
+        if len(cells) >= limits.rows:
             raise too_many_rows(limits)
-        filled = {column: cell for column, cell in enumerate(row) if cell}
-        if number < first:
-            blocks.append(Block("paragraph", " ".join(filled.values())))
-        elif number > first or not names:
-            blocks.append(Block("table_row", write_row(list(filled.items()), titles)))
-            wider += any(row[width:])
-            empty -= filled.keys()
-        length += len(blocks[-1].text) if blocks else 0
-        check_length(length, settings)
+        if any(stripped := [cell.strip() for cell in row]):
+            cells.append([Cell(cell) for cell in stripped])
+    names, *below = cells[:SAMPLE_ROWS] or [[]]
+    if below and all(len(row) == len(names) + 1 for row in below):
+        cells[0] = [Cell(""), *names]  # as R writes them: the column of row names has no name
     omissions = Omissions()
-    for column in empty:
-        if names[column]:
-            omissions.add("empty_column", names[column])
+    blocks = tuple(write_table(cells, settings, omissions))
     notes = []
     if not quoted and '"' in text:
         notes.append("quotes in the table do not pair up and were read as plain characters")
-    if wider:
-        notes.append(f"{wider} rows hold more cells than the {width} columns of the table")
-    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=tuple(notes))
+    if wider := sum(SIGNS["table"] in block.text for block in blocks):
+        notes.append(f"{wider} rows hold more cells than the table has columns")
+    return ParsedFile(blocks=blocks, left_out=omissions.record(), notes=tuple(notes))
 
 
 def _choose_delimiter(sample: str) -> str:
@@ -109,33 +98,13 @@ def _records(
 
 
 def _measure(records: Iterable[tuple[list[str], int]]) -> tuple[float, int]:
-    """Return the share of lines in rows of the most common width, and this width."""
+    """Return the share of lines in rows of one width, and this width; rows may lack their last cells."""
     widths: Counter[int] = Counter()
+    first = 0
     for row, lines in records:
+        first = first or len(row)
         widths[len(row)] += lines if row else 0
+    total = max(widths.total(), 1)
+    shorter = sum(lines for width, lines in widths.items() if 1 < width <= first)
     ((width, count),) = widths.most_common(1) or [(0, 0)]
-    return count / max(widths.total(), 1), width
-
-
-def _filled_rows(text: str, delimiter: str, *, quoted: bool) -> Iterator[list[str]]:
-    for row, _ in _records(text, delimiter, quoted=quoted):
-        cells = [cell.strip() for cell in row]
-        if any(cells):
-            yield cells
-
-
-def first_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of the first row of a table behind lines of one cell, such as its caption."""
-    several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
-    return next(several, 0) if max(map(len, rows), default=0) >= _PREAMBLE_FROM else 0
-
-
-def _find_names(sample: Sequence[list[str]]) -> tuple[list[str], int]:
-    """Return the names of the columns, if there are any, and the number of the first row."""
-    first = first_row(sample)
-    if first >= len(sample) or len(sample[first]) > _WIDEST:
-        return [], min(first, len(sample))
-    names, *below = sample[first:]
-    if below and all(len(row) == len(names) + 1 for row in below):
-        names = ["", *names]  # as R writes them: the column of row names has no name
-    return (names if names_columns(names, below) else []), first
+    return (shorter / total, first) if shorter >= _WELL_FORMED * total else (count / total, width)

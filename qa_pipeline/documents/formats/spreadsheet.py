@@ -11,7 +11,6 @@ from itertools import groupby, pairwise
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
-from qa_pipeline.documents.formats.delimited import first_row
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
@@ -25,6 +24,7 @@ _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d|#[A-Z/0!?]+$")  # a year may be the name of a column
 _DIGITS = str.maketrans("0123456789", "abcdefghij")
+_PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
 _MOST_BESIDE = 50  # groups of columns: more are no tables, and looking at all would take long
 _TALLEST = 10_000  # rows that a merged cell may name
 _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
@@ -47,7 +47,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         if sheet.is_hidden:
             omissions.add("hidden", "".join(text for row in sheet.rows.values() for text in row.values()))
             continue
-        tables = [block for table in _find_tables(sheet) for block in _write_table(table, omissions)]
+        tables = [block for table in _find_tables(sheet) for block in write_table(table, settings, omissions)]
         if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
         blocks += tables
@@ -131,31 +131,44 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
     return grid
 
 
-def _write_table(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
-    """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
+def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
+    """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs.
+
+    Raises:
+        DocumentFailure: `too_long`, since each row repeats the names of its columns.
+    """
     texts = [[cell.text for cell in row] for row in table]
     once = [
-        [cell.text if cell is not before else "" for before, cell in pairwise([_BLANK, *row])]
-        for row in table
+        ["" if cell is before else cell.text for before, cell in pairwise([_BLANK, *row])] for row in table
     ]
     # What reaches across from the first column is a caption; names of groups leave the names of rows out.
-    first = first_row([row if row[0] else filled for row, filled in zip(once, texts, strict=True)])
+    first = _first_row([row if row[0] else filled for row, filled in zip(once, texts, strict=True)])
     for row in once[:first]:
         yield Block("paragraph", " ".join(filter(None, row)))
-    names = _count_names(once[first:], texts[first])
+    names = _count_names(once[first:], texts[first:])
     cells: list[_Row] = []
+    length = 0
     for number, line in enumerate(table[first:]):
         is_caption = len(line) > 1 and all(cell is line[0] for cell in line)
         heads = {id(cell): replace(cell, header=number < names or is_caption) for cell in line}
         cells.append([heads[id(cell)] for cell in line])
+        named = zip(texts[first], line, strict=False) if names else ()
+        length += sum(len(name) for name, cell in named if cell.text)
+        check_length(length, settings)
     for written in counted_lines(cells, omissions):
         yield Block("table_row", written)
 
 
-def _count_names(rows: Sequence[Sequence[str]], head: Sequence[str]) -> int:
-    """Return how many rows name the columns; the `head` is the first with cells filled that reach across."""
-    if len(rows) > 2 and head != rows[0] and not any(map(_VALUE.match, rows[1])):
-        both = [f"{name} {below}".translate(_DIGITS) for name, below in zip(head, rows[1], strict=True)]
+def _first_row(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of the first row of a table behind lines of one cell, such as its caption."""
+    several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
+    return next(several, 0) if max(map(len, rows), default=0) >= _PREAMBLE_FROM else 0
+
+
+def _count_names(rows: Sequence[Sequence[str]], filled: Sequence[Sequence[str]]) -> int:
+    """Return how many rows name the columns; `filled` are the rows with merged cells filled across."""
+    if len(rows) > 2 and filled[0] != rows[0] and not any(map(_VALUE.match, rows[1])):
+        both = [f"{name} {below}".translate(_DIGITS) for name, below in zip(filled[0], rows[1], strict=True)]
         if names_columns(both, rows[2 : SAMPLE_ROWS + 2]):
             return 2
     return int(len(rows) > 1 and names_columns(rows[0], rows[1 : SAMPLE_ROWS + 1]))
