@@ -11,6 +11,7 @@ SAMPLE_ROWS = 200
 _LONGEST_NAME = 100  # characters of the name of a column; what is longer is a value
 _MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such as "none"
 _LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
+_LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _IDENTIFIER = re.compile(r"[a-z][\w.-]*|[A-Za-z]\w*_[\w.-]*", re.ASCII)
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
@@ -40,11 +41,15 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     over_figures = (_share_of(column, _is_figure) >= _MOSTLY for column in columns.values())
     if 2 * len(common) >= count or any(over_figures):
         return True
-    values = [column for column in columns.values() if column]
+    filled = {name: column for name, column in columns.items() if column}
     are_identifiers = all(map(_IDENTIFIER.fullmatch, columns))
-    if are_identifiers and any(_share_of(column, _IDENTIFIER.fullmatch) < 1 - _MOSTLY for column in values):
+    others = (_share_of(column, _IDENTIFIER.fullmatch) < 1 - _MOSTLY for column in filled.values())
+    if are_identifiers and any(others):
         return True
-    return max(map(len, columns)) <= _LONG_VALUE <= max(median(map(len, column)) for column in values)
+    return max(map(len, columns)) <= _LONG_VALUE and any(
+        median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
+        for name, column in filled.items()
+    )
 
 
 def _could_name(name: str, column: Sequence[str]) -> bool:

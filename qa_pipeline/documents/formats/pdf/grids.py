@@ -274,16 +274,13 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key
         return True
     if len(filled) == len(strip) > 2 and all(first):
         return True
-    went_on = [
-        bool(above[column]) and had_no_room(above[column], strip[column], limits[column]) for column in filled
-    ]
-    return bool(strip[key]) and not all(went_on)
-
-
-def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
-    """Return True if the first word of a line would not have fitted into the line above."""
-    last, word = above[-1], words_of(below[0])[0]
-    return last.broken or last.right + _SPACE * last.size + word.right - word.left > limit
+    for column in filled:
+        last = above[column][-1] if above[column] else None
+        word = words_of(strip[column][0])[0]
+        had_no_room = last and last.right + _SPACE * last.size + word.right - word.left > limits[column]
+        if not (last and (last.broken or had_no_room)):
+            return bool(strip[key])
+    return False
 
 
 def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:

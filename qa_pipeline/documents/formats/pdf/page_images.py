@@ -84,7 +84,6 @@ def _words(text: str) -> list[tuple[str, list[int]]]:
     return words
 
 
-_COLUMN_NAME = re.compile(r"(?:^|(?<= \| ))[^|:\n]{1,80}(?=: )", re.MULTILINE)
 _SIGNS = re.compile(r"^\S*")
 """Signs that belong to the word before them: letters and digits alone have places."""
 _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
@@ -123,19 +122,16 @@ class PageMap:
         paper: the sheet, so turned that most of its text is upright.
         turn: quarter turns, clockwise, from there to the page as it is shown.
         boxes: of each character of the page's text; None for blanks, signs and what is not on the page.
-        repeated: of characters in names of columns, which each row of the text repeats and the page does not.
     """
 
     page: Span
     paper: Box
     turn: int
     boxes: list[Box | None]
-    repeated: dict[int, Box]
 
     def lines_of(self, span: Span) -> list[Box]:
         """Return the boxes of a part of the document's text, one for each stretch of a line."""
-        boxes = [box or self.repeated.get(place) for place, box in enumerate(self.boxes)]
-        return _merge(_boxes_within(span, self.page, boxes), _goes_on)
+        return _merge(_boxes_within(span, self.page, self.boxes), _goes_on)
 
     def runs(self, text: str) -> list[tuple[Span, Box]]:
         """Return the stretches of the document's text that stand in a line each, with their boxes."""
@@ -180,24 +176,7 @@ def _map_of(opened: "PdfPage", number: int, text: str, page: Span) -> PageMap:
         places = align(text[slice(*page)], glyphs.text)
         boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
     turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
-    return PageMap(page, glyphs.paper, turn, boxes, _repeat_names(text[slice(*page)], boxes))
-
-
-def _repeat_names(text: str, boxes: Sequence[Box | None]) -> dict[int, Box]:
-    """Return the boxes of names of columns for the rows of a table that have none of their own."""
-    spans = [match.span() for match in _COLUMN_NAME.finditer(text)]
-    heads: dict[str, Span] = {}
-    for start, end in spans:
-        if all(boxes[place] for place in range(start, end) if text[place].isalnum()):
-            heads.setdefault(text[start:end], (start, end))
-    repeated: dict[int, Box] = {}
-    for start, end in spans:
-        first, _ = heads.get(text[start:end], (start, end))
-        if not any(boxes[start:end]):
-            repeated |= {
-                place: box for place in range(start, end) if (box := boxes[first + place - start]) is not None
-            }
-    return repeated
+    return PageMap(page, glyphs.paper, turn, boxes)
 
 
 def map_page(content: bytes, number: int, text: str, page: Span) -> PageMap:

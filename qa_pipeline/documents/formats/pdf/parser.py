@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
+from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
@@ -161,10 +161,11 @@ def read_page(
     page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
 ) -> PageContent:
     """Read what is on a page."""
-    drawing = read_drawing(page, limits.page_objects)
+    objects = list_objects(page, limits.page_objects)
+    drawing = read_drawing(page, objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
-        hidden = find_hidden(page, textpage, drawing.pictures)
+        hidden = find_hidden(page, textpage, objects, drawing.pictures)
         glyphs, lines = read_upright(page, textpage, number, hidden)
         drawing = drawing.turned(glyphs.turn, paper_of(page))
         lines = add_words(glyphs, lines)
