@@ -108,21 +108,15 @@ def _digits(number: Decimal, whole: str, decimals: str) -> str:
     least = len(decimals.rstrip("#?"))
     behind = behind[:least] + behind[least:].rstrip("0")
     digits = digits.lstrip("0").rjust(whole.count("0"), "0")
+    written: list[str] = []
     if "," in whole:
         digits = f"{int(digits):,}".rjust(whole.count("0"), "0") if digits else ""
-    else:
-        digits = _spread(digits, re.split("([^0#?]+)", whole))
+    else:  # with signs between the places, such as those of a postal code
+        for sign in reversed(whole):
+            if digits and sign in "0#?":
+                digits, last = digits[:-1], digits[-1]
+                written.append(last)
+            elif digits:
+                written.append(sign)
+    digits += "".join(reversed(written))
     return f"{digits}.{behind}" if behind else digits
-
-
-def _spread(digits: str, parts: list[str]) -> str:
-    """Return digits with the literals between the places of a format, such as those of a postal code."""
-    written: list[str] = []
-    for place, part in reversed(list(enumerate(parts))):
-        if place % 2:
-            written.append(part if digits else "")
-        else:
-            width = len(digits) if place == 0 else min(len(part), len(digits))
-            written.append(digits[len(digits) - width :])
-            digits = digits[: len(digits) - width]
-    return "".join(reversed(written))

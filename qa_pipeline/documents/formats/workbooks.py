@@ -52,19 +52,13 @@ class Sheet:
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
     length: int = 0
+    coloured: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
+    has_tables: bool = False  # whose format may colour the ground of cells without a fill
 
     def count(self, text: str, settings: DocumentSettings) -> None:
         """Refuse a sheet whose cells, hidden ones included, hold too much: one shared text may fill them."""
         self.length += len(text)
         check_length(self.length, settings, "a sheet")
-
-
-@dataclass
-class _Layout:
-    """Hold the parts of a sheet that openpyxl does not read."""
-
-    formatted: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
-    has_tables: bool = False  # whose format may colour the ground of cells without a fill
 
 
 def read_sheets(
@@ -117,8 +111,8 @@ def _read_worksheet(
     from openpyxl.worksheet.cell_range import MultiCellRange
 
     sheet = Sheet(source.title, source.sheet_state != "visible")
-    layout = _read_layout(archive, part, sheet)
-    coloured = MultiCellRange(" ".join(layout.formatted))
+    _read_layout(archive, part, sheet)
+    coloured = MultiCellRange(" ".join(sheet.coloured))
     source.reset_dimensions()  # those that the file states may be wrong, and make blank rows wide
     for cell in chain.from_iterable(source.iter_rows(max_row=_LAST_ROW)):
         if cell.value is None:
@@ -126,7 +120,7 @@ def _read_worksheet(
         sheet.count(str(cell.value), settings)
         text, is_shown = _show(cell, omissions)
         if is_shown and _is_unseen(cell) and cell.coordinate not in coloured:
-            is_shown = layout.has_tables and cell.fill.fill_type != "solid"
+            is_shown = sheet.has_tables and cell.fill.fill_type != "solid"
         if text and (not is_shown or cell.row in sheet.hidden_rows or cell.column in sheet.hidden_columns):
             omissions.add("hidden", text)
         elif text:
@@ -134,12 +128,12 @@ def _read_worksheet(
     return sheet
 
 
-def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
-    """Return what the library does not read of a sheet; add what is hidden and merged to the sheet."""
+def _read_layout(archive: Archive, part: str, sheet: Sheet) -> None:
+    """Add what the library does not read to a sheet: what is hidden, merged or coloured."""
     from lxml.etree import QName, iterparse
     from openpyxl.utils import range_boundaries
 
-    layout, number = _Layout(), 0
+    number = 0
     names = ("col", "row", "mergeCell", "conditionalFormatting", "tablePart")
     with archive.open(part) as stream:
         for _, element in iterparse(stream, tag=[f"{{*}}{name}" for name in names], resolve_entities=False):
@@ -156,10 +150,9 @@ def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
                     left, top, right, bottom = range_boundaries(element.get("ref"))
                     sheet.merged.append((top, left, bottom, right))
                 case "conditionalFormatting":
-                    layout.formatted.append(element.get("sqref", ""))
+                    sheet.coloured.append(element.get("sqref", ""))
                 case "tablePart":
-                    layout.has_tables = True
-    return layout
+                    sheet.has_tables = True
 
 
 def _is_unseen(cell: "ReadOnlyCell") -> bool:

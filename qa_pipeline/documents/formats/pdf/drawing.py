@@ -1,11 +1,12 @@
-"""What is drawn on a PDF page beside its text: ruled lines and pictures."""
+"""What is on a PDF page beside its text: ruled lines, pictures and annotations."""
 
 import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import Box, paper_of, turn_box
 
@@ -127,3 +128,72 @@ def share_of(box: Box, paper: Box) -> float:
     high = min(box.top, paper.top) - max(box.bottom, paper.bottom)
     area = (paper.right - paper.left) * (paper.top - paper.bottom)
     return max(wide, 0.0) * max(high, 0.0) / area if area > 0 else 0.0
+
+
+_MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
+_LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
+_PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
+
+
+@dataclass(slots=True)
+class Annotations:
+    """The values in a page's form as `Name: value`, what is redacted, and whether some lie over the text."""
+
+    values: list[str] = field(default_factory=list)
+    redacted: list[Box] = field(default_factory=list)
+    drawn: bool = False
+
+
+def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
+    """Read the annotations of a page; comments and actions are counted, and icons of notes hidden."""
+    from pypdfium2 import raw
+
+    flat = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
+    count = raw.FPDFPage_GetAnnotCount(page.raw)
+    found, sides = Annotations(), raw.FS_RECTF()
+    for number in range(min(count, _MOST_ANNOTATIONS)):
+        note = raw.FPDFPage_GetAnnot(page.raw, number)
+        if not note:
+            continue
+        kind = raw.FPDFAnnot_GetSubtype(note)
+        found.drawn |= kind not in flat
+        if kind == raw.FPDF_ANNOT_WIDGET:
+            found.values += _read_value(note, left_out)
+        elif kind == raw.FPDF_ANNOT_LINK:
+            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
+            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
+                left_out.add("launch_action")
+        elif kind != raw.FPDF_ANNOT_POPUP:
+            left_out.add("comment", _read_string(note, b"Contents"))
+        if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
+            raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
+        elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
+            found.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
+        raw.FPDFPage_CloseAnnot(note)
+    left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
+    return found
+
+
+def _read_value(field: Any, left_out: Omissions) -> Iterator[str]:
+    from pypdfium2 import raw
+
+    flags = ctypes.c_float()
+    raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
+    written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
+    value = _read_string(field, b"V").strip() if written else ""
+    if not value or int(flags.value) & _PASSWORD_FIELD:
+        left_out.add("form_field", value)
+        return
+    name = (_read_string(field, b"TU") or _read_string(field, b"T")).strip().rstrip(":")
+    yield f"{name}: {value}" if name else value
+
+
+def _read_string(note: Any, key: bytes) -> str:
+    from pypdfium2 import raw
+
+    length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
+    if not 2 < length <= _LONGEST_VALUE:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetStringValue(note, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "replace")

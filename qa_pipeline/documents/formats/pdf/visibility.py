@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qa_pipeline.documents.formats.pdf.drawing import Annotations
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _BARS = frozenset("█■▇▉▮⬛")
 _SUBSTITUTED = 0x17F  # PDFium's own fonts, in place of those a file lacks, have letters up to here
 _DARK, _LIGHT = 180, 200  # of 255: text dark in any colour shows on a ground light in all
 _THIN = 3.0  # points: a thicker shape may cover text
-_MOST_ANNOTATIONS = 10_000  # of a page, as many as are read
 _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
 
 
@@ -43,7 +43,11 @@ class _Letter(NamedTuple):
 
 
 def find_hidden(
-    page: "PdfPage", textpage: "PdfTextPage", objects: "Sequence[PdfObject]", pictures: Sequence[Box]
+    page: "PdfPage",
+    textpage: "PdfTextPage",
+    objects: "Sequence[PdfObject]",
+    pictures: Sequence[Box],
+    annotations: Annotations,
 ) -> set[int]:
     """Return PDFium's indexes of the characters that do not show.
 
@@ -53,8 +57,7 @@ def find_hidden(
     from pypdfium2 import raw
 
     sheet = paper_of(page)
-    commented, marked = _read_comments(page)
-    if not commented and _is_plain(objects, sheet):
+    if not annotations.drawn and _is_plain(objects, sheet):
         return set()
     texts = {
         ctypes.addressof(item.raw.contents): item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT
@@ -82,30 +85,7 @@ def find_hidden(
             if levels[letter.owner] == level and not seen[_pixels_of(letter.box, sheet, seen.shape)].any()
         }
     hidden.difference_update(_read_by_ocr(letters, pictures, bare, sheet))
-    return hidden | {letter.number for letter in letters if _is_within(letter.box, marked)}
-
-
-def _read_comments(page: "PdfPage") -> tuple[bool, list[Box]]:
-    """Return True if annotations are drawn over the text, and what is marked to be redacted.
-
-    Icons of notes, which readers move away, are hidden.
-    """
-    from pypdfium2 import raw
-
-    flat = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
-    drawn, marked, sides = False, [], raw.FS_RECTF()
-    for number in range(min(raw.FPDFPage_GetAnnotCount(page.raw), _MOST_ANNOTATIONS)):
-        note = raw.FPDFPage_GetAnnot(page.raw, number)
-        if not note:
-            continue
-        kind = raw.FPDFAnnot_GetSubtype(note)
-        if kind == raw.FPDF_ANNOT_TEXT:
-            raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
-        elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
-            marked.append(Box(sides.left, sides.bottom, sides.right, sides.top))
-        drawn |= kind not in flat
-        raw.FPDFPage_CloseAnnot(note)
-    return drawn, marked
+    return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
 def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
