@@ -263,6 +263,7 @@ _PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[i
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
 _OUT_OF_ORDER = 0.1  # of the entries: one in ten may be misread
+_BELOW_TITLE = 2  # lines between a title and the first entry, such as a chapter without dots
 _MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
 _LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
 
@@ -300,7 +301,7 @@ def _find_contents(lines: Sequence[Line], *, goes_on: bool) -> tuple[int, int, i
             begin = begin if end else place
             steps_back += number < last
             end, last, entries = place + 1, number, entries + 1
-        elif end and place - end >= _MOST_BETWEEN:
+        elif end and place - end >= (_MOST_BETWEEN if entries else _BELOW_TITLE):
             if entries:
                 break
             end, goes_on = 0, False  # the title of something else
