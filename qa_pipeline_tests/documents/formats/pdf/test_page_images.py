@@ -120,18 +120,6 @@ def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
     assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
 
 
-def test_lines_of_a_quoted_row_are_its_cells() -> None:
-    document = blank()
-    document.set_xy(15, 20)
-    with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
-    content = bytes(document.output())
-    text = assemble(parse(content).blocks).text
-    mapped = map_page(content, 1, text, (0, len(text)))
-    start = text.index("Name: Cy")
-    boxes = mapped.lines_of((start, start + len("Name: Cy | Town: Falun")))
-    assert len(boxes) == 2
-
-
 @given(st.integers(0, 60), st.integers(1, 60))
 def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
     text, mapped = mapped_prose()
