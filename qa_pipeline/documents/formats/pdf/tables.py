@@ -114,7 +114,6 @@ _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
 _MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own and head none below
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
-_LARGEST = 1.3  # of the usual type size: larger text between lines is a heading, not a cell
 _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
 _MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page holds more
 
@@ -299,10 +298,7 @@ class _Stack:
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        size = _size_of(rows)
-        if any(line.size > _LARGEST * size for row in rows for line in row):
-            return []  # a heading and the text below it, between the lines at the edges of a page
-        return gaps_between(rows, size)
+        return gaps_between(rows, _size_of(rows))
 
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
