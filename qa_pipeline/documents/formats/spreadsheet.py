@@ -58,7 +58,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     """Yield the rows together between blank ones, tables beside each other apart, without blank columns.
 
-    A merged cell stands in all places that it covers, as one object.
+    A cell that is merged across stands in all its places, as one object.
     """
     grid = _fill_merged(sheet)
     tables: list[list[int]] = []
@@ -111,7 +111,7 @@ def _are_apart(left: Sequence[int], right: Sequence[int], rows: Sequence[Mapping
 
 
 def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
-    """Return the cells of a sheet by row and column, merged ones in every place that they cover.
+    """Return the cells of a sheet by row and column, merged ones in the places to their right as well.
 
     The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     """
@@ -126,8 +126,8 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
         for number in range(top, min(bottom, end, top + _TALLEST) + 1):
             if number not in sheet.hidden_rows:
                 sheet.rows.setdefault(number, {}).setdefault(left, cell.text)
-                row = grid.setdefault(number, {})
-                row.update({column: cell for column in range(left, right + 1) if column not in row})
+                grid.setdefault(number, {}).setdefault(left, cell)
+        grid[top] |= {column: cell for column in range(left, right + 1) if column not in grid[top]}
     return grid
 
 
@@ -137,9 +137,10 @@ def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Om
     Raises:
         DocumentFailure: `too_long`, since each row repeats the names of its columns.
     """
-    texts = [[cell.text for cell in row] for row in table]
+    sample = table[: 2 * SAMPLE_ROWS]
+    texts = [[cell.text for cell in row] for row in sample]
     once = [
-        ["" if cell is before else cell.text for before, cell in pairwise([_BLANK, *row])] for row in table
+        ["" if cell is before else cell.text for before, cell in pairwise([_BLANK, *row])] for row in sample
     ]
     # What reaches across from the first column is a caption; names of groups leave the names of rows out.
     first = _first_row([row if row[0] else filled for row, filled in zip(once, texts, strict=True)])
@@ -150,8 +151,9 @@ def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Om
     length = 0
     for number, line in enumerate(table[first:]):
         is_caption = len(line) > 1 and all(cell is line[0] for cell in line)
-        heads = {id(cell): replace(cell, header=number < names or is_caption) for cell in line}
-        cells.append([heads[id(cell)] for cell in line])
+        is_head = number < names or is_caption
+        heads = {id(cell): replace(cell, header=True) for cell in line} if is_head else {}
+        cells.append([heads.get(id(cell), cell) for cell in line])
         named = zip(texts[first], line, strict=False) if names else ()
         length += sum(len(name) for name, cell in named if cell.text)
         check_length(length, settings)
