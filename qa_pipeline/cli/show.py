@@ -24,7 +24,7 @@ def show(
         str | None, typer.Option(help="Only this chunk, in its section: an id or its beginning.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Write a PNG of a PDF page here, chunks outlined.")
+        Path | None, typer.Option(help="Write a PNG of a PDF page here, the passage highlighted.")
     ] = None,
     page: Annotated[
         int | None,

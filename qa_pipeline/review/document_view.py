@@ -166,16 +166,15 @@ def facts(view: DocumentView) -> list[tuple[str, str]]:
 def page_picture(
     view: DocumentView, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
 ) -> PagePicture:
-    """Draw a page of a document with its chunks outlined and a span of its text highlighted."""
+    """Draw a page of a document with a span of its text highlighted."""
     page = next((page for page in view.document["pages"] if page["number"] == number), None)
     if view.document["format"] != "pdf" or page is None:
         pages = ", ".join(str(page["number"]) for page in view.document["pages"]) or "none that can be drawn"
         raise InputError(f"{view.document['path']} has no page {number} with text; it has {pages}")
-    chunks = [(chunk["char_start"], chunk["char_end"]) for chunk in view.chunks]
     text = view.document["text"] or ""
     try:
         content = source_bytes(view.document, files, most_bytes)
-        return draw_page(content, number, text, (page["start"], page["end"]), chunks, evidence)
+        return draw_page(content, number, text, (page["start"], page["end"]), evidence)
     except DocumentFailure as failure:
         raise InputError(f"{view.document['path']}: {failure.detail}") from failure
 

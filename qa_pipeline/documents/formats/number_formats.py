@@ -7,7 +7,6 @@ does not do it, and the one library that does (ssf, last changed in 2020) has 4,
 import re
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from fractions import Fraction
 from functools import lru_cache
 
 _LITERAL = re.compile(
@@ -21,7 +20,8 @@ _SHAPE = re.compile(
 )
 """Signs around the places of digits before and behind the point; a comma beside it stands for a thousand."""
 _CONDITION = re.compile(r"\[[<>=]")
-_ANY = re.compile("General|@", re.IGNORECASE)
+_ANY = re.compile("General|@|/", re.IGNORECASE)
+"""What is shown without a format: text and fractions."""
 _FIELDS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]{0,200}\]|\[[A-Za-z]{4,200}\]|AM/PM|A/P', re.IGNORECASE)
 _LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
 _LARGEST = 1e21
@@ -85,11 +85,14 @@ def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
 
 def _fill(value: float, shape: tuple[str, ...]) -> str:
     """Return a number without its sign in the places of its format."""
-    before, whole, scale, decimals, more, _, after = shape
+    before, whole, scale, decimals, more, exponent, after = shape
     digits = ""
-    if whole or decimals:
+    if exponent:
+        mantissa, _, power = f"{abs(value):.{len(decimals)}E}".partition("E")
+        digits = f"{mantissa}E{power[0]}{power[1:].lstrip('0').zfill(len(exponent))}"
+    elif whole or decimals:
         power = 2 * (before + after).count("%") - 3 * len(scale + more)
-        digits = _digits(abs(Decimal(repr(value))).scaleb(power), shape)
+        digits = _digits(abs(Decimal(repr(value))).scaleb(power), whole, decimals)
     text = "".join(
         chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{before}{digits}{after}"
     )
@@ -101,35 +104,22 @@ def _set_apart(literal: re.Match[str]) -> str:
     return "".join(chr(ord(sign) + _APART) for sign in text if ord(sign) < _APART)
 
 
-def _digits(number: Decimal, shape: tuple[str, ...]) -> str:
+def _digits(number: Decimal, whole: str, decimals: str) -> str:
     """Return the digits of a number in the places of its format."""
-    _, whole, _, decimals, _, exponent, _ = shape
-    if "/" in whole:
-        integer, rest = divmod(Fraction(number).limit_denominator(99), 1)
-        return " ".join(str(part) for part in (integer, rest) if part) or "0"
-    if exponent:
-        mantissa, _, power = f"{number:.{len(decimals)}E}".partition("E")
-        return f"{mantissa}E{power[0]}{power[1:].zfill(len(exponent))}"
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     digits, _, behind = f"{rounded:f}".partition(".")
     least = len(decimals.rstrip("#?"))
     behind = behind[:least] + behind[least:].rstrip("0")
     digits = digits.lstrip("0").rjust(whole.count("0"), "0")
+    written: list[str] = []
     if "," in whole:
         digits = f"{int(digits):,}".rjust(whole.count("0"), "0") if digits else ""
-    else:
-        digits = _spread(digits, re.split("([^0#?]+)", whole))
+    else:  # with signs between the places, such as those of a postal code
+        for sign in reversed(whole):
+            if digits and sign in "0#?":
+                digits, last = digits[:-1], digits[-1]
+                written.append(last)
+            elif digits:
+                written.append(sign)
+    digits += "".join(reversed(written))
     return f"{digits}.{behind}" if behind else digits
-
-
-def _spread(digits: str, parts: list[str]) -> str:
-    """Return digits with the literals between the places of a format, such as those of a postal code."""
-    written: list[str] = []
-    for place, part in reversed(list(enumerate(parts))):
-        if place % 2:
-            written.append(part if digits else "")
-        else:
-            width = len(digits) if place == 0 else min(len(part), len(digits))
-            written.append(digits[len(digits) - width :])
-            digits = digits[: len(digits) - width]
-    return "".join(reversed(written))

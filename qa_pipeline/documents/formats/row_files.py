@@ -11,7 +11,6 @@ from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
@@ -57,12 +56,9 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     rows: dict[int, _Fields] = {}
     problems: list[str] = []
     lost = 0
-    try:
-        lines = decode(source.content).split("\n")
-    except DocumentFailure:  # a byte that fits no encoding becomes a lone surrogate
-        content = source.content.removeprefix(codecs.BOM_UTF8)
-        lines = content.decode("utf-8", "surrogateescape").split("\n")
-    for number, line in enumerate(lines, start=1):
+    # JSON is UTF-8 (RFC 8259); a byte that is not becomes a lone surrogate, and costs its line.
+    content = source.content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
         if len(rows) + len(problems) >= limits.rows:

@@ -66,7 +66,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             titles = [name.rstrip(": ") for name in names]
             written = [(place, cell.text) for place, cell in filled]
             lines.append(write_row(written, titles, keyed=filled[0][1].header))
-        elif len(filled) == 1 and filled[0][1].columns == len(row):
+        elif len(filled) == 1 and all(cell is row[0] for cell in row):
             lines.append(filled[0][1].text)
         else:
             naming = bool(heads) and not used

@@ -1,13 +1,13 @@
 """Sheets of XLSX and ODS files as a person sees them; what is hidden is counted."""
 
 import warnings
-from collections.abc import Iterator, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
@@ -16,7 +16,6 @@ from qa_pipeline.documents.formats.number_formats import show_moment, show_numbe
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, Markup, read_trees
 from qa_pipeline.documents.formats.office.package import (
     LINK,
-    Package,
     library_failures,
     open_package,
     read_number,
@@ -24,6 +23,7 @@ from qa_pipeline.documents.formats.office.package import (
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.limits import ReaderLimits
+from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
-_MOST_CELLS = 5_000_000  # of an ODS sheet, once those written as one are counted
 _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384  # of an XLSX sheet
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
@@ -52,19 +51,20 @@ class Sheet:
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
-
-
-@dataclass
-class _Layout:
-    """Hold the parts of a sheet that openpyxl does not read."""
-
-    formatted: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
+    length: int = 0
+    coloured: list[str] = field(default_factory=list)  # ranges whose ground a condition may colour
     has_tables: bool = False  # whose format may colour the ground of cells without a fill
-    rich: dict[str, object] = field(default_factory=dict)  # strings inside cells, with their fonts
+
+    def count(self, text: str, settings: DocumentSettings) -> None:
+        """Refuse a sheet whose cells, hidden ones included, hold too much: one shared text may fill them."""
+        self.length += len(text)
+        check_length(self.length, settings, "a sheet")
 
 
-def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> Iterator[Sheet]:
-    """Yield the sheets of a file; merged ranges are first row and column, last row and column.
+def read_sheets(
+    content: bytes, settings: DocumentSettings, limits: ReaderLimits, omissions: Omissions
+) -> list[Sheet]:
+    """Return the sheets of a file; merged ranges are first row and column, last row and column.
 
     Raises:
         DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
@@ -74,17 +74,12 @@ def read_sheets(content: bytes, limits: ReaderLimits, omissions: Omissions) -> I
     if archive is not None and archive.find("content.xml") is not None:
         root, *others = read_trees(archive)
         markup = Markup([root, *others], omissions)
-        hidden = {style.get(f"{STYLE}name", "") for style in root.iter(f"{STYLE}style") if _hides(style)}
-        for table in root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table"):
-            yield _read_table(table, markup, hidden)
-    else:
-        package, main = open_package(content, "Excel", limits)
-        yield from _read_workbook(package, main, limits, omissions)
-
-
-def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions: Omissions) -> list[Sheet]:
+        unseen = {style.get(f"{STYLE}name", ""): _unseen_as(style) for style in root.iter(f"{STYLE}style")}
+        tables = root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table")
+        return [_read_table(table, markup, unseen, settings) for table in tables]
     from openpyxl import load_workbook
 
+    package, main = open_package(content, "Excel", limits)
     parts = package.linked(main, "worksheet")
     if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)
@@ -106,25 +101,27 @@ def _read_workbook(package: Package, main: str, limits: ReaderLimits, omissions:
         if len(book.sheetnames) < len(targets):
             raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
         return [
-            _read_worksheet(sheet, package.archive, targets[sheet.title], omissions)
+            _read_worksheet(sheet, package.archive, targets[sheet.title], settings, omissions)
             for sheet in book.worksheets
         ]
 
 
-def _read_worksheet(source: Any, archive: Archive, part: str, omissions: Omissions) -> Sheet:
+def _read_worksheet(
+    source: Any, archive: Archive, part: str, settings: DocumentSettings, omissions: Omissions
+) -> Sheet:
     from openpyxl.worksheet.cell_range import MultiCellRange
 
     sheet = Sheet(source.title, source.sheet_state != "visible")
-    layout = _read_layout(archive, part, sheet)
-    coloured = MultiCellRange(" ".join(layout.formatted))
+    _read_layout(archive, part, sheet)
+    coloured = MultiCellRange(" ".join(sheet.coloured))
     source.reset_dimensions()  # those that the file states may be wrong, and make blank rows wide
     for cell in chain.from_iterable(source.iter_rows(max_row=_LAST_ROW)):
         if cell.value is None:
             continue
-        value = layout.rich.get(cell.coordinate, cell.value) if layout.rich else cell.value
-        text, is_shown = _show(cell, value, omissions)
+        sheet.count(str(cell.value), settings)
+        text, is_shown = _show(cell, omissions)
         if is_shown and _is_unseen(cell) and cell.coordinate not in coloured:
-            is_shown = layout.has_tables and cell.fill.fill_type != "solid"
+            is_shown = sheet.has_tables and cell.fill.fill_type != "solid"
         if text and (not is_shown or cell.row in sheet.hidden_rows or cell.column in sheet.hidden_columns):
             omissions.add("hidden", text)
         elif text:
@@ -132,14 +129,13 @@ def _read_worksheet(source: Any, archive: Archive, part: str, omissions: Omissio
     return sheet
 
 
-def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
-    """Return what the library does not read of a sheet; add what is hidden and merged to the sheet."""
+def _read_layout(archive: Archive, part: str, sheet: Sheet) -> None:
+    """Add what the library does not read to a sheet: what is hidden, merged or coloured."""
     from lxml.etree import QName, iterparse
-    from openpyxl.cell.rich_text import CellRichText
     from openpyxl.utils import range_boundaries
 
-    layout, number = _Layout(), 0
-    names = ("col", "row", "is", "mergeCell", "conditionalFormatting", "tablePart")
+    number = 0
+    names = ("col", "row", "mergeCell", "conditionalFormatting", "tablePart")
     with archive.open(part) as stream:
         for _, element in iterparse(stream, tag=[f"{{*}}{name}" for name in names], resolve_entities=False):
             match QName(element).localname:
@@ -151,16 +147,13 @@ def _read_layout(archive: Archive, part: str, sheet: Sheet) -> _Layout:
                     if _is_hidden(element, "ht"):
                         sheet.hidden_rows.add(number)
                     element.clear()
-                case "is" if element.find("{*}r") is not None:
-                    layout.rich[element.getparent().get("r", "")] = CellRichText.from_tree(element)
                 case "mergeCell":
                     left, top, right, bottom = range_boundaries(element.get("ref"))
                     sheet.merged.append((top, left, bottom, right))
                 case "conditionalFormatting":
-                    layout.formatted.append(element.get("sqref", ""))
+                    sheet.coloured.append(element.get("sqref", ""))
                 case "tablePart":
-                    layout.has_tables = True
-    return layout
+                    sheet.has_tables = True
 
 
 def _is_unseen(cell: "ReadOnlyCell") -> bool:
@@ -182,14 +175,14 @@ def _is_hidden(about: "_Element", size: str) -> bool:
     return about.get("hidden") in ("1", "true") or about.get(size) in ("0", "0.0")
 
 
-def _show(cell: "ReadOnlyCell", value: object, omissions: Omissions) -> tuple[str, bool]:
+def _show(cell: "ReadOnlyCell", omissions: Omissions) -> tuple[str, bool]:
     """Return the text of a cell, and whether its format shows it; struck-out text is counted."""
     form = "" if cell.number_format == "General" else cell.number_format
     if cell.style_array.numFmtId in _LOCAL_FORMATS:
         form = form.partition(";")[0].replace('"$"', "")
-    text = _write_value(value, form)
+    text = _write_value(cell.value, form)
     if not text or form == ";;;":
-        return str(value).strip(), False
+        return str(cell.value).strip(), False
     return settle(f"{STRUCK}{text}{LEVEL}" if cell.font.strike else text, omissions), True
 
 
@@ -211,27 +204,34 @@ def _write_value(value: object, form: str) -> str:
     return " ".join("".join(parts).split())
 
 
-def _hides(style: "_Element") -> bool:
-    """Return True if a style hides its sheet, or gives a cell text of the colour of its ground."""
+def _unseen_as(style: "_Element") -> str:
+    """Return as what a style leaves out its sheet, or text of the colour of its ground or struck out."""
     table, ground, text = (
         style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
     )
     if table is not None and table.get(f"{TABLE}display") == "false":
-        return True
+        return "hidden"
+    if text is None:
+        return ""
     below = None if ground is None else ground.get(f"{_FO}background-color")
     below = "#ffffff" if below in (None, "transparent") else below
-    return text is not None and text.get(f"{_FO}color") == below
+    if text.get(f"{_FO}color") == below:
+        return "hidden"
+    return "" if text.get(f"{STYLE}text-line-through-style", "none") == "none" else "deleted_text"
 
 
-def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> Sheet:
-    sheet = Sheet(table.get(f"{TABLE}name", ""), table.get(f"{TABLE}style-name") in hidden_styles)
+def _read_table(
+    table: "_Element", markup: Markup, unseen: Mapping[str, str], settings: DocumentSettings
+) -> Sheet:
+    style = table.get(f"{TABLE}style-name", "")
+    sheet = Sheet(table.get(f"{TABLE}name", ""), unseen.get(style) == "hidden")
     start = 0
     for about in table.iter(f"{TABLE}table-column"):
         stop = start + _number(about, "columns-repeated")
         if about.get(f"{TABLE}visibility") in _HIDING:
             sheet.hidden_columns.update(range(start, min(stop, _LAST_COLUMN)))
         start = stop
-    top = cells = 0
+    top = 0
     for row in table.iter(f"{TABLE}table-row"):
         numbers = range(top, top + min(_number(row, "rows-repeated"), _MOST_REPEATED))
         is_hidden = row.get(f"{TABLE}visibility") in _HIDING
@@ -244,16 +244,14 @@ def _read_table(table: "_Element", markup: Markup, hidden_styles: Set[str]) -> S
             if rows > 1 or columns > 1:
                 sheet.merged.append((top, column, top + rows - 1, column + columns - 1))
             text, repeated = _cell_text(cell, markup), _number(cell, "columns-repeated")
-            is_unseen = is_hidden or cell.get(f"{TABLE}style-name") in hidden_styles
+            kind = "hidden" if is_hidden else unseen.get(cell.get(f"{TABLE}style-name", ""), "")
             for place in range(column, column + min(repeated, _MOST_REPEATED)) if text else ():
-                if is_unseen or place in sheet.hidden_columns:
-                    markup.omissions.add("hidden", text)
+                sheet.count(text * len(numbers), settings)
+                if kind or place in sheet.hidden_columns:
+                    markup.omissions.add(kind or "hidden", text)
                 else:
                     texts[place] = text
             column += repeated
-        cells += len(texts) * len(numbers)
-        if cells > _MOST_CELLS:
-            raise DocumentFailure("too_long", f"a sheet holds more than {_MOST_CELLS} cells")
         sheet.rows.update((number, dict(texts)) for number in numbers if texts)
         top += _number(row, "rows-repeated")
     return sheet
@@ -270,4 +268,7 @@ def _cell_text(cell: "_Element", markup: Markup) -> str:
         return ""
     if any(len(line) or line.tag != f"{TEXT}p" for line in cell):
         return " ".join(block.text for block in read_fragment(markup.of(cell), markup.omissions))
-    return " ".join(" ".join(line.text or "" for line in cell).split())
+    text = " ".join(" ".join(line.text or "" for line in cell).split())
+    is_negative = cell.get(f"{OFFICE}value", "").startswith("-") and any(sign in text for sign in "123456789")
+    # shown by its colour alone
+    return f"-{text}" if is_negative and not any(sign in text for sign in "-−(") else text

@@ -47,7 +47,8 @@ def test_every_value_of_every_row_is_said(rows: list[Any]) -> None:
 @given(st.text("XY1.-= \n*", max_size=100))
 def test_every_character_of_a_text_is_in_a_block_or_counted_as_left_out(text: str) -> None:
     parsed = of({"text": f"a {text}"})
-    kept = visible("".join(block.text for block in parsed.blocks if block.text != "Row 1"))
+    blocks = [block for block in parsed.blocks if block.text != "Row 1"]
+    kept = visible("".join(f"{block.marker or ''}{block.text}" for block in blocks))
     lost = sum(part.characters for part in parsed.left_out)
     assert kept + lost == visible(f"a {text}")
 

@@ -11,12 +11,13 @@ from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import edited, left_out
 
 
-def made(fill: Callable[[Workbook], None], option: str = "in_memory") -> bytes:
+def made(fill: Callable[[Workbook], None]) -> bytes:
     target = io.BytesIO()
-    with Workbook(target, {option: True}) as workbook:
+    with Workbook(target, {"in_memory": True}) as workbook:
         fill(workbook)
     return target.getvalue()
 
@@ -126,6 +127,15 @@ def test_a_workbook_over_a_limit_is_refused(limits: ReaderLimits, reason: str) -
     assert refusal(lambda: spreadsheet.parse(source(made(pumps)), SETTINGS, limits)) == reason
 
 
+def test_a_shared_text_that_fills_many_cells_is_refused() -> None:
+    def fill(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet()
+        for number in range(400):
+            sheet.write(number, 0, "word " * 6_000)
+
+    assert refusal(lambda: text_of(made(fill))) == "too_long"
+
+
 def case(name: str) -> bytes:
     return (Path(__file__).parent / "sheets" / name).read_bytes()
 
@@ -174,8 +184,7 @@ def test_what_a_person_does_not_see_is_left_out_and_counted(
     assert left_out(parse(content))["hidden"] == hidden
 
 
-@pytest.mark.parametrize("option", ["in_memory", "constant_memory"])  # shared strings, and strings in cells
-def test_raised_and_struck_out_text_in_cells_keeps_its_meaning(option: str) -> None:
+def test_raised_and_struck_out_text_in_cells_keeps_its_meaning() -> None:
     def fill(workbook: Workbook) -> None:
         sheet = workbook.add_worksheet()
         raised, struck = workbook.add_format({"font_script": 1}), workbook.add_format({"font_strikeout": 1})
@@ -187,6 +196,31 @@ def test_raised_and_struck_out_text_in_cells_keeps_its_meaning(option: str) -> N
         sheet.write(3, 0, "Cap")
         sheet.write(3, 1, 99, struck)
 
-    content = made(fill, option)
+    content = made(fill)
     assert text_of(content) == "Part: Cells | Amount: 10^6 per ml\nPart: Jacket | Amount: 499 kr\nPart: Cap"
     assert left_out(parse(content)) == {"deleted_text": (2, 7)}
+
+
+def test_an_open_document_sheet_leaves_out_struck_cells_and_keeps_the_sign_that_is_a_colour() -> None:
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "style", "table", "text")
+    )
+    cells = (
+        '<table:table-cell><text:p>{}</text:p></table:table-cell><table:table-cell table:style-name="{}" '
+        'office:value="{}"><text:p>{}</text:p></table:table-cell>'
+    )
+    rows = [("Item", "", "", "Balance"), ("Nut", "", "-120", "120"), ("Bolt", "gone", "7", "7")]
+    rows += [("Pin", "", "-0.004", "0.0")]
+    struck = '<style:style style:name="gone"><style:text-properties style:text-line-through-style="solid"/>'
+    content = (
+        f"<office:document-content {spaces}><office:automatic-styles>{struck}</style:style>"
+        '</office:automatic-styles><office:body><office:spreadsheet><table:table table:name="Sheet1">'
+        + "".join(f"<table:table-row>{cells.format(*row)}</table:table-row>" for row in rows)
+        + "</table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+
+    made_sheet = zip_bytes({"content.xml": content.encode()})
+
+    assert text_of(made_sheet) == "Item: Nut | Balance: -120\nItem: Bolt\nItem: Pin | Balance: 0.0"
+    assert left_out(parse(made_sheet)) == {"deleted_text": (1, 1)}

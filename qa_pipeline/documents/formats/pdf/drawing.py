@@ -1,25 +1,24 @@
-"""What is drawn on a PDF page beside its text: ruled lines and pictures."""
+"""What is on a PDF page beside its text: ruled lines, pictures and annotations."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import Box, paper_of, turn_box
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfPage
+    from pypdfium2 import PdfMatrix, PdfObject, PdfPage
 
 _THIN = 3.0  # points: a thicker shape is a bar or a box, and no line
 _SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows and dashes
 _MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame of a table
 _MOST_RULES = 5_000  # a page of more is a map or plan, of which no table would be made
-_DEEPEST_FORM = 3  # forms in forms: writers wrap a page once or twice, a hostile file without end
+_DEEPEST_FORM = 8  # forms in forms: writers wrap a page once or twice, a hostile file without end
 _WHOLE_PAGE = 0.6  # of the paper: a form as large holds the page, a smaller one is a figure on it
-
-Matrix = tuple[float, float, float, float, float, float]
-_AS_IT_IS: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -42,110 +41,85 @@ class Drawing:
         return Drawing(*((upright, across) if turn % 2 else (across, upright)), pictures)
 
 
-def read_drawing(page: "PdfPage", most: int) -> Drawing:
-    """Return the lines and pictures of a page, in the coordinates of its content.
+def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
+    """Return the objects of a page, each form before what it holds.
 
     Raises:
         DocumentFailure: `too_many_objects`.
     """
-    reader = _Reader(most, paper_of(page))
-    count = reader.raw.FPDFPage_CountObjects(page.raw)
-    reader.read(reader.raw.FPDFPage_GetObject, page.raw, count, _AS_IT_IS, 0)
-    return reader.drawing
+    objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), most + 1))
+    if len(objects) > most:
+        raise DocumentFailure("too_many_objects", "a page holds more drawn objects than are read")
+    return objects
 
 
-class _Reader:
-    """A pass over the objects of a page and of the forms that make up most of it."""
+def read_drawing(page: "PdfPage", objects: "Sequence[PdfObject]") -> Drawing:
+    """Return the lines and pictures of a page, in the coordinates of its content."""
+    from pypdfium2 import PdfMatrix, raw
 
-    def __init__(self, most: int, paper: Box) -> None:
-        from pypdfium2 import raw
+    paper = paper_of(page)
+    drawing = Drawing()
+    matrices: list[PdfMatrix | None] = [PdfMatrix()]  # of the forms around an object; none in a figure
+    for item in objects:
+        del matrices[item.level + 1 :]
+        matrix = matrices[-1]
+        box = None if matrix is None or item.type == raw.FPDF_PAGEOBJ_TEXT else _box_of(item, matrix)
+        if item.type == raw.FPDF_PAGEOBJ_FORM:
+            is_page = matrix and box and share_of(box, paper) >= _WHOLE_PAGE  # some writers put all into one
+            matrices.append(item.get_matrix().multiply(matrix) if is_page else None)
+        elif box and item.type == raw.FPDF_PAGEOBJ_IMAGE:
+            drawing.pictures.append(box)
+        elif matrix and box and item.type == raw.FPDF_PAGEOBJ_PATH:
+            for line in _lines_of(item, box, matrix):
+                wide, high = line.right - line.left, line.top - line.bottom
+                if wide >= _SHORTEST_RULE and high <= _THIN:
+                    drawing.across.append(line)
+                elif high >= _SHORTEST_RULE / 2 and wide <= _THIN:
+                    drawing.upright.append(line)
+            if len(drawing.across) + len(drawing.upright) > _MOST_RULES:
+                break
+    return drawing
 
-        self.raw = raw
-        self.objects_left = most
-        self.paper = paper
-        self.drawing = Drawing()
 
-    def read(self, take: Callable[..., Any], holder: Any, count: int, matrix: Matrix, depth: int) -> None:
-        """Collect the contents of a page or a form; most of it is text, which is passed over."""
-        raw, drawing = self.raw, self.drawing
-        self.objects_left -= count
-        if self.objects_left < 0:
-            raise DocumentFailure("too_many_objects", "a page holds more drawn objects than are read")
-        sides = [ctypes.c_float() for _ in range(4)]
-        for item in (take(holder, number) for number in range(count)):
-            kind = raw.FPDFPageObj_GetType(item)
-            if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *sides):
-                continue
-            first, bottom, second, top = (side.value for side in sides)
-            box = _map_box(first, bottom, second, top, matrix)
-            if kind == raw.FPDF_PAGEOBJ_IMAGE:
-                drawing.pictures.append(box)
-            elif kind == raw.FPDF_PAGEOBJ_PATH:
-                self._path(item, box, matrix)
-            elif (
-                kind == raw.FPDF_PAGEOBJ_FORM
-                and depth < _DEEPEST_FORM
-                and share_of(box, self.paper) >= _WHOLE_PAGE  # some writers put all into one
-            ):
-                inside = max(raw.FPDFFormObj_CountObjects(item), 0)
-                self.read(raw.FPDFFormObj_GetObject, item, inside, self._matrix(item, matrix), depth + 1)
+def _box_of(item: "PdfObject", matrix: "PdfMatrix") -> Box | None:
+    from pypdfium2 import PdfiumError
 
-    def _path(self, item: Any, box: Box, matrix: Matrix) -> None:
-        if len(self.drawing.across) + len(self.drawing.upright) > _MOST_RULES:
+    try:
+        return Box(*matrix.on_rect(*item.get_bounds()))
+    except PdfiumError:  # an empty path has none
+        return None
+
+
+def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
+    """Yield a path that is a thin shape, or the straight strokes of one that is a frame."""
+    from pypdfium2 import raw
+
+    wide, high = box.right - box.left, box.top - box.bottom
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    if wide <= _THIN or high <= _THIN:
+        yield box
+        return
+    is_large = wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2
+    if not (is_large and raw.FPDFPath_GetDrawMode(path, fill, stroke) and stroke.value):
+        return
+    matrix = path.get_matrix().multiply(outer)
+    count = raw.FPDFPath_CountSegments(path)
+    x, y = ctypes.c_float(), ctypes.c_float()
+    start = last = (0.0, 0.0)
+    for number in range(count if count <= _MOST_SEGMENTS else 0):
+        segment = raw.FPDFPath_GetPathSegment(path, number)
+        kind = raw.FPDFPathSegment_GetType(segment)
+        raw.FPDFPathSegment_GetPoint(segment, x, y)
+        here = (x.value, y.value)
+        if kind == raw.FPDF_SEGMENT_BEZIERTO:
             return
-        wide, high = box.right - box.left, box.top - box.bottom
-        fill, stroke = ctypes.c_int(), ctypes.c_int()
-        if wide <= _THIN or high <= _THIN:
-            self._rule(box)
-        elif not (wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2):
-            return
-        elif self.raw.FPDFPath_GetDrawMode(item, fill, stroke) and stroke.value:
-            self._frame(item, self._matrix(item, matrix))
-
-    def _rule(self, box: Box) -> None:
-        wide, high = box.right - box.left, box.top - box.bottom
-        if wide >= _SHORTEST_RULE and high <= _THIN:
-            self.drawing.across.append(box)
-        elif high >= _SHORTEST_RULE / 2 and wide <= _THIN:
-            self.drawing.upright.append(box)
-
-    def _frame(self, item: Any, matrix: Matrix) -> None:
-        raw = self.raw
-        count = raw.FPDFPath_CountSegments(item)
-        x, y = ctypes.c_float(), ctypes.c_float()
-        start = last = (0.0, 0.0)
-        for number in range(count if count <= _MOST_SEGMENTS else 0):
-            segment = raw.FPDFPath_GetPathSegment(item, number)
-            kind = raw.FPDFPathSegment_GetType(segment)
-            raw.FPDFPathSegment_GetPoint(segment, x, y)
-            here = (x.value, y.value)
-            if kind == raw.FPDF_SEGMENT_BEZIERTO:
-                return
-            if kind == raw.FPDF_SEGMENT_MOVETO:
-                start = here
-            else:
-                self._rule(_map_box(*last, *here, matrix))
-            if raw.FPDFPathSegment_GetClose(segment):
-                self._rule(_map_box(*here, *start, matrix))
-            last = here
-
-    def _matrix(self, item: Any, outer: Matrix) -> Matrix:
-        inner = self.raw.FS_MATRIX()
-        if not self.raw.FPDFPageObj_GetMatrix(item, inner):
-            return outer
-        k, m, n, o, p, q = outer
-        return (
-            inner.a * k + inner.b * n, inner.a * m + inner.b * o,
-            inner.c * k + inner.d * n, inner.c * m + inner.d * o,
-            inner.e * k + inner.f * n + p, inner.e * m + inner.f * o + q,
-        )  # fmt: skip
-
-
-def _map_box(first: float, bottom: float, second: float, top: float, matrix: Matrix) -> Box:
-    a, b, c, d, e, f = matrix
-    first, bottom = a * first + c * bottom + e, b * first + d * bottom + f
-    second, top = a * second + c * top + e, b * second + d * top + f
-    return Box(min(first, second), min(bottom, top), max(first, second), max(bottom, top))
+        if kind == raw.FPDF_SEGMENT_MOVETO:
+            start = here
+        else:
+            yield Box(*matrix.on_rect(*last, *here))
+        if raw.FPDFPathSegment_GetClose(segment):
+            yield Box(*matrix.on_rect(*here, *start))
+        last = here
 
 
 def share_of(box: Box, paper: Box) -> float:
@@ -154,3 +128,72 @@ def share_of(box: Box, paper: Box) -> float:
     high = min(box.top, paper.top) - max(box.bottom, paper.bottom)
     area = (paper.right - paper.left) * (paper.top - paper.bottom)
     return max(wide, 0.0) * max(high, 0.0) / area if area > 0 else 0.0
+
+
+_MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
+_LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
+_PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
+
+
+@dataclass(slots=True)
+class Annotations:
+    """The values in a page's form as `Name: value`, what is redacted, and whether some lie over the text."""
+
+    values: list[str] = field(default_factory=list)
+    redacted: list[Box] = field(default_factory=list)
+    drawn: bool = False
+
+
+def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
+    """Read the annotations of a page; comments and actions are counted, and icons of notes hidden."""
+    from pypdfium2 import raw
+
+    flat = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
+    count = raw.FPDFPage_GetAnnotCount(page.raw)
+    found, sides = Annotations(), raw.FS_RECTF()
+    for number in range(min(count, _MOST_ANNOTATIONS)):
+        note = raw.FPDFPage_GetAnnot(page.raw, number)
+        if not note:
+            continue
+        kind = raw.FPDFAnnot_GetSubtype(note)
+        found.drawn |= kind not in flat
+        if kind == raw.FPDF_ANNOT_WIDGET:
+            found.values += _read_value(note, left_out)
+        elif kind == raw.FPDF_ANNOT_LINK:
+            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
+            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
+                left_out.add("launch_action")
+        elif kind != raw.FPDF_ANNOT_POPUP:
+            left_out.add("comment", _read_string(note, b"Contents"))
+        if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
+            raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
+        elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
+            found.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
+        raw.FPDFPage_CloseAnnot(note)
+    left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
+    return found
+
+
+def _read_value(field: Any, left_out: Omissions) -> Iterator[str]:
+    from pypdfium2 import raw
+
+    flags = ctypes.c_float()
+    raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
+    written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
+    value = _read_string(field, b"V").strip() if written else ""
+    if not value or int(flags.value) & _PASSWORD_FIELD:
+        left_out.add("form_field", value)
+        return
+    name = (_read_string(field, b"TU") or _read_string(field, b"T")).strip().rstrip(":")
+    yield f"{name}: {value}" if name else value
+
+
+def _read_string(note: Any, key: bytes) -> str:
+    from pypdfium2 import raw
+
+    length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
+    if not 2 < length <= _LONGEST_VALUE:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetStringValue(note, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "replace")

@@ -198,29 +198,18 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     words = [word for row in rows for line in row for word in words_of(line)]
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
-    gaps = _find_white(edges, int(_CROSSING * len(rows)))
-    outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
-    if outer:  # a few lines reach into the margin, or a column has text in few rows
-        gaps = [gap for gap in gaps if gap not in outer] + [
-            gap
-            for gap in _find_white(edges, 0)
-            if any(outer_gap[0] <= gap[0] and gap[1] <= outer_gap[1] for outer_gap in outer)
-        ]
-    return sorted(gap for gap in gaps if gap[1] - gap[0] >= least)
-
-
-def _find_white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
     gaps: list[Gap] = []
     covered = 0
     for (place, change), (following, _) in pairwise(edges):
         covered += change
-        if covered > allowed or following <= place:
+        if covered > int(_CROSSING * len(rows)) or following <= place:
             continue
         if gaps and gaps[-1][1] == place:
             gaps[-1] = (gaps[-1][0], following)
         else:
             gaps.append((place, following))
-    return gaps
+    first, last = edges[0][0], edges[-1][0]  # between which a few lines may reach into the margin
+    return [gap for gap in gaps if first < gap[0] and gap[1] < last and gap[1] - gap[0] >= least]
 
 
 def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:
@@ -239,8 +228,8 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     """Put strips that belong to one row of cells together.
 
-    A new row begins where the lines stand farther apart; where a column has text again after none; or where
-    the text of the line above had room for the next word and was not broken for want of it.
+    A new row begins where the lines stand farther apart, or where the text of the line above had room for the
+    next word and was not broken for want of it.
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
@@ -269,21 +258,15 @@ def _base_of(strip: Strip) -> float:
 def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
     first, above = row[0], row[-1]
     filled = [column for column, lines in enumerate(strip) if lines]
-    began = {column for part in row for column, lines in enumerate(part) if lines}
-    if any(column in began and not above[column] for column in filled):
-        return True
     if len(filled) == len(strip) > 2 and all(first):
         return True
-    went_on = [
-        bool(above[column]) and had_no_room(above[column], strip[column], limits[column]) for column in filled
-    ]
-    return bool(strip[key]) and not all(went_on)
-
-
-def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
-    """Return True if the first word of a line would not have fitted into the line above."""
-    last, word = above[-1], words_of(below[0])[0]
-    return last.broken or last.right + _SPACE * last.size + word.right - word.left > limit
+    for column in filled:
+        last = above[column][-1] if above[column] else None
+        word = words_of(strip[column][0])[0]
+        had_no_room = last and last.right + _SPACE * last.size + word.right - word.left > limits[column]
+        if not (last and (last.broken or had_no_room)):
+            return bool(strip[key])
+    return False
 
 
 def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -263,72 +262,54 @@ def _order_by_page(blocks: list[Block]) -> list[Block]:
 _PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
+_OUT_OF_ORDER = 0.1  # of the entries: one in ten may be misread
+_BELOW_TITLE = 2  # lines between a title and the first entry, such as a chapter without dots
 _MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
-_LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
-_FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
 _LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
-_IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
-
-
-class _Entry(NamedTuple):
-    """A line with dots before a page number: its place on the page, and the number."""
-
-    place: int
-    number: int
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out tables of contents: several entries in a row whose page numbers count up.
+    """Leave out tables of contents: entries below their title, whose page numbers count up.
 
     Forms and lists of prices have dots too, but not its title.
     """
     remaining: list[PageContent] = []
-    goes_on = False  # from the entries above
+    goes_on = False  # from the page before
     for page in pages:
-        contents: set[int] = set()
-        for run in _runs_of_entries(page.lines):
-            above = range(run[0].place - 1, max(run[0].place - _MOST_BETWEEN, 0) - 1, -1)
-            titles = [at for at in above if page.lines[at].text.strip(" .:").casefold() in _TITLES]
-            steps = [first.number <= second.number for first, second in pairwise(run)]
-            begins = len(run) >= _FEWEST_ENTRIES and bool(titles)
-            goes_on = sum(steps) >= _IN_ORDER * len(steps) and (goes_on or begins)
-            if goes_on:
-                first, end = _reach_of(run, page.lines)
-                contents.update(range(titles[0] if titles else first, end))
-        for place in sorted(contents):
-            left_out.add("table_of_contents", printed_text(page.lines[place]))
-        lines = [line for place, line in enumerate(page.lines) if place not in contents]
-        remaining.append(replace(page, lines=lines) if contents else page)
-        goes_on = goes_on and bool(contents)
+        lines = page.lines
+        begin, end, entries = _find_contents(lines, goes_on=goes_on)
+        goes_on = entries >= (1 if goes_on else _FEWEST_ENTRIES)
+        if goes_on:
+            for line in lines[begin:end]:
+                left_out.add("table_of_contents", printed_text(line))
+            page = replace(page, lines=lines[:begin] + lines[end:])  # noqa: PLW2901
+        remaining.append(page)
     return remaining
 
 
-def _runs_of_entries(lines: Sequence[Line]) -> list[list[_Entry]]:
-    runs: list[list[_Entry]] = []
+def _find_contents(lines: Sequence[Line], *, goes_on: bool) -> tuple[int, int, int]:
+    """Return where the contents begin and end on a page, and how many entries they have there."""
+    begin = end = entries = last = steps_back = 0
     for place, line in enumerate(lines):
-        *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
-        pages = _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
-        if not (dots and pages):
-            continue
-        number = int(pages[1]) if pages[1].isdecimal() else 0  # Roman numbers come first
-        entry = _Entry(place, number)
-        if runs and place - runs[-1][-1].place <= _MOST_BETWEEN + 1:
-            runs[-1].append(entry)
-        else:
-            runs.append([entry])
-    return runs
+        is_title = line.text.strip(" .:").casefold() in _TITLES
+        number = _number_of(line)
+        if is_title and not entries:
+            begin, end, goes_on = place, place + 1, True
+        elif is_title:  # of a list of figures
+            last = 0
+        elif number is not None and goes_on:
+            begin = begin if end else place
+            steps_back += number < last
+            end, last, entries = place + 1, number, entries + 1
+        elif end and place - end >= (_MOST_BETWEEN if entries else _BELOW_TITLE):
+            if entries:
+                break
+            end, goes_on = 0, False  # the title of something else
+    return begin, end, entries if steps_back <= _OUT_OF_ORDER * entries else 0
 
 
-def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> tuple[int, int]:
-    """Return the lines of a table of contents, with the entries around it that have no dots."""
-    first, end = run[0].place, run[-1].place + 1
-    while first and run[0].number - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
-        first -= 1
-    while end < len(lines) and _number_of(lines[end]) - run[-1].number in range(_FURTHER_PAGES):
-        end += 1
-    return first, end
-
-
-def _number_of(line: Line) -> int:
-    number = _LAST_NUMBER.search(line.text[-10:])
-    return int(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -_FURTHER_PAGES
+def _number_of(line: Line) -> int | None:
+    """Return the page number of an entry, which dots lead to; Roman numbers come first."""
+    *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
+    pages = _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
+    return pages and (int(pages[1]) if pages[1].isdecimal() else 0)

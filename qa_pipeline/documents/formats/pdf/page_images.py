@@ -5,7 +5,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -84,14 +84,11 @@ def _words(text: str) -> list[tuple[str, list[int]]]:
     return words
 
 
-_COLUMN_NAME = re.compile(r"(?:^|(?<= \| ))[^|:\n]{1,80}(?=: )", re.MULTILINE)
 _SIGNS = re.compile(r"^\S*")
 """Signs that belong to the word before them: letters and digits alone have places."""
 _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
 _GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
-_BORDERS = ((31, 119, 180), (214, 96, 20))  # blue and orange, which colour-blind people tell apart
 _EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
-_ROOM = 1.5  # points between the text and its frame, so that neither touches the other
 
 Span = tuple[int, int]
 """First character and the one after the last, in the document's canonical text."""
@@ -103,13 +100,11 @@ class PagePicture:
 
     Attributes:
         png: the picture.
-        chunks: for each chunk how many letters and digits of it were found on the page.
-        evidence: the same for the evidence; 0 without one.
+        evidence: how many letters and digits of it were found on the page; 0 without one.
         evidence_length: how many letters and digits the evidence has on this page's part of the text.
     """
 
     png: bytes
-    chunks: tuple[int, ...]
     evidence: int
     evidence_length: int
 
@@ -123,19 +118,16 @@ class PageMap:
         paper: the sheet, so turned that most of its text is upright.
         turn: quarter turns, clockwise, from there to the page as it is shown.
         boxes: of each character of the page's text; None for blanks, signs and what is not on the page.
-        repeated: of characters in names of columns, which each row of the text repeats and the page does not.
     """
 
     page: Span
     paper: Box
     turn: int
     boxes: list[Box | None]
-    repeated: dict[int, Box]
 
     def lines_of(self, span: Span) -> list[Box]:
         """Return the boxes of a part of the document's text, one for each stretch of a line."""
-        boxes = [box or self.repeated.get(place) for place, box in enumerate(self.boxes)]
-        return _merge(_boxes_within(span, self.page, boxes), _goes_on)
+        return _merge(_boxes_within(span, self.page, self.boxes))
 
     def runs(self, text: str) -> list[tuple[Span, Box]]:
         """Return the stretches of the document's text that stand in a line each, with their boxes."""
@@ -180,24 +172,7 @@ def _map_of(opened: "PdfPage", number: int, text: str, page: Span) -> PageMap:
         places = align(text[slice(*page)], glyphs.text)
         boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
     turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
-    return PageMap(page, glyphs.paper, turn, boxes, _repeat_names(text[slice(*page)], boxes))
-
-
-def _repeat_names(text: str, boxes: Sequence[Box | None]) -> dict[int, Box]:
-    """Return the boxes of names of columns for the rows of a table that have none of their own."""
-    spans = [match.span() for match in _COLUMN_NAME.finditer(text)]
-    heads: dict[str, Span] = {}
-    for start, end in spans:
-        if all(boxes[place] for place in range(start, end) if text[place].isalnum()):
-            heads.setdefault(text[start:end], (start, end))
-    repeated: dict[int, Box] = {}
-    for start, end in spans:
-        first, _ = heads.get(text[start:end], (start, end))
-        if not any(boxes[start:end]):
-            repeated |= {
-                place: box for place in range(start, end) if (box := boxes[first + place - start]) is not None
-            }
-    return repeated
+    return PageMap(page, glyphs.paper, turn, boxes)
 
 
 def map_page(content: bytes, number: int, text: str, page: Span) -> PageMap:
@@ -211,12 +186,11 @@ def draw_page(
     number: int,
     text: str,
     page: Span,
-    chunks: Sequence[Span] = (),
     evidence: Span | None = None,
     *,
     scale: float = 2.0,
 ) -> PagePicture:
-    """Draw a page of a PDF, its chunks outlined in turns of two colours and the evidence highlighted.
+    """Draw a page of a PDF, the evidence highlighted.
 
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.
@@ -231,28 +205,18 @@ def draw_page(
     paper = turn_box(places.paper, places.turn, places.paper)
     scale = picture.width / paper.right
 
-    def pixels(box: Box, room: float = 0.0) -> tuple[float, float, float, float]:
-        first, bottom, second, top = turn_box(box, places.turn, places.paper)
-        high, low = (paper.top - top - room) * scale, (paper.top - bottom + room) * scale
-        return (first - room) * scale, high, (second + room) * scale, low
-
-    chunk_boxes = [_boxes_within(span, page, places.boxes) for span in chunks]
     start, end = evidence or (0, 0)
     quoted = _boxes_within((start, end), page, places.boxes)
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
-    for line in _merge(quoted, _goes_on):
-        pen.rectangle(pixels(line), fill=_EVIDENCE)
-    picture = ImageChops.multiply(picture, layer)  # as a marker pen does
-    pen = ImageDraw.Draw(picture)
-    for place, place_in_text in enumerate(chunk_boxes):
-        colour = _BORDERS[place % len(_BORDERS)]
-        for frame in _merge(_merge(place_in_text, _goes_on), _belongs):
-            pen.rectangle(pixels(frame, _ROOM), outline=colour, width=max(1, round(scale)))
+    for line in _merge(quoted):
+        first, bottom, second, top = turn_box(line, places.turn, places.paper)
+        corners = (first, paper.top - top, second, paper.top - bottom)
+        pen.rectangle([side * scale for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
-    picture.save(file, "PNG")
+    ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
     letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
-    return PagePicture(file.getvalue(), tuple(map(len, chunk_boxes)), len(quoted), letters)
+    return PagePicture(file.getvalue(), len(quoted), letters)
 
 
 def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
@@ -260,10 +224,10 @@ def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[B
     return [box for box in boxes[start:end] if box is not None]
 
 
-def _merge(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Box]:
+def _merge(boxes: Iterable[Box]) -> list[Box]:
     merged: list[Box] = []
     for box in boxes:
-        if merged and belongs(merged[-1], box):
+        if merged and _goes_on(merged[-1], box):
             merged[-1] = enclose([merged[-1], box])
         else:
             merged.append(box)
@@ -274,10 +238,3 @@ def _goes_on(line: Box, box: Box) -> bool:
     overlap = min(line.top, box.top) - max(line.bottom, box.bottom)
     high = min(line.top - line.bottom, box.top - box.bottom)
     return overlap > 0.4 * high and -_GAP * high < box.left - line.right < 2 * _GAP * high
-
-
-def _belongs(frame: Box, line: Box) -> bool:
-    high = line.top - line.bottom
-    if min(frame.right, line.right) > max(frame.left, line.left):
-        return abs(frame.bottom - line.top) < 3 * _GAP * high
-    return abs(frame.bottom - line.bottom) < high and line.top <= frame.top + high

@@ -3,9 +3,8 @@
 Comments, scripts and attached files are counted; no script is run, no action followed, no file opened.
 """
 
-import ctypes
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import closing
 from itertools import groupby, islice
 from operator import itemgetter
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
+from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
@@ -161,10 +160,12 @@ def read_page(
     page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
 ) -> PageContent:
     """Read what is on a page."""
-    drawing = read_drawing(page, limits.page_objects)
+    objects = list_objects(page, limits.page_objects)
+    drawing = read_drawing(page, objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
-        hidden = find_hidden(page, textpage, drawing.pictures)
+        annotations = read_annotations(page, left_out)
+        hidden = find_hidden(page, textpage, objects, drawing.pictures, annotations)
         glyphs, lines = read_upright(page, textpage, number, hidden)
         drawing = drawing.turned(glyphs.turn, paper_of(page))
         lines = add_words(glyphs, lines)
@@ -173,7 +174,7 @@ def read_page(
     for mark in glyphs.note_marks:
         left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
-    content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
+    content = PageContent(number, glyphs.paper.top, lines, drawing, annotations.values)
     content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
     return content
 
@@ -192,9 +193,6 @@ def read_upright(
 
 
 _MOST_ENTRIES = 20_000  # of an outline: more than any book has, and fewer than a ring of entries
-_MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
-_LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
-_PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
 
 
 def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
@@ -240,55 +238,6 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
     left_out.count("attachment", max(raw.FPDFDoc_GetAttachmentCount(document.raw), 0), 0)
     dynamic = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
     return ["the PDF is an XFA form, whose own content is not read"] if dynamic else []
-
-
-def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
-    """Return the values in a page's form, as `Name: value`; comments and actions are counted."""
-    from pypdfium2 import raw
-
-    count = raw.FPDFPage_GetAnnotCount(page.raw)
-    values: list[str] = []
-    for number in range(min(count, _MOST_ANNOTATIONS)):
-        note = raw.FPDFPage_GetAnnot(page.raw, number)
-        if not note:
-            continue
-        kind = raw.FPDFAnnot_GetSubtype(note)
-        if kind == raw.FPDF_ANNOT_WIDGET:
-            values += _read_value(note, left_out)
-        elif kind == raw.FPDF_ANNOT_LINK:
-            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
-            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
-                left_out.add("launch_action")
-        elif kind != raw.FPDF_ANNOT_POPUP:
-            left_out.add("comment", _read_string(note, b"Contents"))
-        raw.FPDFPage_CloseAnnot(note)
-    left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
-    return values
-
-
-def _read_value(field: Any, left_out: Omissions) -> Iterator[str]:
-    from pypdfium2 import raw
-
-    flags = ctypes.c_float()
-    raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
-    written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
-    value = _read_string(field, b"V").strip() if written else ""
-    if not value or int(flags.value) & _PASSWORD_FIELD:
-        left_out.add("form_field", value)
-        return
-    name = (_read_string(field, b"TU") or _read_string(field, b"T")).strip().rstrip(":")
-    yield f"{name}: {value}" if name else value
-
-
-def _read_string(note: Any, key: bytes) -> str:
-    from pypdfium2 import raw
-
-    length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
-    if not 2 < length <= _LONGEST_VALUE:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAnnot_GetStringValue(note, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
-    return buffer.raw[: length - 2].decode("utf-16-le", "replace")
 
 
 _MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it

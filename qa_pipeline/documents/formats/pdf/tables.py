@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
+from qa_pipeline.documents.formats.column_names import names_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.grids import (
@@ -18,7 +19,6 @@ from qa_pipeline.documents.formats.pdf.grids import (
     fill,
     find_grids,
     gaps_between,
-    had_no_room,
     is_prose,
     join_rules,
     narrow_gaps,
@@ -80,35 +80,19 @@ def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Tabl
     return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
 
 
-def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
-    return all(line.bold for cell in row for line in cell)
-
-
-def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
+def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows of a table without a marked header, those marked that name its columns.
 
-    They are the bold rows at its top, or a row of words above columns of numbers, titles above it included.
+    They are the bold rows at its top, or a row that looks like it, titles above it included.
     """
     titles = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
     count = len(list(takewhile(bool, bold)))
     if not titles < count < len(rows):
-        is_header = _is_above_numbers([[cell.text for cell in row] for row in rows[titles:]])
-        count = titles + 1 if is_header else 0
+        names, *rest = [[cell.text for cell in row] for row in rows[titles:]]
+        no_corner = len(names) > 2 and not names[0] and all(names[1:]) and all(row[0] for row in rest)
+        count = titles + 1 if no_corner or names_columns(names, rest) else 0
     header = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
     return [*header, *(list(row) for row in rows[count:])]
-
-
-def _is_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    names, rest = rows[0], rows[1:]
-    if len(names) > 2 and not names[0] and all(names[1:]) and all(row[0] for row in rest):
-        return True  # years, such as those of a balance sheet
-    if any(_NUMBER.match(name) or name.endswith(":") for name in names):
-        return False
-    numbers = (
-        sum(bool(_NUMBER.match(row[place])) for row in rest if place < len(row))
-        for place in range(1, len(names))
-    )
-    return any(2 * count > len(rest) for count in numbers)
 
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
@@ -130,10 +114,8 @@ _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
 _MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own and head none below
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
-_LARGEST = 1.3  # of the usual type size: larger text between lines is a heading, not a cell
 _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
 _MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page holds more
-_PADDING = 3.0  # points between the text of a cell and its edge, into which no word is set
 
 
 def ruled_tables(
@@ -207,23 +189,28 @@ def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[
     rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
     for cell in grid.cells:
         rows[cell.row].append(cell)
-    parted = [_part_rows(row, grid) for row in rows]
+    strips = [_strips_of_boxes(row) for row in rows]
+    pairs = zip(rows, strips, strict=True)
     if len(rows) < _LINED_ROWS:  # upright lines alone part the columns
-        parted = [rows_of_cells(_strips_of_boxes(row)) for row in rows]
+        parted = list(map(rows_of_cells, strips))
     else:
-        printed = [max(len(_strips_of_boxes(row)), _LINED_ROWS) for row in rows]
-        if not any(len(parts) == count for parts, count in zip(parted, printed, strict=True)):
+        parted = [[[strip] for strip in part] if _has_numbers(row, part) else [] for row, part in pairs]
+        if max(map(len, parted)) < _LINED_ROWS:
             parted = [[] for _ in rows]
     cells: list[list[Cell]] = []
     bold: list[bool] = []
     for row, parts in zip(rows, parted, strict=True):
         for texts in map(columns_of, parts) if parts else [[cell.lines for cell in row]]:
-            pairs = zip(row, texts, strict=True)
             cells.append(
-                [Cell(join_text(text, spelling), columns=box.columns, rows=box.rows) for box, text in pairs]
+                [
+                    Cell(join_text(text, spelling), columns=box.columns, rows=box.rows)
+                    for box, text in zip(row, texts, strict=True)
+                ]
             )
-            bold.append(_is_bold(texts))
-    return [_write_table(mark_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
+            bold.append(all(line.bold for text in texts for line in text))
+    return [
+        _write_table(_mark_header(cells, bold), [line for cell in filled for line in cell.lines])
+    ], outside
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
@@ -246,25 +233,10 @@ def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
     return strips
 
 
-def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
-    """Return the rows that no line parts: each has a number, or no cell goes on for want of room."""
-    strips = _strips_of_boxes(row)
-    if any(
-        len(cell.lines) == len(strips) and all(_NUMBER.match(line.text) for line in cell.lines)
-        for cell in row
-    ):
-        return [[strip] for strip in strips]
-    ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
-    parts: list[list[Strip]] = []
-    for strip in strips:
-        above = parts[-1][-1] if parts else strip
-        both = [place for place in range(len(row)) if above[place] and strip[place]]
-        goes_on = any(had_no_room(above[place], strip[place], ends[place]) for place in both)
-        if parts and (goes_on or len(both) < 2 or not strip[0]):
-            parts[-1].append(strip)
-        else:
-            parts.append([strip])
-    return parts
+def _has_numbers(row: Sequence[GridCell], strips: Sequence[Strip]) -> bool:
+    """Return True if each row that is printed between two lines has a number in one column."""
+    full = (cell.lines for cell in row if len(cell.lines) == len(strips))
+    return any(all(_NUMBER.match(line.text) for line in lines) for lines in full)
 
 
 class _Stack:
@@ -326,10 +298,7 @@ class _Stack:
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        size = _size_of(rows)
-        if any(line.size > _LARGEST * size for row in rows for line in row):
-            return []  # a heading and the text below it, between the lines at the edges of a page
-        return gaps_between(rows, size)
+        return gaps_between(rows, _size_of(rows))
 
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.

@@ -6,15 +6,16 @@ The page is drawn with its text and without it. Where both look alike, no text s
 import ctypes
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qa_pipeline.documents.formats.pdf.drawing import Annotations
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of
 
 if TYPE_CHECKING:
     import numpy as np
-    from pypdfium2 import PdfPage, PdfTextPage
+    from pypdfium2 import PdfObject, PdfPage, PdfTextPage
 
     Bitmap = np.ndarray[Any, Any]
 
@@ -30,8 +31,6 @@ _BARS = frozenset("█■▇▉▮⬛")
 _SUBSTITUTED = 0x17F  # PDFium's own fonts, in place of those a file lacks, have letters up to here
 _DARK, _LIGHT = 180, 200  # of 255: text dark in any colour shows on a ground light in all
 _THIN = 3.0  # points: a thicker shape may cover text
-_DEEPEST_FORM = 8
-_MOST_ANNOTATIONS = 10_000  # of a page, as many as are read
 _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
 
 
@@ -43,7 +42,13 @@ class _Letter(NamedTuple):
     box: Box
 
 
-def find_hidden(page: "PdfPage", textpage: "PdfTextPage", pictures: Sequence[Box]) -> set[int]:
+def find_hidden(
+    page: "PdfPage",
+    textpage: "PdfTextPage",
+    objects: "Sequence[PdfObject]",
+    pictures: Sequence[Box],
+    annotations: Annotations,
+) -> set[int]:
     """Return PDFium's indexes of the characters that do not show.
 
     Text that OCR laid over or under one of the `pictures` shows where the picture has ink.
@@ -51,16 +56,11 @@ def find_hidden(page: "PdfPage", textpage: "PdfTextPage", pictures: Sequence[Box
     import numpy as np
     from pypdfium2 import raw
 
-    count = raw.FPDFPage_CountObjects(page.raw)
-    objects = list(_objects_of(raw.FPDFPage_GetObject, page.raw, count, 0))
     sheet = paper_of(page)
-    commented, marked = _read_comments(page)
-    if not commented and _is_plain(objects, sheet):
+    if not annotations.drawn and _is_plain(objects, sheet):
         return set()
     texts = {
-        ctypes.addressof(item.contents): item
-        for item, _ in objects
-        if raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_TEXT
+        ctypes.addressof(item.raw.contents): item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT
     }
     area = (sheet.right - sheet.left) * (sheet.top - sheet.bottom)
     scale = min(_SCALE, (_MOST_PIXELS / max(area, 1.0)) ** 0.5)
@@ -85,43 +85,10 @@ def find_hidden(page: "PdfPage", textpage: "PdfTextPage", pictures: Sequence[Box
             if levels[letter.owner] == level and not seen[_pixels_of(letter.box, sheet, seen.shape)].any()
         }
     hidden.difference_update(_read_by_ocr(letters, pictures, bare, sheet))
-    return hidden | {letter.number for letter in letters if _is_within(letter.box, marked)}
+    return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
-def _objects_of(take: Callable[..., Any], holder: Any, count: int, depth: int) -> Iterator[tuple[Any, int]]:
-    from pypdfium2 import raw
-
-    for item in (take(holder, number) for number in range(count)):
-        yield item, depth
-        if depth < _DEEPEST_FORM and raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_FORM:
-            inside = max(raw.FPDFFormObj_CountObjects(item), 0)
-            yield from _objects_of(raw.FPDFFormObj_GetObject, item, inside, depth + 1)
-
-
-def _read_comments(page: "PdfPage") -> tuple[bool, list[Box]]:
-    """Return True if annotations are drawn over the text, and what is marked to be redacted.
-
-    Icons of notes, which readers move away, are hidden.
-    """
-    from pypdfium2 import raw
-
-    flat = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
-    drawn, marked, sides = False, [], raw.FS_RECTF()
-    for number in range(min(raw.FPDFPage_GetAnnotCount(page.raw), _MOST_ANNOTATIONS)):
-        note = raw.FPDFPage_GetAnnot(page.raw, number)
-        if not note:
-            continue
-        kind = raw.FPDFAnnot_GetSubtype(note)
-        if kind == raw.FPDF_ANNOT_TEXT:
-            raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
-        elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
-            marked.append(Box(sides.left, sides.bottom, sides.right, sides.top))
-        drawn |= kind not in flat
-        raw.FPDFPage_CloseAnnot(note)
-    return drawn, marked
-
-
-def _is_plain(objects: Sequence[tuple[Any, int]], sheet: Box) -> bool:
+def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     """Return True if all text is dark, of a usual size and on the paper, and no shape lies over it.
 
     Most pages are plain, and to draw a page takes longer than to read it.
@@ -134,22 +101,21 @@ def _is_plain(objects: Sequence[tuple[Any, int]], sheet: Box) -> bool:
     sides = [ctypes.c_float() for _ in range(4)]
     colour = [ctypes.c_uint() for _ in range(4)]
     fill, stroke, width = ctypes.c_int(), ctypes.c_int(), ctypes.c_float()
-    for place, (item, depth) in enumerate(objects):
-        kind = raw.FPDFPageObj_GetType(item)
+    for place, item in enumerate(objects):
         if not raw.FPDFPageObj_GetBounds(item, *sides):
             continue
         left, bottom, right, top = box = tuple(side.value for side in sides)
         flat = raw.FPDFPageObj_GetFillColor(item, *colour) and colour[3].value == 255
         shades = [part.value for part in colour[:3]]
-        if kind == raw.FPDF_PAGEOBJ_TEXT:
+        if item.type == raw.FPDF_PAGEOBJ_TEXT:
             inside = sheet.left - 1 < left and right < sheet.right + 1
             inside = inside and sheet.bottom - 1 < bottom and top < sheet.top + 1
-            if depth or not (flat and inside and min(shades) <= _DARK and _is_usual(item)):
+            if item.level or not (flat and inside and min(shades) <= _DARK and _is_usual(item)):
                 return False
             texts.append((*box, place))
-        elif kind != raw.FPDF_PAGEOBJ_PATH and not depth:
+        elif item.type != raw.FPDF_PAGEOBJ_PATH and not item.level:
             covers.append((*box, math.inf))
-        elif not depth:
+        elif not item.level:
             raw.FPDFPath_GetDrawMode(item, fill, stroke)
             raw.FPDFPageObj_GetStrokeWidth(item, width)
             thick = stroke.value and width.value > _THIN

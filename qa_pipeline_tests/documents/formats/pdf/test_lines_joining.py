@@ -6,8 +6,6 @@ from qa_pipeline.documents.formats.pdf.groups import Group, insert_notes
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Spelling,
-    Word,
-    code_text,
     join_text,
     texts_by_page,
 )
@@ -57,18 +55,6 @@ def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
 def test_very_long_lines_are_joined_in_little_time() -> None:
     lines = [line("www." * 200_000 + "/"), line("a" * 300_000, broken=True), line("b" * 300_000)]
     assert len(join_text(lines, NO_WORDS)) > 1_000_000
-
-
-def test_words_of_code_stand_as_far_apart_as_on_paper() -> None:
-    words = (
-        Word("x", 50, 55),
-        Word("=", 60, 65),
-        Word("1", 70, 75),
-        Word("#", 105, 110),
-        Word("one", 115, 130),
-    )
-    wide = line("x = 1 # one")._replace(words=words)
-    assert code_text([wide, line("return", left=70, bottom=688)]) == "x = 1      # one\n    return"
 
 
 pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)

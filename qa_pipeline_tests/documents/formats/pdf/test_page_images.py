@@ -2,7 +2,6 @@ import io
 from functools import cache
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from qa_pipeline.documents.formats.pdf.page_images import PageMap, PagePicture, 
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
 
 MARKER = (255, 221, 87)
-BORDER = (31, 119, 180)
 
 
 def page_with_prose() -> tuple[bytes, Assembled]:
@@ -33,10 +31,9 @@ def mapped_prose() -> tuple[str, PageMap]:
 
 def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> PagePicture:
     page = text.pages[0]
-    chunks = [(section["start"], section["end"]) for section in text.sections]
     start = text.text.index(quote)
     evidence = (start, start + len(quote)) if quote else None
-    return draw_page(content, 1, text.text, (page["start"], page["end"]), chunks, evidence, **options)
+    return draw_page(content, 1, text.text, (page["start"], page["end"]), evidence, **options)
 
 
 def picture_of(drawn: PagePicture) -> Image.Image:
@@ -75,7 +72,7 @@ def test_a_row_of_a_table_is_found_in_its_cells_and_repeated_names_count_once() 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
     content = one_page("BT /F1 24 Tf 72 700 Td (Marked words) Tj ET", page=f"/Rotate {turn}")
-    drawn = draw_page(content, 1, "Marked words", (0, 12), (), (0, 12), scale=1.0)
+    drawn = draw_page(content, 1, "Marked words", (0, 12), (0, 12), scale=1.0)
     assert drawn.evidence == 11
     picture = picture_of(drawn)
     plain = picture_of(draw_page(content, 1, "Marked words", (0, 12), scale=1.0)).convert("L")
@@ -83,21 +80,6 @@ def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
     places = marked(picture)
     assert ink
     assert all(ink[0] - 9 <= x <= ink[2] + 9 and ink[1] - 9 <= y <= ink[3] + 9 for x, y in places)
-
-
-@pytest.mark.parametrize("matrix", ["0 1 -1 0 {} 100", "0 -1 1 0 {} 700"])
-@pytest.mark.parametrize("shown", [0, 90])
-def test_lines_of_turned_text_are_outlined_together(matrix: str, shown: int) -> None:
-    lines = "".join(
-        f"BT /F1 12 Tf {matrix.format(100 + 14 * number)} Tm (Many words in row {number}) Tj ET\n"
-        for number in range(4)
-    )
-    content = one_page(lines, page=f"/Rotate {shown}")
-    picture = picture_of(draw(content, assemble(parse(content).blocks), scale=1.0))
-    border = np.argwhere((np.asarray(picture) == BORDER).all(axis=2))
-    high, wide = np.ptp(border, axis=0)
-    assert (wide > high) == bool(shown)
-    assert len(border) < 2.2 * (wide + high)
 
 
 @pytest.mark.parametrize(("content", "number"), [(b"%PDF-1.4 nonsense %%EOF", 1), (None, 9), (None, 0)])
@@ -136,19 +118,6 @@ def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
     start = len(lines[0]) + 1
     places = [place for place in found[start : start + len(lines[1])] if place is not None]
     assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
-
-
-def test_lines_of_a_quoted_row_are_its_cells_and_the_names_above_them() -> None:
-    document = blank()
-    document.set_xy(15, 20)
-    with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
-    content = bytes(document.output())
-    text = assemble(parse(content).blocks).text
-    mapped = map_page(content, 1, text, (0, len(text)))
-    start = text.index("Name: Cy")
-    boxes = mapped.lines_of((start, start + len("Name: Cy | Town: Falun")))
-    assert len(boxes) == 4
-    assert len({round(box.bottom) for box in boxes}) == 2
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
