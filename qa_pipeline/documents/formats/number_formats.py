@@ -88,8 +88,8 @@ def _fill(value: float, shape: tuple[str, ...]) -> str:
     before, whole, scale, decimals, more, exponent, after = shape
     digits = ""
     if exponent:
-        mantissa, _, power = f"{abs(value):.{len(decimals)}E}".partition("E")
-        digits = f"{mantissa}E{power[0]}{power[1:].lstrip('0').zfill(len(exponent))}"
+        mantissa, _, tens = f"{abs(value):.{len(decimals)}E}".partition("E")
+        digits = f"{mantissa}E{tens[0]}{tens[1:].lstrip('0').zfill(len(exponent))}"
     elif whole or decimals:
         power = 2 * (before + after).count("%") - 3 * len(scale + more)
         digits = _digits(abs(Decimal(repr(value))).scaleb(power), whole, decimals)

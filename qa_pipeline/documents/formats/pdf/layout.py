@@ -39,7 +39,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     texts_by_page,
     without_leaders,
 )
-from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables
+from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables, table_at_end
 from qa_pipeline.records import Block
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
@@ -112,10 +112,11 @@ def lay_out_pages(
     """Return the blocks in reading order; margin notes and running lines tear no paragraph apart."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    drafts = []
+    drafts: list[_Draft] = []
     for page in pages:
         with failed.guard(page.number, page.lines):
-            drafts.append(_Draft(page, spelling))
+            is_next = bool(drafts) and drafts[-1].page == page.number - 1
+            drafts.append(_Draft(page, spelling, drafts[-1].last_table if is_next else None))
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [draft.height for draft in drafts]
     running = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
@@ -148,14 +149,16 @@ class _Draft:
     line without text keeps their place, by whose identity `apart` has them.
     """
 
-    def __init__(self, page: PageContent, spelling: Spelling) -> None:
+    def __init__(self, page: PageContent, spelling: Spelling, above: Table | None) -> None:
         self.page = page.number
         self.height = page.height
         self.lines = page.lines
         self.apart: dict[int, Table | Aside] = {}
         self.places: list[Line] = []
+        self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
-            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, above)
+            self.last_table = table_at_end(tables, self.lines)
             for lines in framed:
                 self._set_apart(Aside(tuple(lines)), enclose(line[2:6] for line in lines), lines[0].start)
             for table in tables:

@@ -41,7 +41,8 @@ Row = list[Line]
 class Table:
     """A table on a page: its rows as text, its page and place, and where its text begins in the file.
 
-    `unused` are names of columns that no row writes, since the column is empty below them.
+    `unused` are names of columns that no row writes, since the column is empty below them. `names` are the
+    rows of names of a drawn table, and `places` the lines between its columns.
     """
 
     rows: Sequence[str]
@@ -49,6 +50,8 @@ class Table:
     box: Box
     start: int
     unused: Sequence[str] = ()
+    names: Sequence[Sequence[Cell]] = ()
+    places: Sequence[float] = ()
 
 
 def table_of(
@@ -107,6 +110,7 @@ def pieces_of(line: Line, gap: float) -> list[Line]:
     return [part_of(line, words) for words in groups] if len(groups) > 1 else [line]
 
 
+_MOST_AROUND = 3  # lines above or below a table that goes on over a page break: head, foot and page number
 _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
 _MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
@@ -119,9 +123,12 @@ _MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a
 
 
 def ruled_tables(
-    lines: Sequence[Line], drawing: Drawing, spelling: Spelling
+    lines: Sequence[Line], drawing: Drawing, spelling: Spelling, above: Table | None = None
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
-    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither."""
+    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither.
+
+    `above` is the table at the end of the page before, which may go on at the top of this one.
+    """
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
@@ -131,7 +138,8 @@ def ruled_tables(
         if frames:
             framed, remaining = [*framed, *frames], others
             continue
-        table, remaining = _read_grid(grid, remaining, spelling)
+        is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_AROUND
+        table, remaining = _read_grid(grid, remaining, spelling, above if is_on_top else None)
         tables += table
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
@@ -181,7 +189,25 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     return [group for group in groups if len(group) > 1][:_MOST_STACKS]
 
 
-def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
+def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
+    """Return the drawn table with names at the end of a page, of whose lines those outside are given."""
+    drawn = [table for table in tables if table.names]
+    last = min(drawn, key=lambda table: table.box.bottom, default=None)
+    if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
+        return None
+    return last
+
+
+def _goes_on(above: Table, grid: Grid) -> bool:
+    """Return True if a grid has its columns where the table above has them."""
+    return len(above.places) == len(grid.places) and all(
+        abs(first - second) <= _SAME_SIDE for first, second in zip(above.places, grid.places, strict=True)
+    )
+
+
+def _read_grid(
+    grid: Grid, lines: list[Line], spelling: Spelling, above: Table | None
+) -> tuple[list[Table], list[Line]]:
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
     if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
@@ -208,9 +234,16 @@ def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[
                 ]
             )
             bold.append(all(line.bold for text in texts for line in text))
-    return [
-        _write_table(_mark_header(cells, bold), [line for cell in filled for line in cell.lines])
-    ], outside
+    while all(not cell.text and cell.rows == 1 for cell in cells[0]):  # a sliver at the edge of a page
+        del cells[0], bold[0]
+    marked = _mark_header(cells, bold)
+    names = list(takewhile(lambda row: all(cell.header for cell in row), marked))
+    printed = [line for cell in filled for line in cell.lines]
+    if above is not None and _goes_on(above, grid) and not (bold[0] or names == above.names):
+        table = replace(_write_table([*above.names, *cells], printed), unused=(), names=above.names)
+    else:
+        table = replace(_write_table(marked, printed), names=names)
+    return [replace(table, places=grid.places)], outside
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
