@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
 if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
@@ -154,6 +155,10 @@ class ReplyModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+_FEW: JsonDict = {"maxItems": 8}
+"""A hint to servers that hold a model to the schema: small models repeat a quote until the reply is cut."""
+
+
 class DraftQuestion(ReplyModel):
     """A proposed question about a passage."""
 
@@ -170,7 +175,10 @@ class QuestionsReply(ReplyModel):
 class Quoted(ReplyModel):
     """Words of a passage, which come before what is written from them."""
 
-    quotes: list[str] = Field(description="Words of a passage that state the answer, copied word for word.")
+    quotes: list[str] = Field(
+        description="Words of a passage that state the answer, copied word for word.",
+        json_schema_extra=_FEW,
+    )
 
 
 class DraftPair(DraftQuestion, Quoted):
@@ -275,6 +283,7 @@ class ClaimReply(ReplyModel):
     quotes: list[str] = Field(
         [],
         description="The sentences that state the claim, copied word for word; none where it is not stated.",
+        json_schema_extra=_FEW,
     )
     decision: Literal["accept", "reject", "unsure"] = Field(description="Is every part of the claim stated?")
 
