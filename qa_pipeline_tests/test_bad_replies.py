@@ -114,6 +114,18 @@ def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible) ->
     assert {row["reason"] for row in scores(checked)} == {"passed"}
 
 
+def test_a_verifier_without_a_usable_reply_is_not_tested_on_canaries(
+    checked: Workspace, model: Sensible
+) -> None:
+    model.instead = lambda asked: says("{") if role_of(asked) == "verify" else None
+
+    assert run(checked).code == OK
+
+    assert model.calls["verify"] == 2  # the claims of the pairs, and once more
+    reasons = checked.table("claim_verdicts", "boilers")["llm_decision"].drop_nulls()
+    assert set(reasons) == {"not_json"}
+
+
 def ask_failures_again(workspace: Workspace) -> None:
     """What a person does who wants replies that could not be used to be asked for again."""
     layout = Layout(workspace.out)

@@ -321,7 +321,8 @@ def check_reviewers(
         return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
     drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
-    if verifier is not None and frames["claim_verdicts"]["llm_decision"].count():  # else nothing rests on it
+    decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()
+    if verifier is not None and decided_by_model:  # else nothing rests on it
         drawn.append((draw_for_model(chunks), verifier))
     # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
     similarity = run.settings.verification.policy == "similarity_only"
