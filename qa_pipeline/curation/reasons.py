@@ -5,8 +5,8 @@ from collections.abc import Mapping
 REASONS: Mapping[str, str] = {
     # files that were not read
     "archive_bomb": "it unpacks to far more than an archive of its size should",
-    "binary_content": "it holds bytes that are no text",
-    "damaged": "it is damaged, or no file of its format",
+    "binary_content": "it holds bytes that are not text",
+    "damaged": "it is damaged, or its suffix is wrong",
     "duplicate_name": "another file of the archive has the same name",
     "empty_file": "it is empty",
     "encrypted": "it is encrypted",
@@ -14,10 +14,10 @@ REASONS: Mapping[str, str] = {
     "linked_folder": "it is a link to a folder",
     "nested_too_deep": "its parts are nested too deep",
     "no_text": "it holds no text",
-    "not_a_file": "it is no ordinary file",
+    "not_a_file": "it is not an ordinary file",
     "outside_corpus": "it is a link that leads out of the corpus",
     "scanned": "its pages are pictures; documents.ocr reads them",
-    "timed_out": "reading it took too long (documents.timeout_seconds)",
+    "timed_out": "reading it took too long (documents.parse_seconds)",
     "too_large": "it is too large (documents.max_bytes)",
     "undecodable": "its letters are in no known encoding",
     "unsupported_format": "its format is not supported",

@@ -11,7 +11,7 @@ from qa_pipeline.documents.corpus.description import BatchDescription
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.corpus.places import BatchFiles
-from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
+from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
@@ -213,6 +213,8 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
     if name is not None:
         return name
     suffix = PurePosixPath(file.path).suffix or "no suffix"
+    if (other := SAVE_AS.get(suffix.lower())) is not None:
+        raise DocumentFailure("unsupported_format", f"{suffix} files are not read; save it as {other}")
     supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
     advice = "documents.readers can name a reader for another suffix"
     detail = f"{suffix}; supported are {supported}; {advice}"

@@ -76,10 +76,17 @@ def test_every_bad_file_is_a_failed_row_with_its_reason(
 
 
 def test_an_unknown_format_is_skipped_and_says_what_is_supported(tmp_path: Path) -> None:
-    found = rows(tmp_path, {"a.xls": "text", "README": "text"})
+    found = rows(tmp_path, {"a.xyz": "text", "README": "text"})
     assert {row["status"] for row in found.values()} == {"skipped"}
     assert {row["reason"] for row in found.values()} == {"unsupported_format"}
-    assert ".md" in found["a.xls"]["detail"]
+    assert ".md" in found["a.xyz"]["detail"]
+
+
+@pytest.mark.parametrize(("name", "suffix"), [("a.doc", ".docx"), ("b.ODP", ".pptx"), ("c.xls", ".xlsx")])
+def test_a_file_of_an_old_format_is_told_its_way_out(tmp_path: Path, name: str, suffix: str) -> None:
+    found = rows(tmp_path, {name: "old"})[name]
+    assert (found["status"], found["reason"]) == ("skipped", "unsupported_format")
+    assert f"save it as {suffix}" in found["detail"]
 
 
 def test_equal_bytes_are_read_once_and_the_second_names_the_first(tmp_path: Path) -> None:

@@ -39,6 +39,15 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
 }
 PARSERS = {name: parser for name, (parser, _) in _FORMATS.items()}
 SUFFIXES = {suffix: name for name, (_, suffixes) in _FORMATS.items() for suffix in suffixes.split()}
+SAVE_AS = {
+    **dict.fromkeys((".doc", ".dot", ".rtf", ".wps", ".pages"), ".docx"),
+    **dict.fromkeys((".ppt", ".odp", ".key"), ".pptx"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), ".xlsx"),
+    ".msg": ".eml",
+    **dict.fromkeys((".mobi", ".azw3"), ".epub"),
+    **dict.fromkeys((".ps", ".djvu", ".xps"), ".pdf"),
+}
+"""Formats that nothing reads, and the suffix of one that programs can save them in."""
 _LOOKED_AT = 1024
 _ZIP = b"PK\x03\x04"
 _PARTS = {
