@@ -10,10 +10,9 @@ from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Provider
-from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.llm.throttle import Throttle
-from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
+from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 
 
 class Models:
@@ -51,18 +50,14 @@ class Models:
             KeyRejectedError: the provider needs a key and none is set.
         """
         if settings not in self._built:
-            self._built[settings] = self._cached(settings)
+            model = self._provided(settings)
+            self._built[settings] = None if model is None else CachedModel(model, self.replies)
         return self._built[settings]
 
     @cached_property
     def replies(self) -> ReplyStore:
         """Return the store of replies, which all runs of a deployment share."""
         return ReplyStore(self._settings.store.url or self._place)
-
-    @property
-    def database(self) -> Database:
-        """Return the database of the store."""
-        return self.replies.database
 
     @cached_property
     def budget(self) -> Budget:
@@ -88,12 +83,6 @@ class Models:
         """Close the store; a later use opens it again."""
         self.replies.close()
 
-    def _cached(self, settings: ModelSettings) -> LanguageModel | None:
-        if self._settings.store.mode == "replay" and settings.provider in HOSTED:
-            return CachedModel(None, self.replies, name=_name(settings))
-        model = self._provided(settings)
-        return None if model is None else CachedModel(model, self.replies)
-
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
         timeout = self._settings.seconds_for(settings)
         match settings.provider:
@@ -102,11 +91,11 @@ class Models:
             case "extractive":
                 return self._extractive
             case "gemini":
-                from qa_pipeline.llm.gemini.provider import GeminiProvider
+                from qa_pipeline.llm.gemini import GeminiProvider
 
                 return self._hosted(GeminiProvider(settings, timeout, self._environ), settings)
             case "openai":
-                from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
+                from qa_pipeline.llm.openai_compatible import OpenAIProvider
 
                 return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
 
@@ -115,14 +104,3 @@ class Models:
         throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.requests_per_minute))
         most = settings.max_output_tokens or MOST_OUTPUT
         return HostedModel(provider, self._settings, throttle, self.budget, run=self._run, most_output=most)
-
-
-def _name(settings: ModelSettings) -> str:
-    """Return the name of a hosted model, for which no key is needed."""
-    if settings.provider == "gemini":
-        from qa_pipeline.llm.gemini.provider import gemini_name
-
-        return gemini_name(settings)
-    from qa_pipeline.llm.openai_compatible.provider import openai_name
-
-    return openai_name(settings)

@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -174,48 +173,3 @@ def inlined_schema(
 
     simplified: Node = simplify(json_schema(reply_model))
     return simplified
-
-
-CAP_ADVICE = "raise llm.max_output_tokens"
-LENGTH_ADVICE = (
-    "show fewer passages (retrieval.top_k), cut documents into smaller chunks or choose another llm.model"
-)
-SHORTEST_MASKED = 12
-"""Characters of a key that is masked in replies; shorter ones, such as `none` and `ollama`, may be words."""
-
-
-def mask_key(value: Any, key: str) -> Any:
-    """Return a reply, as text or as JSON, without the key wherever a server repeats it.
-
-    Encoders of JSON may write any character of a key as an escape, as Google's do with `=`.
-    """
-    if len(key) < SHORTEST_MASKED:
-        return value
-    if isinstance(value, str):
-        return _pattern_of(key).sub("[key]", value)
-    if isinstance(value, list):
-        return [mask_key(item, key) for item in value]
-    if isinstance(value, dict):
-        return {mask_key(name, key): mask_key(item, key) for name, item in value.items()}
-    return value
-
-
-@cache
-def _pattern_of(key: str) -> re.Pattern[str]:
-    return re.compile(
-        "".join(rf"(?:\\?{re.escape(character)}|(?i:\\u{ord(character):04x}))" for character in key)
-    )
-
-
-MOST_LETTERS = 300  # of a server's message: what it says first names the cause, the rest may be a page
-_ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
-
-
-def one_line(message: str, key: str) -> str:
-    """Return one printable line of a message, without an echoed key and what a client says of its encryption.
-
-    The latter holds an address in memory, and equal failures have equal details.
-    """
-    blotted = _ENCRYPTION.sub("", message.replace(key, "[key]") if key else message)
-    line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())
-    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]}…"

@@ -17,7 +17,6 @@ class Throttle:
         clock: steady time.
 
     Attributes:
-        has_replied: whether the server ever answered.
         failing_since: steady time of the first failure since the last answer; None where there is none.
         failed_calls: calls given up since the last answer.
     """
@@ -27,7 +26,6 @@ class Throttle:
         self._limiters = PerLoop(self._new_limiter)
         self._clock = clock or Clock()
         self._held_until = 0.0
-        self.has_replied = False
         self.failing_since: float | None = None
         self.failed_calls = 0
 
@@ -40,7 +38,6 @@ class Throttle:
 
     def replied(self) -> None:
         """Note that the server answered, whatever it said: it is there."""
-        self.has_replied = True
         self.failing_since = None
         self.failed_calls = 0
 

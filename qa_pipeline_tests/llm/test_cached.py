@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import (
-    MissingReplyError,
     ModelError,
     OversizedRequestError,
     PermanentModelError,
@@ -55,8 +54,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "replies.db"
 
 
-def stored(model: LanguageModel | None, path: Path, *, name: str | None = None) -> CachedModel:
-    return CachedModel(model, ReplyStore(path), name=name)
+def stored(model: LanguageModel, path: Path) -> CachedModel:
+    return CachedModel(model, ReplyStore(path))
 
 
 class Gated:
@@ -112,7 +111,6 @@ def test_any_sequence_of_requests_costs_one_call_for_each_different_one(
     assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == asked
     assert model.calls == len(inner.asked) == len(set(asked))
     assert model.hits == len(asked) - len(set(asked))
-    model.close()
 
 
 def test_an_error_that_cost_nothing_is_not_stored(path: Path) -> None:
@@ -149,37 +147,10 @@ def test_a_reply_that_cannot_be_used_was_paid_for_and_fails_the_same_way_again(p
 def test_a_request_that_is_too_long_is_told_so_again(path: Path) -> None:
     for model in (
         stored(ScriptedModel([OversizedRequestError("9 of 8")]), path),
-        stored(None, path, name="scripted"),
+        stored(ScriptedModel([]), path),
     ):
         with pytest.raises(OversizedRequestError, match="9 of 8"):
             ask(model, claim())
-
-
-def test_a_replayed_store_answers_without_a_model(path: Path) -> None:
-    ask(stored(ScriptedModel([ACCEPT]), path), claim())
-    assert ask(stored(None, path, name="scripted"), claim()).value == ACCEPT
-
-
-def test_a_reply_missing_in_replay_names_the_request_and_what_to_do(path: Path) -> None:
-    with pytest.raises(MissingReplyError) as missing:
-        ask(stored(None, path, name="gemini/x"), claim(batch="hr"))
-    told = str(missing.value)
-    for part in (str(path), "gemini/x", claim().key, "role verify", "batch hr", "llm.store.mode=record"):
-        assert part in told
-
-
-def test_equal_requests_in_flight_share_one_call(path: Path) -> None:
-    async def run() -> None:
-        inner = Gated()
-        model = stored(inner, path)
-        tasks = [asyncio.create_task(model.complete(claim())) for _ in range(5)]
-        await inner.reached.wait()
-        inner.opened.set()
-        replies = await asyncio.gather(*tasks)
-        assert inner.asked == 1
-        assert sorted(reply.cached for reply in replies) == [False, True, True, True, True]
-
-    asyncio.run(run())
 
 
 def test_a_cancelled_call_leaves_its_place_to_a_waiting_one(path: Path) -> None:

@@ -24,7 +24,7 @@ from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.provider import Clock, RawReply
+from qa_pipeline.llm.provider import Clock, Provider, RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import Passage, Usage
 from qa_pipeline.settings.llm import LLMSettings
@@ -39,7 +39,7 @@ AWAY = TransientModelError("loading", is_away=True)
 DROPPED = TransientModelError("dropped", is_away=True, maybe_charged=True)
 
 
-class Played:
+class Played(Provider):
     """A provider that plays texts and errors, each after five seconds, and remembers what it was sent."""
 
     name = "played/m"

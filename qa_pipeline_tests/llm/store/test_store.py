@@ -35,7 +35,6 @@ from qa_pipeline_tests.llm.requests import ACCEPT, claim
 place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
 model = CachedModel(ScriptedModel(lambda _: ACCEPT), ReplyStore(place))
 outcomes = complete_all(model, [claim(f"{number}") for number in range(300)], workers=8)
-model.close()
 print(sum(outcome.value == ACCEPT for outcome in outcomes))
 """
 
