@@ -15,7 +15,7 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
-from qa_pipeline.llm.store.store import Outcome, ReplyStore, outcome_of_error, outcome_of_reply
+from qa_pipeline.llm.store.store import REPLIED, Outcome, ReplyStore
 
 
 class CachedModel:
@@ -53,7 +53,7 @@ class CachedModel:
         try:
             reply, end = await self._first(request)
         except UnreadableReplyError as error:
-            end = outcome_of_error(error)
+            end = _outcome_of(error)
             raise
         except Exception as error:
             end = error
@@ -76,12 +76,15 @@ class CachedModel:
         try:
             reply = await self._model.complete(request)
         except UnreadableReplyError as error:
-            await self._store.put(self.name, request, outcome_of_error(error), error.calls)
+            await self._store.put(self.name, request, _outcome_of(error), error.calls)
             raise
         except ModelError as error:
             await self._store.note(self.name, request, error.calls)
             raise
-        paid = outcome_of_reply(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
+        value = reply.value.model_dump_json()
+        paid = Outcome(
+            REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
+        )
         stored = await self._store.put(self.name, request, paid, reply.calls)
         # where another process was faster, its reply counts, so that a rerun gives the same
         return (reply if stored == paid else self._hit(request, stored)), stored
@@ -100,8 +103,12 @@ class CachedModel:
                 "table replies to ask again"
             ) from error
         return Reply(
-            value, outcome.raw, outcome.model or "", outcome.usage, cached=True, repair=outcome.repair
+            value, outcome.raw, outcome.replied_model or "", outcome.usage, cached=True, repair=outcome.repair
         )
+
+
+def _outcome_of(error: UnreadableReplyError) -> Outcome:
+    return Outcome(error.reason, error.raw, detail=error.detail, replied_model=error.model, usage=error.usage)
 
 
 def _failure(outcome: Outcome) -> UnreadableReplyError:
@@ -109,5 +116,5 @@ def _failure(outcome: Outcome) -> UnreadableReplyError:
     if outcome.outcome == OversizedRequestError("").reason:
         return OversizedRequestError(detail)
     return UnreadableReplyError(
-        outcome.outcome, detail, raw=outcome.raw, model=outcome.model, usage=outcome.usage
+        outcome.outcome, detail, raw=outcome.raw, model=outcome.replied_model, usage=outcome.usage
     )

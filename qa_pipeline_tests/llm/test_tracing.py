@@ -37,7 +37,7 @@ def names(kept: InMemorySpanExporter) -> list[str]:
 
 
 def enter(settings: Settings) -> None:
-    with stage_span(settings, "b1", "chunks", asks_a_model=False):
+    with stage_span(settings, "b1", "chunks"):
         pass
 
 
@@ -64,7 +64,7 @@ def test_a_run_has_one_span_for_each_stage_of_a_batch_without_texts(
 def test_an_error_that_leaves_a_stage_is_on_its_span(kept: InMemorySpanExporter) -> None:
     with (
         pytest.raises(ArithmeticError),
-        stage_span(settings_of(), "b1", "chunks", asks_a_model=False),
+        stage_span(settings_of(), "b1", "chunks"),
     ):
         raise ArithmeticError
     (span,) = kept.get_finished_spans()

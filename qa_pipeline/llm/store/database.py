@@ -92,7 +92,8 @@ class Database:
                 self._engine = None
 
     def _persist(self, work: Callable[[sa.Connection], Done], *, reads: bool = False) -> Done:
-        waiting = stamina.retry_context(on=self._may_return, attempts=None, timeout=GONE_SECONDS)
+        seconds = GONE_SECONDS if self.is_postgres else self._busy_seconds
+        waiting = stamina.retry_context(on=self._may_return, attempts=None, timeout=seconds)
         try:
             for attempt in waiting:
                 with attempt, self._opened().connect() as connection:
@@ -133,7 +134,7 @@ class Database:
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
         connect = {"timeout": self._busy_seconds, "check_same_thread": False}
         engine = sa.create_engine(self.url, connect_args=connect)
-        sa.event.listen(engine, "connect", lambda connection, _: _set_up(connection, self._busy_seconds))
+        sa.event.listen(engine, "connect", _set_up)
         sa.event.listen(engine, "begin", _begin)
         return engine
 
@@ -142,7 +143,11 @@ class Database:
 
         A server that was never reached is more likely misspelt than gone, unless it says that it is starting.
         """
-        if not self.is_postgres or not isinstance(error, DBAPIError):
+        if not self.is_postgres:
+            # SQLite does not wait where two processes switch a new file to WAL at once
+            code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
+            return self._engine is None and code == sqlite3.SQLITE_BUSY
+        if not isinstance(error, DBAPIError):
             return False
         reason = str(error.orig)
         if any(word in reason for word in _RESTARTING):
@@ -188,21 +193,10 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _set_up(connection: sqlite3.Connection, busy_seconds: float) -> None:
+def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # the driver's own transactions are off
-    # SQLite does not wait where two processes switch a new file to WAL at once
-    waiting = stamina.retry_context(
-        on=lambda error: getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY,
-        attempts=None,
-        timeout=busy_seconds,
-        wait_initial=0.01,
-        wait_max=0.1,
-        wait_jitter=0.01,
-    )
     try:
-        for attempt in waiting:
-            with attempt:
-                connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
     except BaseException:

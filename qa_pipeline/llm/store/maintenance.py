@@ -99,5 +99,5 @@ def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]
     if batch is not None:
         chosen = chosen.where(CALLS.c.batch == batch)
     return database.read(
-        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings()]
+        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings().all()]
     )

@@ -167,7 +167,7 @@ def test_a_database_of_another_program_is_left_alone(place: Path | str) -> None:
         with engine.begin() as other:
             other.execute(sa.text("CREATE TABLE calls (a integer)"))
         engine.dispose()
-    with pytest.raises(ReplyStoreError, match="table calls"):
+    with pytest.raises(ReplyStoreError, match="calls"):
         use(place)
 
 
