@@ -4,7 +4,6 @@ Replies are stored, and replies that cannot be used as well, since they were pai
 """
 
 import asyncio
-import threading
 
 from pydantic import ValidationError
 
@@ -21,8 +20,7 @@ from qa_pipeline.llm.store.store import REPLIED, Outcome, ReplyStore
 class CachedModel:
     """A model that answers from the store, and asks the wrapped model for the rest.
 
-    `calls` counts the times the wrapped model was asked, `hits` the requests answered without it. Equal
-    requests in flight in one process share one call.
+    Equal requests in flight in one process share one call.
 
     Args:
         model: who is asked. A stored reply is that model's, so the name is its name.
@@ -33,9 +31,6 @@ class CachedModel:
         self.name = model.name
         self._model = model
         self._store = store
-        self._lock = threading.Lock()
-        self.hits = 0
-        self.calls = 0
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Return the stored reply, or ask and store.
@@ -71,8 +66,6 @@ class CachedModel:
         found = await self._store.find(self.name, request)
         if found is not None:
             return self._hit(request, found), found
-        with self._lock:
-            self.calls += 1
         try:
             reply = await self._model.complete(request)
         except UnreadableReplyError as error:
@@ -90,8 +83,6 @@ class CachedModel:
         return (reply if stored == paid else self._hit(request, stored)), stored
 
     def _hit(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
-        with self._lock:
-            self.hits += 1
         if outcome.value is None:
             raise _failure(outcome)
         try:

@@ -5,7 +5,8 @@ from functools import cached_property
 from pathlib import Path
 
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.budget.budget import Budget, open_budget
+from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.budget.prices import check_cost_caps, load_prices
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
@@ -66,7 +67,9 @@ class Models:
         Raises:
             SettingsError: the price file cannot be used, or cost is capped and a model has no price.
         """
-        return open_budget(self._settings)
+        prices = load_prices(self._settings.budget.prices)
+        check_cost_caps(self._settings, prices)
+        return Budget(self._settings.budget, prices)
 
     def check(self, models: Iterable[ModelSettings]) -> None:
         """Build these models, the budget before them; nothing is asked.
@@ -75,7 +78,7 @@ class Models:
             SettingsError: a model, the prices or the caps cannot be used.
             KeyRejectedError: a key is missing.
         """
-        open_budget(self._settings)
+        _ = self.budget
         for settings in models:
             self.of(settings)
 

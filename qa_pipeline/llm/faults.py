@@ -5,8 +5,6 @@ import time
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 
-from pydantic import ValidationError
-
 from qa_pipeline.errors import (
     KeyRejectedError,
     ModelError,
@@ -88,10 +86,7 @@ def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
     if isinstance(error, ClientError):
         lost = f"the connection to the server was lost: {one_line(str(error), key)}"
         return TransientModelError(lost, maybe_charged=True, is_away=True)
-    # a field of a wrong type comes again; a body that was cut does not
-    is_final = isinstance(error, ValidationError)
-    problem = "with fields of wrong types" if is_final else "with something that is not JSON"
-    return TransientModelError(f"the server replied {problem}", maybe_charged=True, is_final=is_final)
+    return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
 
 
 def seconds_in(text: str) -> float:

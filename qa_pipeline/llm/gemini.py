@@ -1,8 +1,8 @@
 """Gemini over google-genai: one request sent once, with an API key or through Vertex AI."""
 
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -12,9 +12,9 @@ from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyErro
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.prices import believed
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
-from qa_pipeline.llm.provider import MOST_REPLY_BYTES, PerLoop, Provider, RawReply, place_of, read_key
-from qa_pipeline.llm.replies import inlined_schema
-from qa_pipeline.records import ReplyModel, Usage
+from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
+from qa_pipeline.llm.replies import sent_schema
+from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _FIXED = ("max_output_tokens", "thinking_budget", "thinking_level", "safety")
 """Settings that change replies and are no part of a request."""
-_UNSUPPORTED = frozenset({"$defs", "minLength", "maxLength", "pattern", "default"})
-"""Keywords that Gemini's schema subset lacks."""
+_DELAY = re.compile(r"'retryDelay': '([^']*)'")
 _HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _REASONS = {
@@ -133,15 +132,13 @@ class GeminiProvider(Provider):
 
     def _refusal(self, error: "APIError") -> ModelError:
         # a wrong key is a plain 400; only the reason in the details tells it from a bad request
-        details = _details(error)
-        reasons = [str(item["reason"]) for item in details if "reason" in item]
+        details = str(error.details)
         header = getattr(error.response, "headers", {}).get("Retry-After", "")
-        waits = [seconds_in(text) for text in (header, *(str(item.get("retryDelay")) for item in details))]
         return server_error(
             error.code,
             str(error.message or error.status or ""),
-            code=reasons[0] if reasons else "",
-            wait_seconds=max(waits),
+            code="API_KEY_INVALID" if "'reason': 'API_KEY_" in details else "",
+            wait_seconds=max(map(seconds_in, (header, *_DELAY.findall(details)))),
             model=self._settings.model,
             key=self._secret,
             key_advice=KEY_ADVICE,
@@ -184,17 +181,10 @@ def _capped_responses() -> "type[ClientResponse]":
     class CappedResponse(ClientResponse):
         async def read(self) -> bytes:
             if self._body is None:
-                body = bytearray()
                 with ExitStack() as on_error:
                     on_error.callback(self.close)
-                    async for part in self.content.iter_any():
-                        body += part
-                        if len(body) > MOST_REPLY_BYTES:
-                            raise UnreadableReplyError(
-                                "truncated", f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB"
-                            )
+                    self._body = await read_capped(self.content.iter_any())
                     on_error.pop_all()
-                self._body = bytes(body)
             return await super().read()
 
     return CappedResponse
@@ -234,45 +224,27 @@ def _machine_credentials() -> "Credentials":
 
 def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
     """Return everything of a request but its prompt."""
-    from google.genai.types import (
-        AutomaticFunctionCallingConfig,
-        GenerateContentConfig,
-        HarmBlockThreshold,
-        HarmCategory,
-        SafetySetting,
-        ThinkingConfig,
-        ThinkingLevel,
+    from google.genai.types import GenerateContentConfig
+
+    thinking = {"thinking_budget": settings.thinking_budget, "thinking_level": settings.thinking_level}
+    chosen = {name: value for name, value in thinking.items() if value is not None}
+    safety = [{"category": f"HARM_CATEGORY_{harm}", "threshold": settings.safety} for harm in _HARMS]
+    return GenerateContentConfig.model_validate(
+        {
+            "system_instruction": request.system,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "max_output_tokens": settings.max_output_tokens,
+            "response_mime_type": "application/json",
+            "response_json_schema": sent_schema(request.reply_model),  # type: ignore[arg-type]
+            # None leaves these to the model and to the provider
+            "thinking_config": chosen or None,
+            "safety_settings": safety if settings.safety is not None else None,
+            "automatic_function_calling": {"disable": True},
+            # on, a reply that was cut would be asked on for, unseen and at our cost
+            "automatic_continuation": False,
+        }
     )
-
-    reply_model: type[ReplyModel] = request.reply_model
-    thinking = safety = None  # left to the model and to the provider
-    if settings.thinking_budget is not None:
-        thinking = ThinkingConfig(thinking_budget=settings.thinking_budget)
-    elif settings.thinking_level is not None:
-        thinking = ThinkingConfig(thinking_level=ThinkingLevel(settings.thinking_level.upper()))
-    if settings.safety is not None:
-        threshold = HarmBlockThreshold(settings.safety.upper())
-        kinds = [HarmCategory(f"HARM_CATEGORY_{harm}") for harm in _HARMS]
-        safety = [SafetySetting(category=kind, threshold=threshold) for kind in kinds]
-    return GenerateContentConfig(
-        system_instruction=request.system,
-        temperature=request.temperature,
-        seed=request.seed,
-        max_output_tokens=settings.max_output_tokens,
-        response_mime_type="application/json",
-        response_json_schema=response_schema(reply_model),
-        thinking_config=thinking,
-        safety_settings=safety,
-        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-        # on, a reply that was cut would be asked on for, unseen and at our cost
-        automatic_continuation=False,
-    )
-
-
-@cache
-def response_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """Return the reply model's JSON schema in the subset Gemini reads; callers must not change it."""
-    return inlined_schema(reply_model, _UNSUPPORTED)
 
 
 def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
@@ -329,11 +301,3 @@ def _problem(
 def _joined(candidate: "Candidate") -> str:
     parts = (candidate.content.parts if candidate.content else None) or []
     return "".join(part.text for part in parts if part.text and not part.thought)
-
-
-def _details(error: "APIError") -> list[dict[str, Any]]:
-    """Return the typed details of a Google error body, of which nothing is certain."""
-    body = error.details if isinstance(error.details, dict) else {}
-    inner = body.get("error")
-    details = inner.get("details") if isinstance(inner, dict) else None
-    return [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []

@@ -9,7 +9,6 @@ import logging
 import re
 from collections.abc import Collection, Mapping
 from contextlib import aclosing
-from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,8 +18,8 @@ from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, Unre
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.prices import believed
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
-from qa_pipeline.llm.provider import MOST_REPLY_BYTES, PerLoop, Provider, RawReply, place_of, read_key
-from qa_pipeline.llm.replies import inlined_schema
+from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
+from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings, is_loopback
 
@@ -31,24 +30,12 @@ if TYPE_CHECKING:
 KEY_NAME = "OPENAI_API_KEY"
 KEY_ADVICE = "set OPENAI_API_KEY to a key that the server of llm.base_url takes"
 OPENAI = "https://api.openai.com/v1"
-LOCAL_CAPS: dict[Role, int] = {
-    "questions": 2048,
-    "standalone": 512,
-    "validate": 512,
-    "guard": 512,
-    "answer": 1024,
-    "split": 2048,
-    "verify": 2048,
-    "solve": 1024,
-    "recall": 512,
-    "compare": 2048,
-    "judge": 1024,
-    "evaluate": 2048,
-}
-"""Tokens of a reply of each role on a server of this machine: several times the longest that is useful.
+_LOCAL_CAP, _LOCAL_CAP_OF_LISTS = 1024, 2048
+"""Tokens of a reply on a server of this machine: several times the longest that is useful.
 
 Without a cap a small model that repeats itself runs until the call times out.
 """
+_LISTS = frozenset[Role]({"questions", "split", "verify", "compare", "evaluate"})
 _NO_KEY = "none"  # what a local server without keys is sent
 _LIST_SECONDS = 5.0
 _REFUSED_STATUSES = frozenset({400, 422})
@@ -74,8 +61,6 @@ Without `system` its text stands before the prompt; without `schema` JSON is ask
 `object`, in words alone. Older servers know `max_completion_tokens` as `max_tokens`.
 """
 _MODES = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
-# Keywords that OpenAI's strict mode refuses; the reply is checked against the whole model in any case.
-_REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
 _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
 _log = logging.getLogger(__name__)
 
@@ -208,16 +193,10 @@ async def _cap_response(response: "Response") -> None:
     stream = response.stream
     if not isinstance(stream, AsyncByteStream):
         return
-    content = bytearray()
     async with aclosing(stream):
-        async for part in stream:
-            content += part
-            if len(content) > MOST_REPLY_BYTES:
-                raise UnreadableReplyError(
-                    "truncated", f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB"
-                )
+        content = await read_capped(aiter(stream))
     response.headers.pop("content-encoding", None)
-    response.stream = ByteStream(bytes(content))
+    response.stream = ByteStream(content)
 
 
 def served_models(base_url: str, environ: Mapping[str, str]) -> list[str]:
@@ -271,7 +250,7 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
     """Return the body of a call."""
     reply_model: type[ReplyModel] = request.reply_model
     mode, system, response_format = json_mode(left_out), request.system, None
-    schema = strict_schema(reply_model)
+    schema = sent_schema(reply_model)
     if mode == "schema":
         held = {"name": reply_model.__name__, "strict": True, "schema": schema}
         response_format = {"type": "json_schema", "json_schema": held}
@@ -283,13 +262,14 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
     if "system" in left_out:
         messages = [{"role": "user", "content": f"{system}\n\n{request.prompt}"}]
     cap = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
+    local_cap = _LOCAL_CAP_OF_LISTS if request.role in _LISTS else _LOCAL_CAP
     sent: dict[str, Any] = {
         "model": settings.model,
         "messages": messages,
         "temperature": request.temperature,
         "seed": request.seed,
         "reasoning_effort": settings.thinking_level,
-        cap: settings.max_output_tokens or (LOCAL_CAPS[request.role] if settings.is_local else None),
+        cap: settings.max_output_tokens or (local_cap if settings.is_local else None),
         "response_format": response_format,
     }
     return {name: value for name, value in sent.items() if value is not None and name not in left_out}
@@ -307,21 +287,6 @@ def not_taken(complaint: str, left_out: Collection[str], *, may_change_mode: boo
         if is_open and pattern.search(complaint):
             return name
     return None
-
-
-@cache
-def strict_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """Return the reply model's JSON schema for OpenAI's strict mode; callers must not change it.
-
-    Every property is required, and no others are allowed.
-    """
-
-    def close(node: dict[str, Any]) -> dict[str, Any]:
-        if node.get("type") == "object":
-            node |= {"additionalProperties": False, "required": list(node.get("properties", {}))}
-        return node
-
-    return inlined_schema(reply_model, _REFUSED, close)
 
 
 def read_complaint(body: object) -> tuple[str, str]:

@@ -4,12 +4,12 @@ import asyncio
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from qa_pipeline.errors import KeyRejectedError
+from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import Usage
 
@@ -65,6 +65,21 @@ def place_of(base_url: str | None) -> str:
     parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
     port = f":{parts.port}" if parts.port else ""
     return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"
+
+
+async def read_capped(parts: AsyncIterator[bytes]) -> bytes:
+    """Return a body of at most `MOST_REPLY_BYTES`.
+
+    Raises:
+        UnreadableReplyError: `truncated`; it is larger.
+    """
+    body = bytearray()
+    async for part in parts:
+        body += part
+        if len(body) > MOST_REPLY_BYTES:
+            detail = f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB"
+            raise UnreadableReplyError("truncated", detail)
+    return bytes(body)
 
 
 def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> str:

@@ -7,11 +7,11 @@ was cut off is not repaired at all, since closing it would make half an answer l
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.backslashes import keep_backslashes
@@ -22,6 +22,8 @@ from qa_pipeline.text.rendering import first_names
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3  # enough to correct a reply by; the message goes back to the model
+_UNREAD = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
+"""Keywords that Gemini's subset or OpenAI's strict mode lacks."""
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
 _ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
 """Thoughts that do not end: what they draft is no reply."""
@@ -76,7 +78,15 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
         breaches = error.errors(include_url=False, include_context=False, include_input=False)
     if breaches[0]["type"] == "json_invalid":
         raise UnreadableReplyError("not_json", f"the reply of {len(raw)} characters is not one JSON value")
-    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {_describe(breaches)}")
+    # the name of an unknown field is the reply's own text, so only known kinds of places are named
+    problems = [
+        "unknown field"
+        if breach["type"] == "extra_forbidden"
+        else f"{'.'.join(map(str, breach['loc'])) or 'reply'} {breach['type']}"
+        for breach in breaches
+    ]
+    named = first_names(problems, _NAMED_BREACHES)
+    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {named}")
 
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
@@ -128,38 +138,14 @@ def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"\w+", plain.lower()))
 
 
-def _describe(breaches: Sequence[ErrorDetails]) -> str:
-    # the name of an unknown field is the reply's own text, so only known kinds of places are named
-    problems = [
-        "unknown field" if breach["type"] == "extra_forbidden" else f"{_place(breach)} {breach['type']}"
-        for breach in breaches
-    ]
-    return first_names(problems, _NAMED_BREACHES)
+@cache
+def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
+    """Return the schema of a reply model as servers read it: references in place, every property required.
 
-
-def _place(breach: ErrorDetails) -> str:
-    return ".".join(str(part) for part in breach["loc"]) or "reply"
-
-
-Node = dict[str, Any]
-
-
-def inlined_schema(
-    reply_model: type[ReplyModel],
-    left_out: Collection[str],
-    finish: Callable[[Node], Node] = lambda node: node,
-) -> Node:
-    """Return the schema of a reply model with its references put in place.
-
-    Fields keep the model's order, so that reasoning is written before what it leads to.
-
-    Args:
-        reply_model: the model.
-        left_out: keywords that the provider does not read; the reply is checked against the whole model in
-            any case.
-        finish: what is done to every object of the schema in the end.
+    Fields keep the model's order, so that reasoning is written before what it leads to. Callers must not
+    change it. The reply is checked against the whole model in any case.
     """
-    definitions = json_schema(reply_model).get("$defs", {})
+    schema = json_schema(reply_model)
 
     def simplify(node: Any) -> Any:
         if isinstance(node, list):
@@ -167,9 +153,9 @@ def inlined_schema(
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
-            others = {name: value for name, value in node.items() if name != "$ref"}
-            return simplify(definitions[node["$ref"].rpartition("/")[2]] | others)
-        return finish({name: simplify(value) for name, value in node.items() if name not in left_out})
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
+        kept = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
+        return kept | ({"required": list(kept["properties"])} if "properties" in kept else {})
 
-    simplified: Node = simplify(json_schema(reply_model))
+    simplified: dict[str, Any] = simplify(schema)
     return simplified

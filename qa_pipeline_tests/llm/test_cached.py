@@ -98,7 +98,6 @@ def test_a_reply_is_asked_once_and_then_comes_from_the_store_unchanged(path: Pat
         "metered-2026-01",
         Usage(5, 3),
     )
-    assert (model.calls, model.hits) == (1, 1)
 
 
 @given(st.lists(st.sampled_from("abcde"), max_size=20), st.integers(1, 4))
@@ -109,8 +108,7 @@ def test_any_sequence_of_requests_costs_one_call_for_each_different_one(
     model = stored(inner, tmp_path_factory.mktemp("cached") / "replies.db")
     replies = complete_all(model, [claim(prompt) for prompt in asked], workers=workers)
     assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == asked
-    assert model.calls == len(inner.asked) == len(set(asked))
-    assert model.hits == len(asked) - len(set(asked))
+    assert len(inner.asked) == len(set(asked))
 
 
 def test_an_error_that_cost_nothing_is_not_stored(path: Path) -> None:
@@ -119,7 +117,6 @@ def test_an_error_that_cost_nothing_is_not_stored(path: Path) -> None:
         with pytest.raises(error):
             ask(model, claim())
     assert ask(model, claim()).value == ACCEPT
-    assert (model.calls, model.hits) == (3, 0)
 
 
 def test_a_reply_that_cannot_be_used_was_paid_for_and_fails_the_same_way_again(path: Path) -> None:
@@ -141,7 +138,6 @@ def test_a_reply_that_cannot_be_used_was_paid_for_and_fails_the_same_way_again(p
         Usage(5, 10),
     )
     assert told.calls == ()
-    assert (later.calls, later.hits) == (0, 1)
 
 
 def test_a_request_that_is_too_long_is_told_so_again(path: Path) -> None:
@@ -230,4 +226,3 @@ def test_a_damaged_reply_is_an_error_that_names_it_and_is_not_asked_again(path: 
     connection.close()
     with pytest.raises(ReplyStoreError, match=claim().key):
         ask(model, claim())
-    assert model.calls == 1

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.replies import _words, read_reply
-from qa_pipeline.records import AnswerReply, JudgeReply
+from qa_pipeline.llm.replies import _words, read_reply, sent_schema
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, VerifyReply
+from qa_pipeline_tests.fake_server.replies import strict_complaint
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 from qa_pipeline_tests.verdict_replies import scored_reply
 
@@ -130,3 +131,13 @@ def test_a_whole_number_is_a_score() -> None:
 def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:
     with pytest.raises(UnreadableReplyError, match="not_json"):
         read_reply(f"<think>Perhaps {JSON}, but", Decision)
+
+
+@pytest.mark.parametrize("reply_model", [QuestionsReply, AnswerReply, VerifyReply, JudgeReply])
+def test_the_schema_keeps_the_order_of_fields_and_has_nothing_that_servers_do_not_read(
+    reply_model: type[ReplyModel],
+) -> None:
+    schema = sent_schema(reply_model)
+    assert strict_complaint(schema) is None
+    assert list(schema["properties"]) == list(reply_model.model_json_schema()["properties"])
+    assert not any(f"'{keyword}'" in str(schema) for keyword in ("$ref", "$defs", "minLength"))

@@ -14,17 +14,10 @@ from typing import Any
 
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.prices import (
-    Price,
-    PriceTable,
-    believed,
-    check_cost_caps,
-    load_prices,
-    unpriced_message,
-)
+from qa_pipeline.llm.budget.prices import Price, PriceTable, believed, unpriced_message
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.base import PREFIX
-from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
+from qa_pipeline.settings.llm import BudgetSettings
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks for room: short beside a call, which takes seconds."""
@@ -154,24 +147,9 @@ class Budget:
 
     def _refusal(self, unit: str, want: Amount, next_call: str) -> BudgetExhaustedError:
         name, spent = f"llm.budget.max_{unit}", self.spent
-        money = f"{spent.cost.normalize():f} {self.currency}"
-        needs = {"calls": "1 call", "tokens": f"{want.tokens} tokens"}.get(
-            unit, f"{want.cost.normalize():f} {self.currency}"
-        )
         variable = f"{PREFIX}{name.upper().replace('.', '__')}"
         return BudgetExhaustedError(
-            f"{name}: the cap of this run is {self._caps[unit]}; {spent.calls} calls with {spent.tokens} "
-            f"tokens for {money} are spent, and the next may take {needs} ({next_call}). Every reply "
+            f"{name}: the cap of this run is {self._caps[unit]}; {getattr(spent, unit)} are spent in "
+            f"{spent.calls} calls, and the next may take {getattr(want, unit)} ({next_call}). Every reply "
             f"received is stored: run again to go on from here, with a higher {variable} if need be"
         )
-
-
-def open_budget(settings: LLMSettings) -> Budget:
-    """Return the budget of one run.
-
-    Raises:
-        SettingsError: the prices cannot be read, or cost is capped and a model has no price.
-    """
-    prices = load_prices(settings.budget.prices)
-    check_cost_caps(settings, prices)
-    return Budget(settings.budget, prices)

@@ -6,14 +6,13 @@ Times are Unix seconds. `asked_model` and `request_key` together name a request.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.records import Usage
+from qa_pipeline.llm.calls import TOKENS
 
 STORE_VERSION = 2
 METADATA = sa.MetaData()
@@ -45,9 +44,6 @@ class AnyText(sa.TypeDecorator[str]):
             return value
         text: str = json.loads(value[len(_MARK) :])
         return text
-
-
-TOKENS = tuple(field.name for field in fields(Usage))
 
 
 def _token_columns() -> Iterator[sa.Column[Any]]:

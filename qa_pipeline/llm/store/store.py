@@ -17,13 +17,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.calls import TOKENS
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import (
     CALLS,
     KEYS_A_STATEMENT,
     REPLIES,
     REPLY_DOCUMENTS,
-    TOKENS,
     RequestId,
     insert_missing,
 )
