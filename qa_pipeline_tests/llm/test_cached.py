@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.errors import (
     ModelError,
@@ -100,17 +98,6 @@ def test_a_reply_is_asked_once_and_then_comes_from_the_store_unchanged(path: Pat
     )
 
 
-@given(st.lists(st.sampled_from("abcde"), max_size=20), st.integers(1, 4))
-def test_any_sequence_of_requests_costs_one_call_for_each_different_one(
-    tmp_path_factory: pytest.TempPathFactory, asked: list[str], workers: int
-) -> None:
-    inner = ScriptedModel(lambda request: Decision(reasoning=request.prompt, decision="accept"))
-    model = stored(inner, tmp_path_factory.mktemp("cached") / "replies.db")
-    replies = complete_all(model, [claim(prompt) for prompt in asked], workers=workers)
-    assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == asked
-    assert len(inner.asked) == len(set(asked))
-
-
 def test_an_error_that_cost_nothing_is_not_stored(path: Path) -> None:
     model = stored(ScriptedModel([TransientModelError("busy"), PermanentModelError("no"), ACCEPT]), path)
     for error in (TransientModelError, PermanentModelError):
@@ -161,20 +148,6 @@ def test_a_cancelled_call_leaves_its_place_to_a_waiting_one(path: Path) -> None:
         assert (await waiting).value == ACCEPT
         assert leading.cancelled()
         assert inner.asked == 2
-
-    asyncio.run(run())
-
-
-def test_an_error_in_flight_is_shared_by_those_who_wait_for_it(path: Path) -> None:
-    async def run() -> None:
-        inner = Gated(PermanentModelError("refused"))
-        model = stored(inner, path)
-        tasks = [asyncio.create_task(model.complete(claim())) for _ in range(3)]
-        await inner.reached.wait()
-        inner.opened.set()
-        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        assert outcomes == [inner.error] * 3
-        assert inner.asked == 1
 
     asyncio.run(run())
 

@@ -156,13 +156,6 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_error_shown
     assert {call.request_key for call in asked.reply.calls} == {claim().key}
 
 
-def test_only_once() -> None:
-    asked = ask("I accept.", "Really.")
-    assert isinstance(asked.error, UnreadableReplyError)
-    assert (asked.error.reason, asked.outcomes) == ("not_json", ["not_json", "not_json"])
-    assert asked.accounts.ends == ["settled", "settled"]
-
-
 @pytest.mark.parametrize("reason", ["blocked_safety", "blocked_recitation", "refused"])
 def test_what_a_second_asking_would_not_mend_is_not_asked_again(reason: str) -> None:
     asked = ask(UnreadableReplyError(reason, "why", raw="half", usage=USAGE))
@@ -181,12 +174,6 @@ def test_a_call_that_may_have_been_charged_is_recorded_although_it_is_tried_agai
     assert asked.reply.repair == "none"
     assert asked.accounts.ends == ["settled unknown", "settled"]
     assert asked.reply.calls[0].usage == Usage()
-
-
-def test_faults_are_capped_in_number() -> None:
-    asked = ask(*[DOWN] * 9, max_tries=3)
-    assert isinstance(asked.error, TransientModelError)
-    assert len(asked.provider.sent) == 3
 
 
 def test_refusals_for_being_asked_too_much_are_capped_in_time_only() -> None:

@@ -17,7 +17,6 @@ from qa_pipeline.llm.openai_compatible import (
     OpenAIProvider,
     asked_wait,
     json_mode,
-    not_taken,
     parameters,
 )
 from qa_pipeline.llm.replies import parse_reply, sent_schema
@@ -112,14 +111,6 @@ def test_without_a_schema_the_system_message_tells_it(mode: str) -> None:
     assert asked.body.get("response_format") == ({"type": "json_object"} if mode == "object" else None)
 
 
-def test_a_mode_of_the_settings_is_kept_to() -> None:
-    with ChatServer(plan=ServerPlan(chat=ABILITIES["object"])) as server:
-        provider = chat_provider(server, json_mode="schema")
-        with pytest.raises(ModelError, match="json_schema"):
-            send(provider)
-    assert json_mode(provider.left_out) == "schema"
-
-
 @pytest.mark.parametrize("lacking", [["temperature", "seed"], ["max_completion_tokens"]])
 def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(lacking: list[str]) -> None:
     with ChatServer(plan=ServerPlan(chat=ChatAbilities(lacking=frozenset(lacking)))) as server:
@@ -148,6 +139,7 @@ def test_a_model_without_a_system_role_gets_its_text_with_the_prompt(message: st
         json_response({"error": {"message": "Failed to parse grammar", "code": 500}}, 500),
         ServerResponse(400, b"JSON schema conversion failed"),
         fails(400, "no", param="response_format.json_schema"),
+        fails(400, "Extra inputs are not permitted: response_format"),
     ],
 )
 def test_a_server_that_takes_no_schema_is_asked_for_json(refusal: ServerResponse) -> None:
@@ -155,21 +147,6 @@ def test_a_server_that_takes_no_schema_is_asked_for_json(refusal: ServerResponse
         send(chat_provider(server), claim(), claim())
     modes = [asked.body["response_format"]["type"] for asked in server.asked]
     assert modes == ["json_schema", "json_object", "json_object"]
-
-
-@pytest.mark.parametrize(
-    ("complaint", "lacking"),
-    [
-        ("'temperature': Only 1.", "temperature"),
-        ("Unrecognized request argument supplied: seed", "seed"),
-        ("Unsupported: 'max_completion_tokens'", "max_completion_tokens"),
-        ("Extra inputs are not permitted: response_format", "schema"),
-        ("'messages': no", None),
-        ("'reasoning_effort': no", None),
-    ],
-)
-def test_what_a_server_complains_of_is_done_without(complaint: str, lacking: str | None) -> None:
-    assert not_taken(complaint, (), may_change_mode=True) == lacking
 
 
 def test_a_server_of_this_machine_needs_no_key_and_is_sent_a_cap_on_tokens_by_role() -> None:

@@ -18,13 +18,6 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["Cs"]), max_size=30)
 
 
-@given(TEXT, st.sampled_from(["accept", "reject", "unsure"]))
-def test_what_a_model_writes_as_json_is_read_as_it_is(reasoning: str, decision: str) -> None:
-    raw = json.dumps({"reasoning": reasoning, "decision": decision})
-    value, repair = read_reply(raw, Decision)
-    assert (value.reasoning, value.decision, repair) == (reasoning, decision, "none")
-
-
 @given(TEXT, AROUND, AROUND)
 def test_text_around_the_json_is_cut_off_and_changes_nothing_of_it(
     reasoning: str, before: str, after: str
@@ -55,11 +48,9 @@ def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
     ("raw", "repair"),
     [
         (f"```json\n{JSON}\n```", "stripped"),
-        (f"Here it is:\n{JSON}\nI hope that helps!", "stripped"),
         (f"<think>Is it {{25}} or 20?</think>{JSON}", "stripped"),
         (f"[THINK]Is it {{25}} or 20?[/THINK]{JSON}", "stripped"),
         (f"{JSON}\n{JSON}", "stripped"),
-        (f"<thinking>Is it {{25}} or 20?</thinking>\n{JSON}", "stripped"),
         (f"Is it {{25}} or 20?\n</think>\n\n{JSON}", "stripped"),
         ('{"reasoning": "The passage says so.", "decision": "accept",}', "repaired"),
         ("{'reasoning': 'The passage says so.', 'decision': 'accept'}", "repaired"),
@@ -70,23 +61,16 @@ def test_usual_flaws_are_repaired(raw: str, repair: str) -> None:
     assert read_reply(raw, Decision) == (ACCEPT, repair)
 
 
-def test_a_line_break_inside_a_string_is_joined_again() -> None:
-    value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', Decision)
-    assert (value.reasoning, repair) == ("line\nbreak", "repaired")
-
-
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
         ("", "empty"),
-        ("  \n", "empty"),
         ("I accept.", "not_json"),
         (f"{JSON}\n" + JSON.replace("accept", "reject"), "not_json"),
         ('{"reasoning": "r", "decision": "maybe"}', "schema_breach"),
         ('```{"reasoning": "r", "decision": "accept", "x": 1}```', "schema_breach"),
         ("I'm sorry, but I can't help with that.", "refused"),
         ("Tyvärr kan jag inte svara på det.", "refused"),
-        ("Es tut mir leid, das geht nicht.", "refused"),
     ],
 )
 def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
@@ -121,11 +105,6 @@ def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
     raw = scored_reply().model_dump_json().replace('"relevance":1.0', f'"relevance":{score}')
     with pytest.raises(UnreadableReplyError, match="schema_breach"):
         read_reply(raw, JudgeReply)
-
-
-def test_a_whole_number_is_a_score() -> None:
-    raw = scored_reply().model_dump_json().replace('"relevance":1.0', '"relevance":1')
-    assert read_reply(raw, JudgeReply)[0].relevance == 1.0
 
 
 def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:

@@ -56,27 +56,12 @@ def known(price: Price, usage: Usage, now: float = NOON) -> Decimal:
     return cost
 
 
-@given(prices, times, tokens, tokens, st.integers(0, 1000), st.integers(0, 1000))
-def test_more_tokens_never_cost_less(
-    price: Price, now: float, read: int, written: int, more_read: int, more_written: int
-) -> None:
-    less = known(price, told(input_tokens=read, output_tokens=written), now)
-    more = told(input_tokens=read + more_read, output_tokens=written + more_written)
-    assert 0 <= less <= known(price, more, now)
-
-
 @given(prices, times, tokens, tokens, tokens)
 def test_no_call_costs_more_than_the_most_of_it(
     price: Price, now: float, read: int, cached: int, written: int
 ) -> None:
     usage = told(input_tokens=read, output_tokens=written, cached_tokens=cached)
     assert known(price, usage, now) <= price.most(read, written, now)
-
-
-@given(prices, times, tokens, tokens)
-def test_cached_tokens_are_never_dearer(price: Price, now: float, read: int, cached: int) -> None:
-    usage = told(input_tokens=read, cached_tokens=min(cached, read))
-    assert known(price, usage, now) <= known(price, told(input_tokens=read), now)
 
 
 def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:
@@ -86,13 +71,6 @@ def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:
     assert known(price, usage) == Decimal("3.50")
 
 
-def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
-    price = load_prices().of_name("gemini/gemini-2.5-pro")
-    assert price is not None
-    assert known(price, told(input_tokens=200_000)) == Decimal("0.25")
-    assert known(price, told(input_tokens=200_001)) == Decimal(200001) * Decimal("2.5") / 1_000_000
-
-
 @pytest.mark.parametrize(
     "usage",
     [
@@ -100,13 +78,9 @@ def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
         Usage(input_tokens=5),
         Usage(output_tokens=5),
         Usage(-1, 5),
-        Usage(5, -1),
-        Usage(5, 5, cached_tokens=-1),
         Usage(5, 5, thought_tokens=-(10**30)),
         Usage(MOST_TOKENS + 1, 5),
-        Usage(10**40, 10**40),
         Usage("5", 5),  # type: ignore[arg-type]
-        Usage(float("nan"), 5),  # type: ignore[arg-type]
         Usage(True, True),
     ],
 )
@@ -125,14 +99,10 @@ def test_more_cached_tokens_than_there_were_take_nothing_off_the_bill() -> None:
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("gemini/gemini-2.5-flash", "0.30"),
         ("gemini/gemini-2.5-flash-lite", "0.10"),
         ("gemini/gemini-3-flash-preview-09", "0.50"),
-        ("gemini/gemini-2.5-pro-001", "1.25"),
-        ("gemini/gemini-2.5-pro@generativelanguage.googleapis.com/v1", "1.25"),
         ("gemini/gemini-2.5-pro@europe-west4-aiplatform.googleapis.com", "1.25"),
         ("openai/gpt-5-mini-2025-08-07", "0.25"),
-        ("openai/gpt-4o-2024-05-13", "5.00"),
         ("openai/gpt-4o@api.openai.com:443", "2.50"),
         ("gemini/gemini-9", None),
         ("openai/gpt-4o@127.0.0.1:8080", None),
@@ -140,7 +110,6 @@ def test_more_cached_tokens_than_there_were_take_nothing_off_the_bill() -> None:
         ("openai/gpt-4o?max_output_tokens=9", "2.50"),
         ("gemini/gemini-2.5-pro@evil-generativelanguage.example", None),
         ("extractive", None),
-        ("", None),
     ],
 )
 def test_a_model_is_found_by_its_name_and_server(name: str, found: str | None) -> None:
@@ -161,15 +130,6 @@ def own(tmp_path: Path) -> PriceTable:
     return load_prices(file)
 
 
-def test_prices_of_the_user_hold_for_any_server_and_leave_the_others(own: PriceTable) -> None:
-    local = own.of_name("openai/mine@127.0.0.1:8080")
-    other = own.of_name("openai/mine-large@gpu7")
-    assert local is not None
-    assert other is not None
-    assert (rate(local), rate(other)) == (Decimal(1), Decimal(2))
-    assert own.of_name("gemini/gemini-2.5-flash") == load_prices().of_name("gemini/gemini-2.5-flash")
-
-
 def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Path) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(PLAIN.replace("USD", "EUR"))
@@ -182,32 +142,24 @@ def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "currency"),
         ("currency: USD\n", "providers"),
-        ("currency: dollars\nproviders: {}\n", "currency"),
+        ("currency: \xff", "UTF-8"),
         ("currency: USD\nproviders: {}\nmore: 1\n", "more"),
         ("currency: USD\nproviders: [\n", "line 3, column 1"),
         (PLAIN.replace("input: 1,", "input: -1,"), "providers openai mine input"),
         (PLAIN.replace("input: 1,", "input: 0.0000001,"), "openai mine input.*6 decimal"),
         (PLAIN.replace("input: 1,", "input: 1, inputs: 2,"), "openai mine inputs"),
         (PLAIN.replace("input: 1,", "input: 1, input: 1,"), "'input'"),
-        ("\x00", "prices.yaml"),
     ],
 )
 def test_a_broken_file_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "prices.yaml"
-    file.write_text(text)
+    file.write_bytes(text.encode("latin-1"))
     with pytest.raises(SettingsError, match=message) as refusal:
         load_prices(file)
     assert "prices.yaml" in str(refusal.value)
-
-
-def test_a_missing_file_or_one_of_another_encoding_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"llm\.budget\.prices"):
         load_prices(tmp_path / "none.yaml")
-    (tmp_path / "latin.yaml").write_bytes(b"currency: \xff")
-    with pytest.raises(SettingsError, match="UTF-8"):
-        load_prices(tmp_path / "latin.yaml")
 
 
 def settings(**changes: Any) -> LLMSettings:
