@@ -75,22 +75,13 @@ def prompts(count: int) -> list[Request[Decision]]:
     return [claim(f"claim {number}") for number in range(count)]
 
 
-def test_replies_come_in_the_order_of_the_requests_with_at_most_workers_in_flight() -> None:
-    model = Watched()
-    requests = prompts(12)
-    replies = complete_all(model, requests, workers=3)
-    assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == [
-        request.prompt for request in requests
-    ]
-    assert model.peak == 3
-
-
-def test_an_error_of_one_request_becomes_its_value_and_the_others_go_on() -> None:
+def test_outcomes_come_in_the_order_of_the_requests_with_at_most_workers_in_flight() -> None:
     busy, cut = TransientModelError("busy"), UnreadableReplyError("truncated", "cut")
-    model = Watched({"claim 1": busy, "claim 3": cut})
-    outcomes = complete_all(model, prompts(5), workers=2)
-    assert [outcomes[1], outcomes[3]] == [busy, cut]
-    assert len(model.finished) == 3
+    model, told = Watched({"claim 1": busy, "claim 3": cut}), list[int]()
+    outcomes = complete_all(model, prompts(12), workers=3, notify=lambda done, _: told.append(done))
+    assert (outcomes[1], outcomes[3], model.peak, told) == (busy, cut, 3, list(range(1, 13)))
+    replied = [outcome.value.reasoning for outcome in outcomes if isinstance(outcome, Reply)]
+    assert replied == [f"claim {number}" for number in range(12) if number not in (1, 3)]
 
 
 def test_after_a_permanent_error_nothing_more_is_asked_and_paid_calls_in_flight_finish() -> None:

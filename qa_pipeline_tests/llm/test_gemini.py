@@ -4,16 +4,14 @@ from typing import Any
 
 import pytest
 from google.auth.exceptions import DefaultCredentialsError
-from google.genai.types import GenerateContentResponse
 from google.oauth2.credentials import Credentials
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.budget.prices import load_prices
-from qa_pipeline.llm.gemini import GeminiProvider, read_usage
+from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.replies import sent_schema
-from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline_tests.fake_server.gemini import limits_rate, says
+from qa_pipeline_tests.fake_server.gemini import says
 from qa_pipeline_tests.fake_server.responses import ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
@@ -118,17 +116,6 @@ def test_the_name_tells_models_and_servers_apart_and_holds_no_password(
     provider = GeminiProvider(made, 1.0, {"GOOGLE_API_KEY": "k"}, credentials=token)
     assert provider.name == name
     assert (load_prices().of_name(name) is None) == ("base_url" in settings)
-
-
-def test_tokens_that_the_provider_read_from_its_cache_are_told_apart() -> None:
-    usage = {"promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 5}
-    response = GenerateContentResponse.model_validate({"usageMetadata": usage})
-    assert read_usage(response) == Usage(100, 5, cached_tokens=80)
-
-
-def test_a_wait_may_stand_in_a_header() -> None:
-    error: Any = error_of(GeminiServer, limits_rate(3, as_header=True))
-    assert error.wait_seconds == 3
 
 
 def test_no_environment_variable_sends_requests_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:

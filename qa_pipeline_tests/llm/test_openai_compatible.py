@@ -15,19 +15,17 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.openai_compatible import (
     OpenAIProvider,
-    asked_wait,
     json_mode,
     parameters,
 )
 from qa_pipeline.llm.replies import parse_reply, sent_schema
-from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline_tests.fake_server.chat import ChatAbilities, fails, says
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.responses import ServerResponse, json_response
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
-from qa_pipeline_tests.llm.serving import chat_provider, error_of, reply_to, send
+from qa_pipeline_tests.llm.serving import chat_provider, error_of, send
 from qa_pipeline_tests.support.replies import lacks_credit, refuses
 from qa_pipeline_tests.support.servers import ChatServer
 
@@ -36,11 +34,6 @@ ABILITIES = {
     "object": ChatAbilities(json_schema=False),
     "text": ChatAbilities(json_schema=False, json_object=False),
 }
-
-
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "many", "completion_tokens_details": 3}])
-def test_tokens_that_the_server_does_not_tell_are_unknown(usage: Any) -> None:
-    assert reply_to(ChatServer, says(ACCEPT, usage=usage)).usage == Usage()
 
 
 def test_the_request_arrives_as_it_was_asked() -> None:
@@ -79,11 +72,6 @@ def test_a_reply_that_cannot_be_used_is_a_typed_error(play: ServerResponse, reas
     error = error_of(ChatServer, play)
     assert isinstance(error, UnreadableReplyError)
     assert (error.reason, error.raw) == (reason, raw)
-
-
-def test_text_in_parts_is_joined() -> None:
-    body = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]}}]}'
-    assert reply_to(ChatServer, ServerResponse(200, body)).text == "ab"
 
 
 @pytest.mark.parametrize("mode", ABILITIES)
@@ -205,10 +193,6 @@ def test_a_refusal_of_so_many_calls_is_told_from_a_server_that_is_away(
     error = error_of(ChatServer, fault)
     assert isinstance(error, TransientModelError)
     assert error.limited == is_limited
-
-
-def test_milliseconds_of_a_wait_come_first() -> None:
-    assert asked_wait({"retry-after": "7", "retry-after-ms": "6500"}) == 6.5
 
 
 def test_an_account_without_credit_ends_the_run_and_is_not_waited_for() -> None:

@@ -104,18 +104,6 @@ def test_all_that_was_held_counts_where_the_provider_does_not_tell_what_it_took(
     assert of.spent == Amount(1, 7, Decimal(7))
 
 
-def test_a_call_that_took_more_than_was_held_is_counted() -> None:
-    of = budget(max_tokens=10)
-
-    async def run() -> None:
-        (await reserve(of, 3, 4)).settle(Usage(30, 4))
-        with pytest.raises(BudgetExhaustedError):
-            await reserve(of, 0, 1)
-
-    asyncio.run(run())
-    assert of.spent.tokens == 34
-
-
 def test_cost_of_a_model_without_price_is_unknown_and_cannot_be_capped() -> None:
     free = asyncio.run(reserve(budget(max_calls=5), model="openai/odd"))
     assert free.settle(Usage(1, 1)) is None

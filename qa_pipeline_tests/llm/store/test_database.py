@@ -87,13 +87,6 @@ def test_a_store_of_a_later_version_is_left_alone(place: Path | str) -> None:
         use(place)
 
 
-def test_a_file_that_is_no_database_is_named(path: Path) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"not a database, but long enough to be looked at" * 100)
-    with pytest.raises(ReplyStoreError, match=r"deep/replies\.sqlite"):
-        use(path)
-
-
 def test_a_file_that_another_process_holds_is_reported(path: Path) -> None:
     use(path)
     holder = sqlite3.connect(path, isolation_level=None)
