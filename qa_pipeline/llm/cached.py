@@ -21,10 +21,6 @@ class CachedModel:
     """A model that answers from the store, and asks the wrapped model for the rest.
 
     Equal requests in flight in one process share one call.
-
-    Args:
-        model: who is asked. A stored reply is that model's, so the name is its name.
-        store: the store, which several models may share.
     """
 
     def __init__(self, model: LanguageModel, store: ReplyStore) -> None:
@@ -89,8 +85,8 @@ class CachedModel:
             value = request.reply_model.model_validate_json(outcome.value)
         except ValidationError as error:
             raise ReplyStoreError(
-                f"the reply {request.key} of {self.name} in {self._store.place} is damaged (it is no "
-                f"{request.reply_model.__name__}): restore the store from a copy, or delete this row of "
+                f"the reply {request.key} of {self.name} in {self._store.database.place} is damaged (it is "
+                f"no {request.reply_model.__name__}): restore the store from a copy, or delete this row of "
                 "table replies to ask again"
             ) from error
         return Reply(

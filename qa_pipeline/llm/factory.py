@@ -19,12 +19,8 @@ from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 class Models:
     """The models of the settings, each built once, when it is first asked for.
 
-    Args:
-        settings: who replies in each role, limits, caps.
-        place: SQLite file of replies, where the settings name no other store.
-        environ: where a hosted provider's key is; read at the edge and passed in.
-        run: name of the run, for the records of calls.
-        extractive: the rules that reply where the provider is `extractive`.
+    `place` is the SQLite file of replies where the settings name no other store; `environ` holds the keys;
+    `extractive` are the rules that reply for the provider of that name.
     """
 
     def __init__(
@@ -88,6 +84,7 @@ class Models:
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
         timeout = self._settings.seconds_for(settings)
+        provider: Provider
         match settings.provider:
             case "none":
                 return None
@@ -96,13 +93,11 @@ class Models:
             case "gemini":
                 from qa_pipeline.llm.gemini import GeminiProvider
 
-                return self._hosted(GeminiProvider(settings, timeout, self._environ), settings)
+                provider = GeminiProvider(settings, timeout, self._environ)
             case "openai":
                 from qa_pipeline.llm.openai_compatible import OpenAIProvider
 
-                return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
-
-    def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
+                provider = OpenAIProvider(settings, timeout, self._environ)
         # roles that ask one model in different ways meet the same limits
         throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.requests_per_minute))
         most = settings.max_output_tokens or MOST_OUTPUT

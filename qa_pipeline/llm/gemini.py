@@ -96,7 +96,8 @@ class GeminiProvider(Provider):
 
         failure: ModelError
         try:
-            response = await self.client().aio.models.generate_content(
+            client, _ = self._lines.get()
+            response = await client.aio.models.generate_content(
                 model=self._settings.model,
                 contents=request.prompt,
                 config=request_config(request, self._settings),
@@ -118,10 +119,6 @@ class GeminiProvider(Provider):
             await session.close()
             await client.aio.aclose()
             client.close()
-
-    def client(self) -> "Client":
-        """Return the running loop's client."""
-        return self._lines.get()[0]
 
     @property
     def _secret(self) -> str:
@@ -248,12 +245,7 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
 
 
 def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
-    """Return the text of a finished reply.
-
-    Args:
-        response: what the client parsed.
-        asked_model: the model that was asked, for a server that does not name the one that replied.
-        key: what the request was sent with; it is masked.
+    """Return the text of a finished reply, in which the key is masked.
 
     Raises:
         UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
@@ -261,7 +253,8 @@ def read_response(response: "GenerateContentResponse", asked_model: str, key: st
     model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked_model}"
     usage = read_usage(response)
     first = response.candidates[0] if response.candidates else None
-    text = mask_key(_joined(first), key) if first else ""
+    parts = (first.content.parts if first and first.content else None) or []
+    text = mask_key("".join(part.text for part in parts if part.text and not part.thought), key)
     problem = _problem(response, first, text)
     if problem is not None:
         raise UnreadableReplyError(*problem, raw=text, model=model, usage=usage)
@@ -296,8 +289,3 @@ def _problem(
     if text.strip():
         return None
     return "empty", "the reply has no text" if first else "no candidate"
-
-
-def _joined(candidate: "Candidate") -> str:
-    parts = (candidate.content.parts if candidate.content else None) or []
-    return "".join(part.text for part in parts if part.text and not part.thought)

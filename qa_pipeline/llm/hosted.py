@@ -73,14 +73,8 @@ class _Asking:
 class HostedModel:
     """A model behind a provider.
 
-    Args:
-        provider: sends one request once.
-        settings: tries, waits, and whether prompts are kept.
-        throttle: admits calls.
-        budget: prices and caps.
-        run: name of the run, for the records of calls.
-        most_output: tokens of the longest reply, thoughts included.
-        clock: time; tests pass one of their own.
+    `run` is its name in the records of calls; `most_output`, the tokens of the longest reply, thoughts
+    included.
     """
 
     def __init__(
@@ -164,7 +158,8 @@ class HostedModel:
         except OversizedRequestError as error:
             self._throttle.replied()
             reservation.cancel()
-            raise OversizedRequestError(f"{error.detail}; {described(request)}") from None
+            chunks = first_names([passage.chunk_id for passage in request.passages], _NAMED_CHUNKS)
+            raise OversizedRequestError(f"{error.detail}; it shows chunk {chunks or 'none'}") from None
         except UnreadableReplyError as error:
             self._throttle.replied()
             charge(error.reason, error.model, error.usage)
@@ -279,9 +274,3 @@ class HostedModel:
             f"{self.name}: {why} and none succeeded; the last time {error}. Every reply received is stored: "
             "run again to go on once the server answers"
         )
-
-
-def described(request: Request[Any]) -> str:
-    """Return the ids of the chunks that a request shows, for messages."""
-    ids = [passage.chunk_id for passage in request.passages]
-    return f"the request shows chunk {first_names(ids, _NAMED_CHUNKS)}" if ids else "it shows no chunk"

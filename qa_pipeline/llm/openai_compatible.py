@@ -142,7 +142,12 @@ class OpenAIProvider(Provider):
                     response = await asked
                 except APIStatusError as refusal:
                     response = refusal.response
-            payload = _parsed(response.status_code, response.content)
+            try:
+                payload = json.loads(response.content)
+            except (ValueError, RecursionError):
+                if response.is_success:
+                    raise
+                payload = response.content.decode(errors="replace")
         except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:
             failure = line_error(error, self._key.get_secret_value(), is_local=self._settings.is_local)
         else:
@@ -235,15 +240,6 @@ def _checked(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError("llm.base_url has to be an address as http://127.0.0.1:8000/v1")
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
-
-
-def _parsed(status: int, content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        if 200 <= status < 300:
-            raise
-        return content.decode(errors="replace")
 
 
 def parameters(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:

@@ -47,15 +47,11 @@ class Reservation:
     amount: Amount
 
     def settle(self, usage: Usage) -> Decimal | None:
-        """Count what the call took. Where that is not known, all that was reserved counts as spent.
+        """Count what the call took; return its cost, None where its tokens or the price are not known.
 
-        Args:
-            usage: as the provider reports it; numbers that cannot be true count as not reported.
-
-        Returns:
-            The cost; None where its tokens or the price are not known.
+        Where its tokens are not known, all that was reserved counts as spent.
         """
-        cost = self.price.cost(usage, self.budget.clock()) if self.price else None
+        cost = self.price.cost(usage, time.time()) if self.price else None
         took, known = self.amount, believed(usage)
         if known.input_tokens is not None and known.output_tokens is not None:
             took = Amount(
@@ -73,12 +69,6 @@ class Budget:
     """The caps of one run.
 
     Any thread and event loop may use it. `spent` is what settled calls took.
-
-    Args:
-        settings: the caps.
-        prices: to know what a call may cost at most.
-        clock: Unix seconds.
-        sleep: waits for calls in flight; tests pass one that takes no time.
     """
 
     def __init__(
@@ -86,7 +76,6 @@ class Budget:
         settings: BudgetSettings,
         prices: PriceTable,
         *,
-        clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.spent = Amount()
@@ -95,7 +84,6 @@ class Budget:
         most_cost = None if settings.max_cost is None else Decimal(repr(settings.max_cost))
         self._caps = {"calls": settings.max_calls, "tokens": settings.max_tokens, "cost": most_cost}
         self._prices = prices
-        self.clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
         self._reserved = Amount()
@@ -105,12 +93,6 @@ class Budget:
     ) -> Reservation:
         """Take room for a call, and wait for it while calls in flight may leave some.
 
-        Args:
-            request: what is asked.
-            asked_model: name of the model that is asked.
-            tokens_in: tokens of the prompt, estimated upwards.
-            most_tokens_out: tokens of the longest reply, thoughts included.
-
         Raises:
             BudgetExhaustedError: a cap leaves no room, whatever becomes of the calls in flight.
             SettingsError: cost is capped and nobody knows the price of the model.
@@ -118,7 +100,7 @@ class Budget:
         price = self._prices.of_name(asked_model)
         if price is None and self._caps["cost"] is not None:
             raise SettingsError(unpriced_message(asked_model))
-        most_cost = price.most(tokens_in, most_tokens_out, self.clock()) if price else Decimal(0)
+        most_cost = price.most(tokens_in, most_tokens_out, time.time()) if price else Decimal(0)
         want = Amount(1, tokens_in + most_tokens_out, most_cost)
         pause = _FIRST_PAUSE
         while True:

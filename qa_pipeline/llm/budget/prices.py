@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -167,12 +167,9 @@ def unpriced_message(model: str) -> str:
 def believed(usage: Usage) -> Usage:
     """Return the usage, empty where a number in it cannot be true: nothing is known then."""
     numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
-    return usage if all(_possible(number) for number in numbers) else Usage()
-
-
-def _possible(number: Any) -> bool:
-    """Return True if a number may be true: servers are not trusted, and some send text or fractions."""
-    return number is None or (type(number) is int and 0 <= number <= MOST_TOKENS)
+    # servers are not trusted, and some send text or fractions
+    told = [number for number in numbers if number is not None]
+    return usage if all(type(n) is int and 0 <= n <= MOST_TOKENS for n in told) else Usage()
 
 
 @cache

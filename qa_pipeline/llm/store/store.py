@@ -36,14 +36,7 @@ REPLIED = "replied"
 class Outcome:
     """The outcome of a request: a reply, or a failure that was paid for.
 
-    Args:
-        outcome: `replied`, or the reason code of a failure.
-        raw: the text as it came.
-        value: the reply as JSON of its model; None for a failure.
-        detail: of a failure.
-        replied_model: the model that says it replied.
-        repair: how the reply became readable.
-        usage: tokens.
+    `outcome` is `replied` or a reason code; `value` is the reply as JSON of its model, None for a failure.
     """
 
     outcome: str
@@ -89,11 +82,6 @@ class ReplyStore:
         self._flights: dict[RequestId, Flight] = {}
         self._jobs: list[_Job] = []
         self._writer: ThreadPoolExecutor | None = None
-
-    @property
-    def place(self) -> str:
-        """Return the file or address, for messages."""
-        return self.database.place
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """Return the stored outcome; the documents that the request shows are noted."""

@@ -18,16 +18,6 @@ DOLLAR_A_TOKEN = PriceTable(
 """Every token of `MODEL` costs a dollar: tokens and cost are the same number."""
 
 
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self, now: float = NOON) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Naps:
     """Sleeps that take no time."""
 

@@ -10,7 +10,7 @@ from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.budget.budget import Amount, Budget, Reservation
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
-from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Clock, Naps
+from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Naps
 from qa_pipeline_tests.llm.requests import claim
 
 CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())
@@ -18,7 +18,7 @@ CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st
 
 
 def budget(**caps: float | None) -> Budget:
-    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, clock=Clock(), sleep=Naps())
+    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, sleep=Naps())
 
 
 async def reserve(of: Budget, tokens_in: int = 1, tokens_out: int = 1, model: str = MODEL) -> Reservation:
