@@ -43,7 +43,6 @@ _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a 
 MOST_FAILED_CALLS = 10
 """Calls that fail one after the other, none succeeding between them, at which the run stops."""
 _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
-_NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
 stamina.instrumentation.set_on_retry_hooks(())  # a line a retry would bury the others
 
@@ -158,7 +157,7 @@ class HostedModel:
         except OversizedRequestError as error:
             self._throttle.replied()
             reservation.cancel()
-            chunks = first_names([passage.chunk_id for passage in request.passages], _NAMED_CHUNKS)
+            chunks = first_names([passage.chunk_id for passage in request.passages])
             raise OversizedRequestError(f"{error.detail}; it shows chunk {chunks or 'none'}") from None
         except UnreadableReplyError as error:
             self._throttle.replied()

@@ -29,7 +29,6 @@ from pathlib import Path
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline.llm.store.store import ReplyStore
-from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 async def write() -> None:
@@ -53,24 +52,6 @@ def stored(model: LanguageModel, path: Path) -> CachedModel:
     return CachedModel(model, ReplyStore(path))
 
 
-class Gated:
-    """Replies when its gate opens, so that a test can have calls in flight."""
-
-    name = "gated"
-
-    def __init__(self) -> None:
-        self.opened = asyncio.Event()
-        self.reached = asyncio.Event()
-        self.asked = 0
-
-    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        self.asked += 1
-        self.reached.set()
-        await self.opened.wait()
-        value = request.reply_model.model_validate(ACCEPT.model_dump())
-        return Reply(value=value, raw=value.model_dump_json(), model="gated-1", usage=Usage(5, 3))
-
-
 def ask(model: CachedModel, request: Request[Decision]) -> Reply[Decision]:
     return asyncio.run(model.complete(request))
 
@@ -87,22 +68,6 @@ def test_a_reply_that_cannot_be_used_was_paid_for_and_fails_the_same_way_again(p
         assert again.value.calls == ()
         assert (again.value.reason, again.value.usage) == (failure.reason, failure.usage)
         assert (again.value.detail, again.value.raw) == (failure.detail, failure.raw)
-
-
-def test_a_cancelled_call_leaves_its_place_to_a_waiting_one(path: Path) -> None:
-    async def run() -> None:
-        inner = Gated()
-        model = stored(inner, path)
-        leading = asyncio.create_task(model.complete(claim()))
-        waiting = asyncio.create_task(model.complete(claim()))
-        await inner.reached.wait()
-        leading.cancel()
-        inner.opened.set()
-        assert (await waiting).value == ACCEPT
-        assert leading.cancelled()
-        assert inner.asked == 2
-
-    asyncio.run(run())
 
 
 def test_threads_with_event_loops_of_their_own_share_store_and_flights(path: Path) -> None:

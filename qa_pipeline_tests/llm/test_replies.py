@@ -79,14 +79,6 @@ def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
     assert caught.value.reason == reason
 
 
-def test_a_score_that_is_missing_or_without_its_reason_is_no_score() -> None:
-    good = scored_reply().model_dump_json()
-    for part in (',"completeness":1.0', '"correctness_reason":"Because.",'):
-        assert part in good
-        with pytest.raises(UnreadableReplyError, match="schema_breach"):
-            read_reply(good.replace(part, ""), JudgeReply)
-
-
 def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:
     raw = """{"coverage": "full", "answer": "It takes 10 minutes.", "used_chunks": [1, 2,],
         "citations": [{"passage": 1, "quote": "wait 10 minutes",}, {"passage": 2, "quote": "close it"}],}"""
@@ -100,11 +92,17 @@ def test_a_closing_tag_of_thoughts_inside_an_answer_stays() -> None:
     assert read_reply(raw, Decision)[0].reasoning == "It ends with </think> as always."
 
 
-@pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "7", "[1]"])
-def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
-    raw = scored_reply().model_dump_json().replace('"relevance":1.0', f'"relevance":{score}')
-    with pytest.raises(UnreadableReplyError, match="schema_breach"):
-        read_reply(raw, JudgeReply)
+@pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "[1]"])
+def test_a_score_that_is_missing_or_no_number_from_0_to_1_or_without_reason_is_no_score(score: str) -> None:
+    good = scored_reply().model_dump_json()
+    for part, instead in (
+        ('"relevance":1.0', f'"relevance":{score}'),
+        (',"completeness":1.0', ""),
+        ('"correctness_reason":"Because.",', ""),
+    ):
+        assert part in good
+        with pytest.raises(UnreadableReplyError, match="schema_breach"):
+            read_reply(good.replace(part, instead), JudgeReply)
 
 
 def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:

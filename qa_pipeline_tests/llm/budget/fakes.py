@@ -1,6 +1,5 @@
 """Prices, clocks and calls for tests of money."""
 
-import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -16,17 +15,3 @@ DOLLAR_A_TOKEN = PriceTable(
     own={MODEL: Price(ModelInfo(id="mine", match=ClauseEquals("mine"), prices=_DOLLAR))}
 )
 """Every token of `MODEL` costs a dollar: tokens and cost are the same number."""
-
-
-class Naps:
-    """Sleeps that take no time."""
-
-    def __init__(self) -> None:
-        self.third = asyncio.Event()
-        self._taken = 0
-
-    async def __call__(self, seconds: float) -> None:
-        self._taken += 1
-        if self._taken == 3:
-            self.third.set()
-        await asyncio.sleep(0)

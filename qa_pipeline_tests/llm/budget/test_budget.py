@@ -10,7 +10,7 @@ from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.budget.budget import Amount, Budget, Reservation
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
-from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Naps
+from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL
 from qa_pipeline_tests.llm.requests import claim
 
 CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())
@@ -18,7 +18,7 @@ CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st
 
 
 def budget(**caps: float | None) -> Budget:
-    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, sleep=Naps())
+    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, sleep=lambda _: asyncio.sleep(0))
 
 
 async def reserve(of: Budget, tokens_in: int = 1, tokens_out: int = 1, model: str = MODEL) -> Reservation:
@@ -69,17 +69,15 @@ def test_what_is_spent_never_exceeds_a_cap_however_calls_interleave(
 def test_a_call_waits_while_one_in_flight_may_leave_room() -> None:
     of = budget(max_tokens=10)
 
-    async def run() -> list[str]:
-        seen = []
+    async def run() -> None:
         first = await reserve(of, 4, 4)
         second = asyncio.ensure_future(reserve(of, 2, 4))
         await asyncio.sleep(0)
-        seen.append("waits" if not second.done() else "does not")
+        assert not second.done()
         first.settle(Usage(4, 0))
         (await second).settle(Usage(2, 4))
-        return seen
 
-    assert asyncio.run(run()) == ["waits"]
+    asyncio.run(run())
     assert of.spent.tokens == 10
 
 
@@ -91,16 +89,10 @@ def test_a_cap_of_nothing_asks_nothing(cap: str) -> None:
     assert of.spent.calls == 0
 
 
-@pytest.mark.parametrize(
-    "usage", [Usage(), Usage(1, None), Usage(-5, 1), Usage(1, 10**30), Usage(1, -1, thought_tokens=3)]
-)
+@pytest.mark.parametrize("usage", [Usage(), Usage(1, None), Usage(1, 10**30), Usage(1, -1, thought_tokens=3)])
 def test_all_that_was_held_counts_where_the_provider_does_not_tell_what_it_took(usage: Usage) -> None:
     of = budget()
-
-    async def run() -> None:
-        (await reserve(of, 3, 4)).settle(usage)
-
-    asyncio.run(run())
+    asyncio.run(reserve(of, 3, 4)).settle(usage)
     assert of.spent == Amount(1, 7, Decimal(7))
 
 

@@ -1,7 +1,6 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,19 +10,12 @@ import sqlalchemy as sa
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import DOCUMENT_NAMES
-from qa_pipeline_tests.llm.postgres_server import Server, running_server
+from qa_pipeline_tests.llm.postgres_server import running_server
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "replies.sqlite"
-
-
-@pytest.fixture
-def restarting() -> Iterator[Server]:
-    """A server of this test alone, which may be stopped."""
-    with running_server() as server:
-        yield server
 
 
 def use(place: Path | str, **options: float) -> None:
@@ -36,11 +28,6 @@ def use(place: Path | str, **options: float) -> None:
 
 def add_row(connection: sa.Connection, name: str) -> None:
     connection.execute(sa.insert(DOCUMENT_NAMES).values(document_id=name, batch="b", path="p"))
-
-
-def names_in(database: Database) -> list[str]:
-    chosen = sa.select(DOCUMENT_NAMES.c.document_id)
-    return list(database.read(lambda connection: connection.scalars(chosen).all()))
 
 
 def test_many_may_open_a_new_database_at_once(place: Path | str) -> None:
@@ -115,32 +102,21 @@ def test_a_server_that_was_never_there_is_reported_at_once_and_without_the_passw
 
 
 @pytest.mark.slow
-def test_a_server_that_is_gone_for_a_while_is_waited_for(restarting: Server) -> None:
-    database = Database(restarting.new_database())
-    database.transact(lambda connection: add_row(connection, "before"))
-    restarting.stop()
-    later = threading.Timer(1.0, restarting.start)
-    later.start()
-    database.transact(lambda connection: add_row(connection, "after"))
-    later.join()
-    assert sorted(names_in(database)) == ["after", "before"]
-    database.close()
-
-
-@pytest.mark.slow
-def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again(restarting: Server) -> None:
-    database = Database(restarting.new_database())
+def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again() -> None:
     done: list[int] = []
+    with running_server() as server:
+        database = Database(server.new_database())
 
-    def work(connection: sa.Connection) -> None:
-        add_row(connection, "once")
-        done.append(1)
-        if len(done) == 1:
-            restarting.stop()
-            restarting.start()
-            connection.execute(sa.select(DOCUMENT_NAMES))
+        def work(connection: sa.Connection) -> None:
+            add_row(connection, "once")
+            done.append(1)
+            if len(done) == 1:
+                server.stop()
+                server.start()
+                connection.execute(sa.select(DOCUMENT_NAMES))
 
-    database.transact(work)
-    assert len(done) == 2
-    assert names_in(database) == ["once"]
-    database.close()
+        database.transact(work)
+        assert len(done) == 2
+        chosen = sa.select(DOCUMENT_NAMES.c.document_id)
+        assert database.read(lambda connection: list(connection.scalars(chosen))) == ["once"]
+        database.close()
