@@ -58,8 +58,11 @@ def server_error(
         )
     if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(message):
         return OversizedRequestError(f"{summary}; {_LENGTH_ADVICE}")
-    advice = "; look at llm.model, and at llm.base_url where it is set" if status == 404 else ""
-    return PermanentModelError(f"the server refuses the request to {model} ({summary}){advice}")
+    if status == 404:
+        return PermanentModelError(
+            f"the server does not know llm.model {model!r} ({summary}); look at llm.base_url if it is set"
+        )
+    return PermanentModelError(f"the server refuses the request to {model} ({summary})")
 
 
 def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
