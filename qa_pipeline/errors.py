@@ -119,12 +119,6 @@ class BudgetExhaustedError(PermanentModelError):
     reason = "budget_exhausted"
 
 
-class MissingReplyError(PermanentModelError):
-    """A reply that a replayed store does not have."""
-
-    reason = "missing_reply"
-
-
 class UnreadableReplyError(ModelError):
     """A reply came and cannot be used. It was paid for, so it is stored like any other.
 

@@ -145,21 +145,6 @@ def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other
         assert server.stats.asked == 2 * first
 
 
-def test_a_replayed_run_needs_no_key_and_names_the_reply_that_is_missing(
-    hosted_workspace: Workspace, hosted_model: Sensible, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = hosted_workspace.contents()
-    monkeypatch.setenv(f"{PREFIX}LLM__STORE__MODE", "replay")
-    monkeypatch.delenv("GEMINI_API_KEY")
-    assert run(hosted_workspace, "--max-calls", "100", "--force").code == OK
-    assert hosted_workspace.contents() == before
-    hosted_workspace.write({"boilers/guide.md": GUIDE.replace("10 minutes", "12 minutes")})
-    ran = run(hosted_workspace)
-    assert (ran.code, hosted_model.calls.total()) == (STOPPED, 0)
-    assert "questions" in ran.stderr
-    assert "llm.store.mode=record" in ran.stderr
-
-
 @pytest.mark.parametrize(("provider", "key"), [("gemini", "GEMINI_API_KEY"), ("openai", "OPENAI_API_KEY")])
 def test_a_missing_key_is_named_before_a_missing_cap(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, provider: str, key: str

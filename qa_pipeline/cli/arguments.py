@@ -185,7 +185,7 @@ def run_settings(values: dict[str, Any]) -> "Settings":
         return settings
     if not llm.is_local:
         raise SettingsError("no model is named; add --model NAME (or llm.model)")
-    from qa_pipeline.llm.openai_compatible.provider import served_models
+    from qa_pipeline.llm.openai_compatible import served_models
 
     names = served_models(llm.base_url or "", os.environ)
     if len(names) != 1:

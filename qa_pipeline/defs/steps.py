@@ -117,9 +117,7 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
             except StorageError:
                 context.log.warning(f"another run is at work on batch {step.batch}; this step waits for it")
                 alone.enter_context(locked(lock, wait=True))
-            alone.enter_context(
-                stage_span(resources.settings, step.batch, step.name, asks_a_model=asks_a_model)
-            )
+            alone.enter_context(stage_span(resources.settings, step.batch, step.name))
             step.refuse_stopped()
             try:
                 yield step

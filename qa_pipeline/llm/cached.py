@@ -4,57 +4,36 @@ Replies are stored, and replies that cannot be used as well, since they were pai
 """
 
 import asyncio
-import threading
 
 from pydantic import ValidationError
 
 from qa_pipeline.errors import (
-    MissingReplyError,
     ModelError,
     OversizedRequestError,
     ReplyStoreError,
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
-from qa_pipeline.llm.store.store import Outcome, ReplyStore, outcome_of_error, outcome_of_reply
+from qa_pipeline.llm.store.store import REPLIED, Outcome, ReplyStore
 
 
 class CachedModel:
     """A model that answers from the store, and asks the wrapped model for the rest.
 
-    `calls` counts the times the wrapped model was asked, `hits` the requests answered without it. Equal
-    requests in flight in one process share one call.
-
-    Args:
-        model: who is asked; None, with a name, replays the store and asks nobody.
-        store: the store, which several models may share; the model closes it.
-        name: under which replies are found when there is no model.
+    Equal requests in flight in one process share one call.
     """
 
-    def __init__(self, model: LanguageModel | None, store: ReplyStore, *, name: str | None = None) -> None:
-        if model is None and name is None:
-            raise ValueError("replies are found under a model's name: give a model, or a name")
+    def __init__(self, model: LanguageModel, store: ReplyStore) -> None:
+        self.name = model.name
         self._model = model
         self._store = store
-        self._name = name
-        self._lock = threading.Lock()
-        self.hits = 0
-        self.calls = 0
-
-    @property
-    def name(self) -> str:
-        """Return the wrapped model's identity: a stored reply is that model's reply."""
-        return self._name or (self._model.name if self._model is not None else "")
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Return the stored reply, or ask and store.
 
         Raises:
             ReplyStoreError: the store, or the stored reply, cannot be read.
-            MissingReplyError: replies are replayed, and this one is not stored.
         """
-        if self._model is None:
-            return self._replayed(request, await self._store.find(self.name, request))
         request_id = (self.name, request.key)
         while (before := self._store.join(request_id)) is not None:
             # shielded: who is cancelled while waiting must not cancel the others' future
@@ -63,9 +42,9 @@ class CachedModel:
                 return self._hit(request, outcome)
         end: Outcome | Exception | None = None  # cancelled: the next in line asks
         try:
-            reply, end = await self._first(self._model, request)
+            reply, end = await self._first(request)
         except UnreadableReplyError as error:
-            end = outcome_of_error(error)
+            end = _outcome_of(error)
             raise
         except Exception as error:
             end = error
@@ -76,58 +55,47 @@ class CachedModel:
 
     async def aclose(self) -> None:
         """Pass on to the wrapped model; the store stays open, it belongs to no event loop."""
-        if self._model is not None:
-            await close_connections(self._model)
+        await close_connections(self._model)
 
-    def close(self) -> None:
-        """Close the store."""
-        self._store.close()
-
-    async def _first(self, model: LanguageModel, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
+    async def _first(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
         """Find the reply, or ask for it and store it."""
         found = await self._store.find(self.name, request)
         if found is not None:
             return self._hit(request, found), found
-        with self._lock:
-            self.calls += 1
         try:
-            reply = await model.complete(request)
+            reply = await self._model.complete(request)
         except UnreadableReplyError as error:
-            await self._store.put(self.name, request, outcome_of_error(error), error.calls)
+            await self._store.put(self.name, request, _outcome_of(error), error.calls)
             raise
         except ModelError as error:
             await self._store.note(self.name, request, error.calls)
             raise
-        paid = outcome_of_reply(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
+        value = reply.value.model_dump_json()
+        paid = Outcome(
+            REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
+        )
         stored = await self._store.put(self.name, request, paid, reply.calls)
         # where another process was faster, its reply counts, so that a rerun gives the same
         return (reply if stored == paid else self._hit(request, stored)), stored
 
-    def _replayed(self, request: Request[ReplyT], outcome: Outcome | None) -> Reply[ReplyT]:
-        if outcome is None:
-            raise MissingReplyError(
-                f"replies are replayed (llm.store.mode), and {self._store.place} has none of {self.name} to "
-                f"the request {request.key} (role {request.role}, batch {request.batch or 'unknown'}): run "
-                "once with llm.store.mode=record, or copy the store that has it to this place"
-            )
-        return self._hit(request, outcome)
-
     def _hit(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
-        with self._lock:
-            self.hits += 1
         if outcome.value is None:
             raise _failure(outcome)
         try:
             value = request.reply_model.model_validate_json(outcome.value)
         except ValidationError as error:
             raise ReplyStoreError(
-                f"the reply {request.key} of {self.name} in {self._store.place} is damaged (it is no "
-                f"{request.reply_model.__name__}): restore the store from a copy, or delete this row of "
+                f"the reply {request.key} of {self.name} in {self._store.database.place} is damaged (it is "
+                f"no {request.reply_model.__name__}): restore the store from a copy, or delete this row of "
                 "table replies to ask again"
             ) from error
         return Reply(
-            value, outcome.raw, outcome.model or "", outcome.usage, cached=True, repair=outcome.repair
+            value, outcome.raw, outcome.replied_model or "", outcome.usage, cached=True, repair=outcome.repair
         )
+
+
+def _outcome_of(error: UnreadableReplyError) -> Outcome:
+    return Outcome(error.reason, error.raw, detail=error.detail, replied_model=error.model, usage=error.usage)
 
 
 def _failure(outcome: Outcome) -> UnreadableReplyError:
@@ -135,5 +103,5 @@ def _failure(outcome: Outcome) -> UnreadableReplyError:
     if outcome.outcome == OversizedRequestError("").reason:
         return OversizedRequestError(detail)
     return UnreadableReplyError(
-        outcome.outcome, detail, raw=outcome.raw, model=outcome.model, usage=outcome.usage
+        outcome.outcome, detail, raw=outcome.raw, model=outcome.replied_model, usage=outcome.usage
     )

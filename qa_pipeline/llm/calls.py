@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 
@@ -14,15 +13,13 @@ TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
 
 def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
     """Return the rows of `llm_calls`, in the order in which the calls began."""
-    rows = [_row(call, keep_prompts=keep_prompts) for call in calls]
+    rows = [
+        {
+            **{name: getattr(call, name) for name in LLM_CALLS.schema if name not in TOKENS},
+            **{name: getattr(call.usage, name) for name in TOKENS},
+            "started_at": datetime.fromtimestamp(call.started_at, UTC),
+            "prompt": call.prompt if keep_prompts else None,
+        }
+        for call in calls
+    ]
     return LLM_CALLS.frame(rows).sort("started_at", "call_id")
-
-
-def _row(call: CallRecord, *, keep_prompts: bool) -> dict[str, Any]:
-    values: dict[str, Any] = {name: getattr(call, name) for name in LLM_CALLS.schema if name not in TOKENS}
-    return {
-        **values,
-        **{name: getattr(call.usage, name) for name in TOKENS},
-        "started_at": datetime.fromtimestamp(call.started_at, UTC),
-        "prompt": call.prompt if keep_prompts else None,
-    }

@@ -5,26 +5,22 @@ from functools import cached_property
 from pathlib import Path
 
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.budget.budget import Budget, open_budget
+from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.budget.prices import check_cost_caps, load_prices
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Provider
-from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import ReplyStore
 from qa_pipeline.llm.throttle import Throttle
-from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
+from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 
 
 class Models:
     """The models of the settings, each built once, when it is first asked for.
 
-    Args:
-        settings: who replies in each role, limits, caps.
-        place: SQLite file of replies, where the settings name no other store.
-        environ: where a hosted provider's key is; read at the edge and passed in.
-        run: name of the run, for the records of calls.
-        extractive: the rules that reply where the provider is `extractive`.
+    `place` is the SQLite file of replies where the settings name no other store; `environ` holds the keys;
+    `extractive` are the rules that reply for the provider of that name.
     """
 
     def __init__(
@@ -51,18 +47,14 @@ class Models:
             KeyRejectedError: the provider needs a key and none is set.
         """
         if settings not in self._built:
-            self._built[settings] = self._cached(settings)
+            model = self._provided(settings)
+            self._built[settings] = None if model is None else CachedModel(model, self.replies)
         return self._built[settings]
 
     @cached_property
     def replies(self) -> ReplyStore:
         """Return the store of replies, which all runs of a deployment share."""
         return ReplyStore(self._settings.store.url or self._place)
-
-    @property
-    def database(self) -> Database:
-        """Return the database of the store."""
-        return self.replies.database
 
     @cached_property
     def budget(self) -> Budget:
@@ -71,7 +63,9 @@ class Models:
         Raises:
             SettingsError: the price file cannot be used, or cost is capped and a model has no price.
         """
-        return open_budget(self._settings)
+        prices = load_prices(self._settings.budget.prices)
+        check_cost_caps(self._settings, prices)
+        return Budget(self._settings.budget, prices)
 
     def check(self, models: Iterable[ModelSettings]) -> None:
         """Build these models, the budget before them; nothing is asked.
@@ -80,7 +74,7 @@ class Models:
             SettingsError: a model, the prices or the caps cannot be used.
             KeyRejectedError: a key is missing.
         """
-        open_budget(self._settings)
+        _ = self.budget
         for settings in models:
             self.of(settings)
 
@@ -88,41 +82,23 @@ class Models:
         """Close the store; a later use opens it again."""
         self.replies.close()
 
-    def _cached(self, settings: ModelSettings) -> LanguageModel | None:
-        if self._settings.store.mode == "replay" and settings.provider in HOSTED:
-            return CachedModel(None, self.replies, name=_name(settings))
-        model = self._provided(settings)
-        return None if model is None else CachedModel(model, self.replies)
-
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
         timeout = self._settings.seconds_for(settings)
+        provider: Provider
         match settings.provider:
             case "none":
                 return None
             case "extractive":
                 return self._extractive
             case "gemini":
-                from qa_pipeline.llm.gemini.provider import GeminiProvider
+                from qa_pipeline.llm.gemini import GeminiProvider
 
-                return self._hosted(GeminiProvider(settings, timeout, self._environ), settings)
+                provider = GeminiProvider(settings, timeout, self._environ)
             case "openai":
-                from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
+                from qa_pipeline.llm.openai_compatible import OpenAIProvider
 
-                return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
-
-    def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
+                provider = OpenAIProvider(settings, timeout, self._environ)
         # roles that ask one model in different ways meet the same limits
         throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.requests_per_minute))
         most = settings.max_output_tokens or MOST_OUTPUT
         return HostedModel(provider, self._settings, throttle, self.budget, run=self._run, most_output=most)
-
-
-def _name(settings: ModelSettings) -> str:
-    """Return the name of a hosted model, for which no key is needed."""
-    if settings.provider == "gemini":
-        from qa_pipeline.llm.gemini.provider import gemini_name
-
-        return gemini_name(settings)
-    from qa_pipeline.llm.openai_compatible.provider import openai_name
-
-    return openai_name(settings)

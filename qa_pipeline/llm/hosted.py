@@ -43,22 +43,15 @@ _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a 
 MOST_FAILED_CALLS = 10
 """Calls that fail one after the other, none succeeding between them, at which the run stops."""
 _TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
-_NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
 stamina.instrumentation.set_on_retry_hooks(())  # a line a retry would bury the others
-
-
-def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-    last = calls[-1]
-    return Reply(value, raw, last.replied_model or "", last.usage, repair=last.repair, calls=tuple(calls))
 
 
 @dataclass(slots=True)
 class _Asking:
     """A request on its way: how often it was sent, how it failed, and the calls it took.
 
-    Of its faults, `own_faults` are those of a server that answers other requests, and `charged_faults` those
-    of requests that reached the server. Times are steady.
+    Of its faults, `own_faults` are those of a server that answers other requests. Times are steady.
     """
 
     request_key: str
@@ -67,22 +60,20 @@ class _Asking:
     tries: int = 0
     faults: int = 0
     own_faults: int = 0
-    charged_faults: int = 0
     failing_since: float | None = None
     failed_at: float | None = None
+
+    @property
+    def charged_faults(self) -> int:
+        """Return how often the request reached a server that failed then."""
+        return sum(call.outcome == TransientModelError.reason for call in self.calls)
 
 
 class HostedModel:
     """A model behind a provider.
 
-    Args:
-        provider: sends one request once.
-        settings: tries, waits, and whether prompts are kept.
-        throttle: admits calls.
-        budget: prices and caps.
-        run: name of the run, for the records of calls.
-        most_output: tokens of the longest reply, thoughts included.
-        clock: time; tests pass one of their own.
+    `run` is its name in the records of calls; `most_output`, the tokens of the longest reply, thoughts
+    included.
     """
 
     def __init__(
@@ -110,94 +101,83 @@ class HostedModel:
         """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
         calls: list[CallRecord] = []
         try:
-            return await self._readable(request, calls)
+            try:
+                return await self._read(request, request.key, calls)
+            except UnreadableReplyError as error:
+                if error.reason not in REASKED:
+                    raise
+                first = error
+            prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
+            return await self._read(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
             error.calls = tuple(calls)
             raise
 
-    async def _readable(self, request: Request[ReplyT], calls: list[CallRecord]) -> Reply[ReplyT]:
-        try:
-            return await self._read(request, request.key, calls)
-        except UnreadableReplyError as error:
-            if error.reason not in REASKED:
-                raise
-            first = error
-        prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
-        return await self._read(replace(request, prompt=prompt), request.key, calls)
-
     async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-        """Send, and read what comes; the record of the call says how that went."""
+        """Send until the provider answers, and read what comes; the record of the call says how that went.
+
+        Raises:
+            ModelError: see `Provider.send`; a transient one when tries or time are spent.
+            ServerUnavailableError: the server was waited for in vain, or fails call after call.
+        """
         asked_again = bool(calls)
-        raw = await self._send(request, key, calls)
+        asking = _Asking(key, self._clock.now(), calls)
+        tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
+        async for attempt in tries:
+            with attempt:
+                raw = await self._send(request, asking)
         try:
             value, repair = read_reply(raw.text, request.reply_model)
         except UnreadableReplyError as error:
             error.model, error.usage = raw.model, raw.usage
             calls[-1] = replace(calls[-1], outcome=error.reason)
             raise
-        if asked_again or repair != "none":
-            calls[-1] = replace(calls[-1], repair="reasked" if asked_again else repair)
-        return _reply(value, raw.text, calls)
-
-    async def _send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
-        """Send until the provider answers.
-
-        Raises:
-            ModelError: see `Provider.send`; a transient one when tries or time are spent.
-            ServerUnavailableError: the server was waited for in vain, or fails call after call.
-        """
-        asking = _Asking(request_key, self._clock.now(), calls)
-        tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
-        async for attempt in tries:
-            with attempt:
-                return await self._try_once(request, asking)
-        raise AssertionError  # retry_context returns or raises
+        if asked_again:
+            repair = "reasked"
+        calls[-1] = replace(calls[-1], repair=repair)
+        return Reply(value, raw.text, raw.model, raw.usage, repair=repair, calls=tuple(calls))
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         await self.provider.aclose()
 
-    async def _try_once(self, request: Request[Any], asking: _Asking) -> RawReply:
+    async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
+        """Send once; limits and accounts learn how it went."""
         most = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most, self._most_output)
+        charge = partial(self._charge, request, asking, reservation)
         try:
             await self._throttle.turn()
         except BaseException:
             reservation.cancel()
             raise
-        try:
-            return await self._send_once(request, asking, reservation)
-        except ModelError:
-            raise  # accounted for where it was caught
-        except BaseException:
-            # cut off while the provider was at work, the call may be charged
-            reservation.settle(Usage())
-            raise
-
-    async def _send_once(self, request: Request[Any], asking: _Asking, reservation: Reservation) -> RawReply:
-        """Send once; limits and accounts learn how it went."""
         asking.tries += 1
         try:
             raw = await self.provider.send(request)
         except OversizedRequestError as error:
             self._throttle.replied()
             reservation.cancel()
-            raise OversizedRequestError(f"{error.detail}; {described(request)}") from None
+            chunks = first_names([passage.chunk_id for passage in request.passages])
+            raise OversizedRequestError(f"{error.detail}; it shows chunk {chunks or 'none'}") from None
         except UnreadableReplyError as error:
             self._throttle.replied()
-            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            charge(error.reason, error.model, error.usage)
             raise
         except ModelError as error:
             if isinstance(error, TransientModelError) and error.limited:
                 self._throttle.refused(min(error.wait_seconds, LONGEST_WAIT))
             if isinstance(error, TransientModelError) and error.maybe_charged:
-                self._charge(request, asking, reservation, error.reason, None, Usage())
+                charge(error.reason, None, Usage())
             else:
                 reservation.cancel()
             raise
+        except BaseException:
+            # cut off while the provider was at work, the call may be charged
+            reservation.settle(Usage())
+            raise
         self._throttle.replied()
         # before anything is awaited: whatever happens from here on, the call is paid and noted
-        self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
+        charge(REPLIED, raw.model, raw.usage)
         return raw
 
     def _charge(
@@ -252,61 +232,44 @@ class HostedModel:
         if asking.failing_since is None:
             asking.failing_since = now
         if error.limited:
-            if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
-                raise self._give_up(error)
+            is_spent = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
-            self._count_fault(asking, error, now, failing_since)
+            is_spent = self._count_fault(asking, error, now, failing_since)
+        if is_spent:
+            # a call failed: once too many did in a row, the run ends
+            self._throttle.failed_calls += 1
+            if self._throttle.failed_calls >= MOST_FAILED_CALLS:
+                raise self._unavailable(f"{self._throttle.failed_calls} calls in a row failed", error)
+            raise error
         jitter = random.uniform(0, _BACKOFF["wait_jitter"])  # noqa: S311 - no secret
         return error.wait_seconds + jitter if error.wait_seconds else True
 
     def _count_fault(
         self, asking: _Asking, error: TransientModelError, now: float, failing_since: float
-    ) -> None:
-        most = self._settings.max_tries
+    ) -> bool:
+        """Count a fault; return True if it was the last that the request may have."""
+        most, patience = self._settings.max_tries, self._settings.wait_minutes
         has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
         asking.own_faults += not error.is_away or has_replied_since
-        asking.charged_faults += error.maybe_charged
         if error.is_final or asking.own_faults >= most:
-            raise self._give_up(error)
-        if not error.is_away:
-            return
+            return True
         waited = now - failing_since
-        if asking.faults >= most and waited > self._settings.wait_minutes * 60:
+        if error.is_away and asking.faults >= most and waited > patience * 60:
             if asking.charged_faults >= most:  # the request may be what ends the server
-                raise self._give_up(error)
+                return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-        self._log_waiting(error, now, waited)
-
-    def _give_up(self, error: TransientModelError) -> ModelError:
-        """Count a call as failed; return the error that ends the run once too many failed in a row."""
-        throttle = self._throttle
-        throttle.failed_calls += 1
-        if throttle.failed_calls >= MOST_FAILED_CALLS:
-            return self._unavailable(f"{throttle.failed_calls} calls in a row failed", error)
-        if not throttle.has_replied and throttle.failed_calls == 1:
-            _log.warning("%s: the first call failed: %s", self.name, error)
-        return error
+        if error.is_away and waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:
+            self._told_at = now
+            _log.warning(
+                "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
+                self.name, error, waited, patience,
+            )  # fmt: skip
+        return False
 
     def _unavailable(self, why: str, error: TransientModelError) -> ServerUnavailableError:
         return ServerUnavailableError(
             f"{self.name}: {why} and none succeeded; the last time {error}. Every reply received is stored: "
             "run again to go on once the server answers"
         )
-
-    def _log_waiting(self, error: TransientModelError, now: float, waited: float) -> None:
-        """Log now and then that the server is waited for."""
-        if waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:
-            self._told_at = now
-            minutes = self._settings.wait_minutes
-            _log.warning(
-                "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
-                self.name, error, waited, minutes,
-            )  # fmt: skip
-
-
-def described(request: Request[Any]) -> str:
-    """Return the ids of the chunks that a request shows, for messages."""
-    ids = [passage.chunk_id for passage in request.passages]
-    return f"the request shows chunk {first_names(ids, _NAMED_CHUNKS)}" if ids else "it shows no chunk"

@@ -1,22 +1,17 @@
 """What a hosted provider is: one request sent once, and what came back."""
 
 import asyncio
-import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import Usage
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
 
 ValueT = TypeVar("ValueT")
 MOST_REPLY_BYTES = 16 * 1024**2
@@ -32,18 +27,18 @@ class RawReply:
     usage: Usage
 
 
-class Provider(Protocol):
+class Provider(ABC):
     """A server and how it is asked.
 
     `name` identifies provider, model, server and everything fixed about how it is asked: two providers that
     may reply differently have different names. It holds no key.
+
+    Connections belong to an event loop, so each loop gets its own; `aclose` ends the running loop's.
     """
 
-    @property
-    def name(self) -> str:
-        """Return the stable identity; part of the key under which replies are stored."""
-        ...
+    name: str
 
+    @abstractmethod
     async def send(self, request: Request[Any]) -> RawReply:
         """Send the request once.
 
@@ -54,11 +49,13 @@ class Provider(Protocol):
             UnreadableReplyError: the provider blocked, cut or refused the reply, or it is empty, or the
                 request is too long. `usage` of what it took is on the error where the provider tells it.
         """
-        ...
 
+    @abstractmethod
     async def aclose(self) -> None:
         """Close the connections of the running loop; the provider can be used again, in any loop."""
-        ...
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
 
 
 def place_of(base_url: str | None) -> str:
@@ -70,29 +67,19 @@ def place_of(base_url: str | None) -> str:
     return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"
 
 
-def capped_responses(most_bytes: int = MOST_REPLY_BYTES) -> "type[ClientResponse]":
-    """Return a response class for aiohttp that reads no body beyond a size, decompressed or not.
+async def read_capped(parts: AsyncIterator[bytes]) -> bytes:
+    """Return a body of at most `MOST_REPLY_BYTES`.
 
-    Reading a longer one raises an UnreadableReplyError, `truncated`.
+    Raises:
+        UnreadableReplyError: `truncated`; it is larger.
     """
-    from aiohttp import ClientResponse
-
-    class CappedResponse(ClientResponse):
-        async def read(self) -> bytes:
-            if self._body is None:
-                parts, size = [], 0
-                async for part in self.content.iter_any():
-                    size += len(part)
-                    if size > most_bytes:
-                        self.close()
-                        raise UnreadableReplyError(
-                            "truncated", f"the reply is larger than {most_bytes // 1024**2} MiB"
-                        )
-                    parts.append(part)
-                self._body = b"".join(parts)
-            return await super().read()
-
-    return CappedResponse
+    body = bytearray()
+    async for part in parts:
+        body += part
+        if len(body) > MOST_REPLY_BYTES:
+            detail = f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB"
+            raise UnreadableReplyError("truncated", detail)
+    return bytes(body)
 
 
 def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> str:
@@ -105,19 +92,6 @@ def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> s
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise KeyRejectedError(f"{name} holds characters no key has; {advice}")
     return key
-
-
-def seconds_in(text: str) -> float:
-    """Return the seconds that a server asks to wait, by a number, with or without `s`, or by a date.
-
-    0 for anything else.
-    """
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip())
-    if match:
-        return float(match[1])
-    with suppress(ValueError, TypeError, OverflowError):
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    return 0.0
 
 
 class PerLoop(Generic[ValueT]):

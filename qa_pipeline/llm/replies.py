@@ -7,12 +7,11 @@ was cut off is not repaired at all, since closing it would make half an answer l
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.backslashes import keep_backslashes
@@ -23,6 +22,8 @@ from qa_pipeline.text.rendering import first_names
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3  # enough to correct a reply by; the message goes back to the model
+_UNREAD = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
+"""Keywords that Gemini's subset or OpenAI's strict mode lacks."""
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
 _ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
 """Thoughts that do not end: what they draft is no reply."""
@@ -77,7 +78,15 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
         breaches = error.errors(include_url=False, include_context=False, include_input=False)
     if breaches[0]["type"] == "json_invalid":
         raise UnreadableReplyError("not_json", f"the reply of {len(raw)} characters is not one JSON value")
-    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {_describe(breaches)}")
+    # the name of an unknown field is the reply's own text, so only known kinds of places are named
+    problems = [
+        "unknown field"
+        if breach["type"] == "extra_forbidden"
+        else f"{'.'.join(map(str, breach['loc'])) or 'reply'} {breach['type']}"
+        for breach in breaches
+    ]
+    named = first_names(problems, _NAMED_BREACHES)
+    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {named}")
 
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
@@ -129,38 +138,14 @@ def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"\w+", plain.lower()))
 
 
-def _describe(breaches: Sequence[ErrorDetails]) -> str:
-    # the name of an unknown field is the reply's own text, so only known kinds of places are named
-    problems = [
-        "unknown field" if breach["type"] == "extra_forbidden" else f"{_place(breach)} {breach['type']}"
-        for breach in breaches
-    ]
-    return first_names(problems, _NAMED_BREACHES)
+@cache
+def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
+    """Return the schema of a reply model as servers read it: references in place, every property required.
 
-
-def _place(breach: ErrorDetails) -> str:
-    return ".".join(str(part) for part in breach["loc"]) or "reply"
-
-
-Node = dict[str, Any]
-
-
-def inlined_schema(
-    reply_model: type[ReplyModel],
-    left_out: Collection[str],
-    finish: Callable[[Node], Node] = lambda node: node,
-) -> Node:
-    """Return the schema of a reply model with its references put in place.
-
-    Fields keep the model's order, so that reasoning is written before what it leads to.
-
-    Args:
-        reply_model: the model.
-        left_out: keywords that the provider does not read; the reply is checked against the whole model in
-            any case.
-        finish: what is done to every object of the schema in the end.
+    Fields keep the model's order, so that reasoning is written before what it leads to. Callers must not
+    change it. The reply is checked against the whole model in any case.
     """
-    definitions = json_schema(reply_model).get("$defs", {})
+    schema = json_schema(reply_model)
 
     def simplify(node: Any) -> Any:
         if isinstance(node, list):
@@ -168,54 +153,9 @@ def inlined_schema(
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
-            others = {name: value for name, value in node.items() if name != "$ref"}
-            return simplify(definitions[node["$ref"].rpartition("/")[2]] | others)
-        return finish({name: simplify(value) for name, value in node.items() if name not in left_out})
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
+        kept = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
+        return kept | ({"required": list(kept["properties"])} if "properties" in kept else {})
 
-    simplified: Node = simplify(json_schema(reply_model))
+    simplified: dict[str, Any] = simplify(schema)
     return simplified
-
-
-CAP_ADVICE = "raise llm.max_output_tokens"
-LENGTH_ADVICE = (
-    "show fewer passages (retrieval.top_k), cut documents into smaller chunks or choose another llm.model"
-)
-SHORTEST_MASKED = 12
-"""Characters of a key that is masked in replies; shorter ones, such as `none` and `ollama`, may be words."""
-
-
-def mask_key(value: Any, key: str) -> Any:
-    """Return a reply, as text or as JSON, without the key wherever a server repeats it.
-
-    Encoders of JSON may write any character of a key as an escape, as Google's do with `=`.
-    """
-    if len(key) < SHORTEST_MASKED:
-        return value
-    if isinstance(value, str):
-        return _pattern_of(key).sub("[key]", value)
-    if isinstance(value, list):
-        return [mask_key(item, key) for item in value]
-    if isinstance(value, dict):
-        return {mask_key(name, key): mask_key(item, key) for name, item in value.items()}
-    return value
-
-
-@cache
-def _pattern_of(key: str) -> re.Pattern[str]:
-    return re.compile(
-        "".join(rf"(?:\\?{re.escape(character)}|(?i:\\u{ord(character):04x}))" for character in key)
-    )
-
-
-MOST_LETTERS = 300  # of a server's message: what it says first names the cause, the rest may be a page
-_ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
-
-
-def one_line(message: str, key: str) -> str:
-    """Return one printable line of a message, without an echoed key and what a client says of its encryption.
-
-    The latter holds an address in memory, and equal failures have equal details.
-    """
-    blotted = _ENCRYPTION.sub("", message.replace(key, "[key]") if key else message)
-    line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())
-    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]}…"

@@ -12,14 +12,8 @@ if TYPE_CHECKING:
 class Throttle:
     """A throttle that admits calls to one model; any number of loops and threads may share it.
 
-    Args:
-        requests_per_minute: a limit somebody set, kept in each loop; None where nobody did.
-        clock: steady time.
-
-    Attributes:
-        has_replied: whether the server ever answered.
-        failing_since: steady time of the first failure since the last answer; None where there is none.
-        failed_calls: calls given up since the last answer.
+    `failing_since` is the steady time of the first failure since the last answer, if there is one;
+    `failed_calls` were given up since then. A rate that somebody set is kept in each loop.
     """
 
     def __init__(self, requests_per_minute: int | None = None, clock: Clock | None = None) -> None:
@@ -27,7 +21,6 @@ class Throttle:
         self._limiters = PerLoop(self._new_limiter)
         self._clock = clock or Clock()
         self._held_until = 0.0
-        self.has_replied = False
         self.failing_since: float | None = None
         self.failed_calls = 0
 
@@ -40,7 +33,6 @@ class Throttle:
 
     def replied(self) -> None:
         """Note that the server answered, whatever it said: it is there."""
-        self.has_replied = True
         self.failing_since = None
         self.failed_calls = 0
 

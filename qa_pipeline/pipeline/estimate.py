@@ -7,7 +7,7 @@ from decimal import Decimal
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import read_pairs_beside
 from qa_pipeline.generation.questions import answered_at_once, plan_requests, still_valid
-from qa_pipeline.llm.budget.prices import load_prices, price_of, utc_day
+from qa_pipeline.llm.budget.prices import load_prices, price_of
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.resources import Resources
@@ -81,7 +81,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
             price, mean = price_of(models[role], prices), Usage(0, 0)
             if calls:  # by the mean call: a sum over calls would look like one very long prompt
                 mean = Usage(round(read / calls), round(written / calls))
-            cost = price.cost(mean, utc_day(now)) if price else None
+            cost = price.cost(mean, now) if price else None
             cost = None if cost is None else cost * Decimal(repr(calls))
             stages.append(StageEstimate(batch, role, round(calls), round(read), round(written), cost))
     return Estimate(tuple(stages), prices.currency)

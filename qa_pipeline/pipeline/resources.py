@@ -176,7 +176,7 @@ class Resources:
             from qa_pipeline.llm.store.maintenance import note_documents
 
             names = documents.select("document_id", "batch", "path")
-            note_documents(self.models.database, names.iter_rows())
+            note_documents(self.models.replies.database, names.iter_rows())
 
     def calls(self, batch: str) -> pl.DataFrame:
         """Return the usage of the calls for a batch, by any run over the same store of replies."""
@@ -184,5 +184,5 @@ class Resources:
         if store.url is not None or self.layout.replies.is_file():
             from qa_pipeline.llm.store.maintenance import read_calls
 
-            calls = read_calls(self.models.database, batch)
+            calls = read_calls(self.models.replies.database, batch)
         return calls_frame(calls, keep_prompts=store.keep_prompts)

@@ -143,8 +143,6 @@ class StoreSettings(Group):
     url: str | None = None
     """postgresql://user@host/database for many machines; null is a SQLite file below `out`. A password
     belongs in PGPASSWORD or a .pgpass file."""
-    mode: Literal["record", "replay"] = "record"
-    """replay asks nobody: a reply that is not stored is an error, as CI wants it."""
     keep_prompts: bool = False
     """Keep the prompt of each call in llm_calls."""
 

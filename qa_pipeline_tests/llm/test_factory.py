@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
+from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import LanguageModel, Reply
-from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
@@ -22,23 +21,6 @@ def built(settings: LLMSettings, folder: Path, environ: dict[str, str]) -> Langu
         settings, place=folder / "replies.db", environ=environ, run="run", extractive=ExtractiveModel()
     )
     return models.of(settings.generator)
-
-
-def test_without_a_provider_there_is_no_model(tmp_path: Path) -> None:
-    settings = LLMSettings(provider="none")
-    assert built(settings, tmp_path, {}) is None
-
-
-def test_the_extractive_provider_needs_no_key_and_is_stored_like_any_other(tmp_path: Path) -> None:
-    model = built(LLMSettings(), tmp_path, {})
-    assert isinstance(model, CachedModel)
-    assert model.name.startswith("extractive/")
-
-
-def test_gemini_without_a_key_is_refused_at_once(tmp_path: Path) -> None:
-    settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=1))
-    with pytest.raises(KeyRejectedError):
-        built(settings, tmp_path, {})
 
 
 def test_gemini_is_capped_and_stored_replies_cost_nothing(tmp_path: Path) -> None:

@@ -7,22 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.backslashes import keep_backslashes
-from qa_pipeline.llm.replies import _words, mask_key, read_reply
-from qa_pipeline.records import AnswerReply, JudgeReply
+from qa_pipeline.llm.replies import _words, read_reply, sent_schema
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, VerifyReply
+from qa_pipeline_tests.fake_server.replies import strict_complaint
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 from qa_pipeline_tests.verdict_replies import scored_reply
 
 JSON = ACCEPT.model_dump_json()
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["Cs"]), max_size=30)
-
-
-@given(TEXT, st.sampled_from(["accept", "reject", "unsure"]))
-def test_what_a_model_writes_as_json_is_read_as_it_is(reasoning: str, decision: str) -> None:
-    raw = json.dumps({"reasoning": reasoning, "decision": decision})
-    value, repair = read_reply(raw, Decision)
-    assert (value.reasoning, value.decision, repair) == (reasoning, decision, "none")
 
 
 @given(TEXT, AROUND, AROUND)
@@ -55,11 +48,9 @@ def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
     ("raw", "repair"),
     [
         (f"```json\n{JSON}\n```", "stripped"),
-        (f"Here it is:\n{JSON}\nI hope that helps!", "stripped"),
         (f"<think>Is it {{25}} or 20?</think>{JSON}", "stripped"),
         (f"[THINK]Is it {{25}} or 20?[/THINK]{JSON}", "stripped"),
         (f"{JSON}\n{JSON}", "stripped"),
-        (f"<thinking>Is it {{25}} or 20?</thinking>\n{JSON}", "stripped"),
         (f"Is it {{25}} or 20?\n</think>\n\n{JSON}", "stripped"),
         ('{"reasoning": "The passage says so.", "decision": "accept",}', "repaired"),
         ("{'reasoning': 'The passage says so.', 'decision': 'accept'}", "repaired"),
@@ -70,43 +61,22 @@ def test_usual_flaws_are_repaired(raw: str, repair: str) -> None:
     assert read_reply(raw, Decision) == (ACCEPT, repair)
 
 
-def test_a_line_break_inside_a_string_is_joined_again() -> None:
-    value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', Decision)
-    assert (value.reasoning, repair) == ("line\nbreak", "repaired")
-
-
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
         ("", "empty"),
-        ("  \n", "empty"),
         ("I accept.", "not_json"),
         (f"{JSON}\n" + JSON.replace("accept", "reject"), "not_json"),
         ('{"reasoning": "r", "decision": "maybe"}', "schema_breach"),
         ('```{"reasoning": "r", "decision": "accept", "x": 1}```', "schema_breach"),
         ("I'm sorry, but I can't help with that.", "refused"),
         ("Tyvärr kan jag inte svara på det.", "refused"),
-        ("Es tut mir leid, das geht nicht.", "refused"),
     ],
 )
 def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
     with pytest.raises(UnreadableReplyError) as caught:
         read_reply(raw, Decision)
     assert caught.value.reason == reason
-
-
-def test_a_score_that_is_missing_or_out_of_range_is_no_score() -> None:
-    good = scored_reply().model_dump_json()
-    for raw in (good.replace(',"completeness":1.0', ""), good.replace('"relevance":1.0', '"relevance":7')):
-        assert raw != good
-        with pytest.raises(UnreadableReplyError, match="schema_breach"):
-            read_reply(raw, JudgeReply)
-
-
-def test_a_score_without_its_reason_is_no_score() -> None:
-    raw = scored_reply().model_dump_json().replace('"correctness_reason":"Because.",', "")
-    with pytest.raises(UnreadableReplyError, match="schema_breach"):
-        read_reply(raw, JudgeReply)
 
 
 def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:
@@ -122,51 +92,29 @@ def test_a_closing_tag_of_thoughts_inside_an_answer_stays() -> None:
     assert read_reply(raw, Decision)[0].reasoning == "It ends with </think> as always."
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        (r"The factor is \frac{a}{b} \times 2, \beta; path C:\temp\new", None),
-        (r"\rho, \right), \nabla f, \neq 0, \text{kg}, \theta and \tau", None),
-        (r"\(x\) and \[y\], \alpha, \sum, \underline{u}", None),
-        (r"D:\reports\2024\budget.xlsx", None),
-        (r"a\\b C:\\temp\\new", r"a\b C:\temp\new"),
-        (r"one\ntwo\n\nThree\ttab\u00e5 \"x\" \/", 'one\ntwo\n\nThree\ttabå "x" /'),
-        (r"Vi bor\ni Sverige", "Vi bor\ni Sverige"),
-    ],
-)
-def test_a_backslash_that_is_no_escape_stays_what_it_is(written: str, read: str | None) -> None:
-    value, _ = read_reply(f'{{"reasoning": "{written}", "decision": "accept"}}', Decision)
-    assert value.reasoning == (written if read is None else read)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60))
-def test_doubling_backslashes_twice_is_doubling_them_once(text: str) -> None:
-    once = keep_backslashes(text)
-    assert keep_backslashes(once) == once
-    assert "\\" in text or once == text
-
-
 @pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "[1]"])
-def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
-    raw = scored_reply().model_dump_json().replace('"relevance":1.0', f'"relevance":{score}')
-    with pytest.raises(UnreadableReplyError, match="schema_breach"):
-        read_reply(raw, JudgeReply)
-
-
-def test_a_whole_number_is_a_score() -> None:
-    raw = scored_reply().model_dump_json().replace('"relevance":1.0', '"relevance":1')
-    assert read_reply(raw, JudgeReply)[0].relevance == 1.0
-
-
-def test_a_key_is_masked_however_json_writes_it_and_words_are_not() -> None:
-    key = "AIzaSy/Test=12345"
-    assert mask_key({"a": [f"x {key}", r"AIzaSy\/Test\u003D12345"], key: 1}, key) == {
-        "a": ["x [key]", "[key]"],
-        "[key]": 1,
-    }
-    assert mask_key("none of ollama", "none") == "none of ollama"
+def test_a_score_that_is_missing_or_no_number_from_0_to_1_or_without_reason_is_no_score(score: str) -> None:
+    good = scored_reply().model_dump_json()
+    for part, instead in (
+        ('"relevance":1.0', f'"relevance":{score}'),
+        (',"completeness":1.0', ""),
+        ('"correctness_reason":"Because.",', ""),
+    ):
+        assert part in good
+        with pytest.raises(UnreadableReplyError, match="schema_breach"):
+            read_reply(good.replace(part, instead), JudgeReply)
 
 
 def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:
     with pytest.raises(UnreadableReplyError, match="not_json"):
         read_reply(f"<think>Perhaps {JSON}, but", Decision)
+
+
+@pytest.mark.parametrize("reply_model", [QuestionsReply, AnswerReply, VerifyReply, JudgeReply])
+def test_the_schema_keeps_the_order_of_fields_and_has_nothing_that_servers_do_not_read(
+    reply_model: type[ReplyModel],
+) -> None:
+    schema = sent_schema(reply_model)
+    assert strict_complaint(schema) is None
+    assert list(schema["properties"]) == list(reply_model.model_json_schema()["properties"])
+    assert not any(f"'{keyword}'" in str(schema) for keyword in ("$ref", "$defs", "minLength"))

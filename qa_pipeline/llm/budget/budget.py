@@ -14,18 +14,10 @@ from typing import Any
 
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.prices import (
-    Price,
-    PriceTable,
-    believed,
-    check_cost_caps,
-    load_prices,
-    unpriced_message,
-    utc_day,
-)
+from qa_pipeline.llm.budget.prices import Price, PriceTable, believed, unpriced_message
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.base import PREFIX
-from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
+from qa_pipeline.settings.llm import BudgetSettings
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks for room: short beside a call, which takes seconds."""
@@ -46,26 +38,26 @@ class Amount:
         return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Reservation:
-    """Room taken for one call. The first call of a method ends it."""
+    """Room taken for one call. It is to be ended once, by either method."""
 
     budget: "Budget"
-    asked_model: str
+    price: Price | None
     amount: Amount
-    is_open: bool = True
 
     def settle(self, usage: Usage) -> Decimal | None:
-        """Count what the call took. Where that is not known, all that was reserved counts as spent.
+        """Count what the call took; return its cost, None where its tokens or the price are not known.
 
-        Args:
-            usage: as the provider reports it; numbers that cannot be true count as not reported.
-
-        Returns:
-            The cost; None where its tokens or the price are not known.
+        Where its tokens are not known, all that was reserved counts as spent.
         """
-        cost = self.budget.cost(self.asked_model, usage)
-        self.budget.close(self, self.budget.amount_taken(self.amount, usage, cost))
+        cost = self.price.cost(usage, time.time()) if self.price else None
+        took, known = self.amount, believed(usage)
+        if known.input_tokens is not None and known.output_tokens is not None:
+            took = Amount(
+                took.calls, known.input_tokens + known.output_tokens, took.cost if cost is None else cost
+            )
+        self.budget.close(self, took)
         return cost
 
     def cancel(self) -> None:
@@ -77,12 +69,6 @@ class Budget:
     """The caps of one run.
 
     Any thread and event loop may use it. `spent` is what settled calls took.
-
-    Args:
-        settings: the caps.
-        prices: to know what a call may cost at most.
-        clock: Unix seconds.
-        sleep: waits for calls in flight; tests pass one that takes no time.
     """
 
     def __init__(
@@ -90,7 +76,6 @@ class Budget:
         settings: BudgetSettings,
         prices: PriceTable,
         *,
-        clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.spent = Amount()
@@ -99,7 +84,6 @@ class Budget:
         most_cost = None if settings.max_cost is None else Decimal(repr(settings.max_cost))
         self._caps = {"calls": settings.max_calls, "tokens": settings.max_tokens, "cost": most_cost}
         self._prices = prices
-        self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
         self._reserved = Amount()
@@ -109,65 +93,32 @@ class Budget:
     ) -> Reservation:
         """Take room for a call, and wait for it while calls in flight may leave some.
 
-        Args:
-            request: what is asked.
-            asked_model: name of the model that is asked.
-            tokens_in: tokens of the prompt, estimated upwards.
-            most_tokens_out: tokens of the longest reply, thoughts included.
-
         Raises:
             BudgetExhaustedError: a cap leaves no room, whatever becomes of the calls in flight.
             SettingsError: cost is capped and nobody knows the price of the model.
         """
-        want = self.worst_case(asked_model, tokens_in, most_tokens_out)
+        price = self._prices.of_name(asked_model)
+        if price is None and self._caps["cost"] is not None:
+            raise SettingsError(unpriced_message(asked_model))
+        most_cost = price.most(tokens_in, most_tokens_out, time.time()) if price else Decimal(0)
+        want = Amount(1, tokens_in + most_tokens_out, most_cost)
         pause = _FIRST_PAUSE
         while True:
             with self._lock:
                 if self._cap_exceeded_by(self.spent + self._reserved + want) is None:
                     self._reserved += want
-                    return Reservation(self, asked_model, want)
+                    return Reservation(self, price, want)
                 cap = self._cap_exceeded_by(self.spent + want)
             if cap is not None:
                 raise self._refusal(cap, want, f"{request.role}, {asked_model}")
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def worst_case(self, asked_model: str, tokens_in: int, most_tokens_out: int) -> Amount:
-        """Return what one call may take at most.
-
-        Raises:
-            SettingsError: cost is capped and nobody knows the price of the model.
-        """
-        price, today = self._price(asked_model), utc_day(self._clock())
-        cost = price.most(tokens_in, most_tokens_out, today) if price else Decimal(0)
-        return Amount(1, tokens_in + most_tokens_out, cost)
-
-    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
-        """Return the cost of a call of now; None where its tokens or the price are unknown."""
-        price = self._price(asked_model)
-        return price.cost(usage, utc_day(self._clock())) if price else None
-
-    def amount_taken(self, reserved: Amount, usage: Usage, cost: Decimal | None) -> Amount:
-        """Return what a call took: all its reservation where its tokens, or its cost, are unknown."""
-        reported = believed(usage)
-        if reported.input_tokens is None or reported.output_tokens is None:
-            return reserved
-        tokens = reported.input_tokens + reported.output_tokens
-        return Amount(reserved.calls, tokens, reserved.cost if cost is None else cost)
-
     def close(self, reservation: Reservation, took: Amount) -> None:
-        """Close the reservation, unless that was done before, and count what was taken."""
+        """Close the reservation and count what was taken."""
         with self._lock:
-            if reservation.is_open:
-                reservation.is_open = False
-                self._reserved -= reservation.amount
-                self.spent += took
-
-    def _price(self, asked_model: str) -> Price | None:
-        price = self._prices.of_name(asked_model)
-        if price is None and self._caps["cost"] is not None:
-            raise SettingsError(unpriced_message(asked_model))
-        return price
+            self._reserved -= reservation.amount
+            self.spent += took
 
     def _cap_exceeded_by(self, amount: Amount) -> str | None:
         """Return the unit of the first cap that an amount exceeds; None if it fits."""
@@ -178,28 +129,9 @@ class Budget:
 
     def _refusal(self, unit: str, want: Amount, next_call: str) -> BudgetExhaustedError:
         name, spent = f"llm.budget.max_{unit}", self.spent
-        if unit == "calls":
-            state = f"{spent.calls} calls with {spent.tokens} tokens are spent, and one more is asked for"
-        else:
-            state = f"{self._written(spent, unit)} are spent in {spent.calls} calls, and the next may take "
-            state += self._written(want, unit)
-        none_fits = "" if spent.calls else "; not even one call fits"
         variable = f"{PREFIX}{name.upper().replace('.', '__')}"
         return BudgetExhaustedError(
-            f"{name}: the cap of this run is {self._caps[unit]}; {state} ({next_call}){none_fits}. Every "
-            f"reply received is stored: run again to go on from here, with a higher {variable} if need be"
+            f"{name}: the cap of this run is {self._caps[unit]}; {getattr(spent, unit)} are spent in "
+            f"{spent.calls} calls, and the next may take {getattr(want, unit)} ({next_call}). Every reply "
+            f"received is stored: run again to go on from here, with a higher {variable} if need be"
         )
-
-    def _written(self, amount: Amount, unit: str) -> str:
-        return f"{amount.cost.normalize():f} {self.currency}" if unit == "cost" else f"{amount.tokens} tokens"
-
-
-def open_budget(settings: LLMSettings) -> Budget:
-    """Return the budget of one run.
-
-    Raises:
-        SettingsError: the prices cannot be read, or cost is capped and a model has no price.
-    """
-    prices = load_prices(settings.budget.prices)
-    check_cost_caps(settings, prices)
-    return Budget(settings.budget, prices)

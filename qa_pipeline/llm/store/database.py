@@ -26,14 +26,10 @@ _OPENING_LOCK = 7206135
 """Any number; that of the advisory lock under which the tables are made."""
 _READS = "qa_pipeline_reads"
 _RESTARTING = ("starting up", "shutting down", "recovery", "too many clients")
-_SQLITE_ADVICE = {
-    "SQLITE_BUSY": "Another process holds it: end that process, or wait for it, then run again",
-    "SQLITE_FULL": "Free some space there, then run again; nothing that was stored is lost",
-    "SQLITE_IOERR": "Free space if the disk is full, and check the disk; nothing that was stored is lost",
-    "SQLITE_CORRUPT": "It holds replies that were paid for: restore it from a copy, or move it away",
-    "SQLITE_NOTADB": "It is no store: move it away, or restore it from a copy",
-}
-_ACCESS_ADVICE = "Check that it is a folder with free space in which this user may write"
+_SQLITE_ADVICE = (
+    "Check that there is space, that this user may write there, and that no other process holds it; then run "
+    "again. A damaged file holds replies that were paid for: restore it from a copy, or move it away"
+)
 _POSTGRES_ADVICE = (
     "Check llm.store.url, PGPASSWORD or .pgpass, and that the server runs; then run again: nothing that was "
     "stored is lost"
@@ -63,16 +59,26 @@ class Database:
         self._lock = threading.Lock()
         self._engine: sa.Engine | None = None
 
-    def transact(self, work: Callable[[sa.Connection], Done]) -> Done:
+    def transact(self, work: Callable[[sa.Connection], Done], *, reads: bool = False) -> Done:
         """Run the work in one transaction, and again if the server was gone meanwhile.
 
         The work may run more than once, and must do the same each time.
         """
-        return self._persist(work)
+        seconds = GONE_SECONDS if self.is_postgres else self._busy_seconds
+        waiting = stamina.retry_context(on=self._may_return, attempts=None, timeout=seconds)
+        try:
+            for attempt in waiting:
+                with attempt, self._opened().connect() as connection:
+                    connection.execution_options(**{_READS: reads})
+                    with connection.begin():
+                        return work(connection)
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise self._failure(error) from error
+        raise AssertionError  # retry_context returns or raises
 
     def read(self, work: Callable[[sa.Connection], Done]) -> Done:
         """Run work that only reads; it waits for no writer."""
-        return self._persist(work, reads=True)
+        return self.transact(work, reads=True)
 
     def empty_log(self) -> None:
         """Empty SQLite's log, which holds what was deleted."""
@@ -90,18 +96,6 @@ class Database:
             if self._engine is not None:
                 self._engine.dispose()
                 self._engine = None
-
-    def _persist(self, work: Callable[[sa.Connection], Done], *, reads: bool = False) -> Done:
-        waiting = stamina.retry_context(on=self._may_return, attempts=None, timeout=GONE_SECONDS)
-        try:
-            for attempt in waiting:
-                with attempt, self._opened().connect() as connection:
-                    connection.execution_options(**{_READS: reads})
-                    with connection.begin():
-                        return work(connection)
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise self._failure(error) from error
-        raise AssertionError  # retry_context returns or raises
 
     def _opened(self) -> sa.Engine:
         with self._lock:
@@ -133,7 +127,7 @@ class Database:
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
         connect = {"timeout": self._busy_seconds, "check_same_thread": False}
         engine = sa.create_engine(self.url, connect_args=connect)
-        sa.event.listen(engine, "connect", lambda connection, _: _set_up(connection, self._busy_seconds))
+        sa.event.listen(engine, "connect", _set_up)
         sa.event.listen(engine, "begin", _begin)
         return engine
 
@@ -142,7 +136,11 @@ class Database:
 
         A server that was never reached is more likely misspelt than gone, unless it says that it is starting.
         """
-        if not self.is_postgres or not isinstance(error, DBAPIError):
+        if not self.is_postgres:
+            # SQLite does not wait where two processes switch a new file to WAL at once
+            code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
+            return self._engine is None and code == sqlite3.SQLITE_BUSY
+        if not isinstance(error, DBAPIError):
             return False
         reason = str(error.orig)
         if any(word in reason for word in _RESTARTING):
@@ -154,15 +152,10 @@ class Database:
     def _failure(self, error: Exception) -> ReplyStoreError:
         """Return one message with cause and remedy, without password or statement."""
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        # extended codes begin with the name of the plain one, as SQLITE_IOERR_WRITE does
-        code = getattr(cause, "sqlite_errorname", "")
-        advice = next(
-            (text for name, text in _SQLITE_ADVICE.items() if code.startswith(name)), _ACCESS_ADVICE
-        )
         reason = " ".join(str(cause).split()).rstrip(".?")
         return ReplyStoreError(
             f"the reply store {self.place} cannot be used: {reason}. "
-            f"{_POSTGRES_ADVICE if self.is_postgres else advice}"
+            f"{_POSTGRES_ADVICE if self.is_postgres else _SQLITE_ADVICE}"
         )
 
 
@@ -188,21 +181,10 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _set_up(connection: sqlite3.Connection, busy_seconds: float) -> None:
+def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # the driver's own transactions are off
-    # SQLite does not wait where two processes switch a new file to WAL at once
-    waiting = stamina.retry_context(
-        on=lambda error: getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY,
-        attempts=None,
-        timeout=busy_seconds,
-        wait_initial=0.01,
-        wait_max=0.1,
-        wait_jitter=0.01,
-    )
     try:
-        for attempt in waiting:
-            with attempt:
-                connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
     except BaseException:

@@ -38,33 +38,23 @@ def erase(database: Database, documents: Sequence[str]) -> Erased:
     return erased
 
 
-def _saw(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Return whether a row of `table` and one of `reply_documents` are of one request."""
-    return sa.and_(
-        *conditions,
-        REPLY_DOCUMENTS.c.asked_model == table.c.asked_model,
-        REPLY_DOCUMENTS.c.request_key == table.c.request_key,
-    )
-
-
-# what a prompt in the journal shows must stay known, or it could not be erased
-_DROP_UNUSED_DOCUMENTS = sa.delete(REPLY_DOCUMENTS).where(
-    ~sa.exists().where(_saw(REPLIES)), ~sa.exists().where(_saw(CALLS, CALLS.c.prompt.is_not(None)))
-)
+def _requests(table: sa.Table) -> "sa.Tuple":
+    return sa.tuple_(table.c.asked_model, table.c.request_key)
 
 
 def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
     replies = prompts = 0
+    has_prompt = CALLS.c.prompt.is_not(None)
     for start in range(0, len(ids), KEYS_A_STATEMENT):
-        shows = REPLY_DOCUMENTS.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
-        replies += connection.execute(
-            sa.delete(REPLIES).where(sa.exists().where(_saw(REPLIES, shows)))
-        ).rowcount
-        statement = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), sa.exists().where(_saw(CALLS, shows)))
-        prompts += connection.execute(statement.values(prompt=None)).rowcount
-        is_named = DOCUMENT_NAMES.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
-        connection.execute(sa.delete(DOCUMENT_NAMES).where(is_named))
-    connection.execute(_DROP_UNUSED_DOCUMENTS)
+        part = ids[start : start + KEYS_A_STATEMENT]
+        shown = sa.select(*_requests(REPLY_DOCUMENTS)).where(REPLY_DOCUMENTS.c.document_id.in_(part))
+        replies += connection.execute(sa.delete(REPLIES).where(_requests(REPLIES).in_(shown))).rowcount
+        shows = sa.update(CALLS).where(has_prompt, _requests(CALLS).in_(shown))
+        prompts += connection.execute(shows.values(prompt=None)).rowcount
+        connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(part)))
+    # what a prompt in the journal shows must stay known, or it could not be erased
+    used = sa.select(*_requests(REPLIES)).union(sa.select(*_requests(CALLS)).where(has_prompt))
+    connection.execute(sa.delete(REPLY_DOCUMENTS).where(_requests(REPLY_DOCUMENTS).not_in(used)))
     return Erased(replies, prompts)
 
 
@@ -99,5 +89,5 @@ def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]
     if batch is not None:
         chosen = chosen.where(CALLS.c.batch == batch)
     return database.read(
-        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings()]
+        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings().all()]
     )

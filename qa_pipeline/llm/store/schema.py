@@ -6,14 +6,13 @@ Times are Unix seconds. `asked_model` and `request_key` together name a request.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.records import Usage
+from qa_pipeline.llm.calls import TOKENS
 
 STORE_VERSION = 2
 METADATA = sa.MetaData()
@@ -45,9 +44,6 @@ class AnyText(sa.TypeDecorator[str]):
             return value
         text: str = json.loads(value[len(_MARK) :])
         return text
-
-
-TOKENS = tuple(field.name for field in fields(Usage))
 
 
 def _token_columns() -> Iterator[sa.Column[Any]]:
@@ -121,29 +117,18 @@ def prepare(connection: sa.Connection, place: str) -> None:
     """Make the tables inside the transaction of the connection, where there are none.
 
     Raises:
-        ReplyStoreError: the tables are of another version, or of another program.
+        ReplyStoreError: the tables are of another version.
+        DBAPIError: they are of another program.
     """
-    version = _version(connection)
-    if version == STORE_VERSION:
-        return
-    if version is not None:
+    version = None
+    if sa.inspect(connection).has_table(VERSION.name):
+        version = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()
+    if version is None:
+        # with an error where a table is of another program, or of the first version of this one
+        METADATA.create_all(connection, checkfirst=False)
+        connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
+    elif version != STORE_VERSION:
         raise ReplyStoreError(
             f"the reply store {place} is of version {version}, this program reads version "
             f"{STORE_VERSION}: use the program that wrote it, or name another store; nothing in it is changed"
         )
-    foreign = sorted(set(sa.inspect(connection).get_table_names()) & set(METADATA.tables))
-    if foreign:
-        raise ReplyStoreError(
-            f"the database {place} has a table {foreign[0]} of another program, or of an earlier version "
-            "of this one: give the store of replies a database of its own (llm.store.url)"
-        )
-    METADATA.create_all(connection)
-    connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
-
-
-def _version(connection: sa.Connection) -> int | None:
-    """Return the version of the present tables; None for a database without any."""
-    if not sa.inspect(connection).has_table(VERSION.name):
-        return None
-    version: int | None = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()
-    return version

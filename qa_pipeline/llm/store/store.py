@@ -7,7 +7,7 @@ that ask the same at the same time may both pay.
 import asyncio
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -16,19 +16,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.calls import TOKENS
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import (
     CALLS,
     KEYS_A_STATEMENT,
     REPLIES,
     REPLY_DOCUMENTS,
-    TOKENS,
     RequestId,
     insert_missing,
 )
-from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
+from qa_pipeline.records import CallRecord, Repair, Usage
 
 REPLIED = "replied"
 
@@ -37,37 +36,20 @@ REPLIED = "replied"
 class Outcome:
     """The outcome of a request: a reply, or a failure that was paid for.
 
-    Args:
-        outcome: `replied`, or the reason code of a failure.
-        raw: the text as it came.
-        value: the reply as JSON of its model; None for a failure.
-        detail: of a failure.
-        model: the model that says it replied.
-        repair: how the reply became readable.
-        usage: tokens.
+    `outcome` is `replied` or a reason code; `value` is the reply as JSON of its model, None for a failure.
     """
 
     outcome: str
     raw: str
     value: str | None = None
     detail: str | None = None
-    model: str | None = None
+    replied_model: str | None = None
     repair: Repair = "none"
     usage: Usage = field(default_factory=Usage)
 
 
 Flight = Future[Outcome | None]
 """A request in flight and its outcome to come; None lets the next coroutine ask."""
-
-
-def outcome_of_reply(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
-    """Return the outcome of a reply."""
-    return Outcome(REPLIED, raw, value.model_dump_json(), model=model, repair=repair, usage=usage)
-
-
-def outcome_of_error(error: UnreadableReplyError) -> Outcome:
-    """Return the outcome of a reply that cannot be used."""
-    return Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
 
 
 @dataclass(slots=True, eq=False)
@@ -100,11 +82,6 @@ class ReplyStore:
         self._flights: dict[RequestId, Flight] = {}
         self._jobs: list[_Job] = []
         self._writer: ThreadPoolExecutor | None = None
-
-    @property
-    def place(self) -> str:
-        """Return the file or address, for messages."""
-        return self.database.place
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """Return the stored outcome; the documents that the request shows are noted."""
@@ -175,16 +152,32 @@ class ReplyStore:
                 job.done.set_result(outcomes.get(job.id))
 
 
-def call_of(row: Mapping[str, Any]) -> CallRecord:
-    """Return the record in a row of `calls`."""
-    columns = {column.name: row[column.name] for column in CALLS.c}
-    return CallRecord(usage=Usage(*(columns.pop(name) for name in TOKENS)), **columns)
+def call_of(row: dict[str, Any]) -> CallRecord:
+    """Return the record in a row of `calls`, which is emptied."""
+    return CallRecord(usage=Usage(*(row.pop(name) for name in TOKENS)), **row)
+
+
+def _row(record: Outcome | CallRecord) -> dict[str, Any]:
+    values = asdict(record)
+    usage: dict[str, Any] = values.pop("usage")
+    return values | usage
 
 
 def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
     """Insert outcomes, their documents and calls; what is there stays."""
-    replies = [_reply_row(job, job.outcome, now) for job in jobs if job.outcome]
-    calls = [_call_row(call) for job in jobs for call in job.calls]
+    replies = [
+        {
+            "asked_model": job.asked_model,
+            "request_key": job.request.key,
+            "role": job.request.role,
+            "batch": job.request.batch,
+            "stored_at": now,
+            **_row(job.outcome),
+        }
+        for job in jobs
+        if job.outcome
+    ]
+    calls = [_row(call) for job in jobs for call in job.calls]
     if replies:
         connection.execute(insert_missing(REPLIES), replies)
     if calls:
@@ -198,8 +191,12 @@ def _look_up(
 ) -> tuple[dict[RequestId, Outcome], set[tuple[str, str, str]]]:
     """Return the stored outcomes, and the documents that are not noted with them."""
     keys = list({job.request.key for job in jobs})
-    rows = connection.execute(_FIND, {"keys": keys})
-    outcomes = {(model, key): _outcome_of(*columns) for model, key, *columns in rows}
+    outcomes = {
+        (row["asked_model"], row["request_key"]): Outcome(
+            **{name: row[name] for name in _FOUND}, usage=Usage(*(row[name] for name in TOKENS))
+        )
+        for row in connection.execute(_FIND, {"keys": keys}).mappings()
+    }
     shown = {(*job.id, shown) for job in jobs if job.id in outcomes for shown in job.request.documents}
     if not shown:
         return outcomes, shown
@@ -213,42 +210,8 @@ def _note_documents(connection: sa.Connection, documents: Collection[tuple[str, 
 
 
 _KEYS: sa.BindParameter[Any] = sa.bindparam("keys", expanding=True)
-_FOUND = ("asked_model", "request_key", "outcome", "raw", "value", "detail", "replied_model", "repair")
-_FIND = sa.select(*(REPLIES.c[name] for name in (*_FOUND, *TOKENS))).where(REPLIES.c.request_key.in_(_KEYS))
+_FOUND = ("outcome", "raw", "value", "detail", "replied_model", "repair")
+_FIND = sa.select(REPLIES).where(REPLIES.c.request_key.in_(_KEYS))
 _NOTED = sa.select(
     REPLY_DOCUMENTS.c.asked_model, REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id
 ).where(REPLY_DOCUMENTS.c.request_key.in_(_KEYS))
-
-
-def _outcome_of(
-    outcome: str,
-    raw: str,
-    value: str | None,
-    detail: str | None,
-    model: str | None,
-    repair: Repair,
-    *tokens: int | None,
-) -> Outcome:
-    return Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))
-
-
-def _reply_row(job: _Job, outcome: Outcome, stored_at: float) -> dict[str, Any]:
-    return {
-        "asked_model": job.asked_model,
-        "request_key": job.request.key,
-        "role": job.request.role,
-        "batch": job.request.batch,
-        "outcome": outcome.outcome,
-        "detail": outcome.detail,
-        "raw": outcome.raw,
-        "value": outcome.value,
-        "replied_model": outcome.model,
-        "repair": outcome.repair,
-        "stored_at": stored_at,
-        **asdict(outcome.usage),
-    }
-
-
-def _call_row(call: CallRecord) -> dict[str, Any]:
-    columns = {column.name: getattr(call, column.name) for column in CALLS.c if column.name not in TOKENS}
-    return columns | asdict(call.usage)

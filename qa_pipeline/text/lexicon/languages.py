@@ -110,7 +110,7 @@ class Lexicon(_Table):
     names: tuple[str, ...]
     stemmer: str
     letters: str
-    letter_tokens: float
+    token_bytes: float
     decimal_comma: bool
     nouns_capitalised: bool
     open_compounds: bool

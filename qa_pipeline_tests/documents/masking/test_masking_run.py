@@ -127,9 +127,10 @@ class Ran:
         )
         self.out = folder / "out"
         self.model = Recorded()
-        model = CachedModel(self.model, ReplyStore(Resources(settings).layout.replies))
+        store = ReplyStore(Resources(settings).layout.replies)
+        model = CachedModel(self.model, store)
         self.outcome = run_batches(Resources(settings, embedder=HashEmbedder(), model=model), ["boilers"])[0]
-        model.close()
+        store.close()
 
     def table(self, name: str) -> pl.DataFrame:
         return read_table(self.out / "tables" / name / "boilers.parquet", TABLES[name])

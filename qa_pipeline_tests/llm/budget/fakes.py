@@ -1,42 +1,17 @@
 """Prices, clocks and calls for tests of money."""
 
-import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from genai_prices.types import ModelPrice
+from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 
 from qa_pipeline.llm.budget.prices import Price, PriceTable
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
-DAY = 86_400.0
 MODEL = "openai/mine"
 _MILLION = Decimal(1_000_000)
+_DOLLAR = ModelPrice(input_mtok=_MILLION, output_mtok=_MILLION)
 DOLLAR_A_TOKEN = PriceTable(
-    "USD", {"openai": {"mine": Price(ModelPrice(input_mtok=_MILLION, output_mtok=_MILLION))}}, listed=False
+    own={MODEL: Price(ModelInfo(id="mine", match=ClauseEquals("mine"), prices=_DOLLAR))}
 )
 """Every token of `MODEL` costs a dollar: tokens and cost are the same number."""
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self, now: float = NOON) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Naps:
-    """Sleeps that take no time."""
-
-    def __init__(self) -> None:
-        self.third = asyncio.Event()
-        self._taken = 0
-
-    async def __call__(self, seconds: float) -> None:
-        self._taken += 1
-        if self._taken == 3:
-            self.third.set()
-        await asyncio.sleep(0)

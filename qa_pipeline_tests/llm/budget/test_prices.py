@@ -1,27 +1,17 @@
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from genai_prices.types import ModelPrice
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.llm.budget.prices import (
-    MOST_TOKENS,
-    Price,
-    PriceTable,
-    believed,
-    check_cost_caps,
-    load_prices,
-    price_of,
-)
+from qa_pipeline.llm.budget.prices import MOST_TOKENS, Price, check_cost_caps, load_prices, price_of
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings, RoleSettings
+from qa_pipeline_tests.llm.budget.fakes import NOON
 
-TODAY = date(2026, 11, 22)
 PLAIN = """
 currency: USD
 providers:
@@ -29,70 +19,36 @@ providers:
     mine: {input: 1, output: 4, as_of: 2026-11-22}
     mine-large: {input: 2, cached_input: 0.5, output: 8, as_of: 2026-11-22}
 """
-NAMES = [
-    "gemini/gemini-2.5-flash-lite",
-    "gemini/gemini-2.5-flash",
-    "gemini/gemini-2.5-pro",
-    "gemini/gemini-3-flash-preview",
-    "gemini/gemini-3-pro-preview",
-    "gemini/gemini-3.8-flash",
-    "openai/gpt-4o-2024-05-13",
-    "openai/gpt-4.1-mini",
-    "openai/gpt-5",
-    "openai/gpt-6-sol",
-]
+NAMES = ["gemini/gemini-2.5-pro", "gemini/gemini-3-flash-preview", "openai/gpt-4o", "openai/gpt-5"]
 LISTED = [price for price in map(load_prices().of_name, NAMES) if price is not None]
-
 tokens = st.integers(0, 1_000_000)
-prices = st.sampled_from(LISTED)
-days = st.dates(date(2026, 1, 1), date(2027, 12, 31))
 
 
-def told(**counts: int) -> Usage:
-    return Usage(**({"input_tokens": 0, "output_tokens": 0} | counts))
+def written(folder: Path, text: str = PLAIN) -> Path:
+    file = folder / "prices.yaml"
+    file.write_bytes(text.encode("latin-1"))
+    return file
 
 
-def known(price: Price, usage: Usage, day: date = TODAY) -> Decimal:
-    cost = price.cost(usage, day)
-    assert cost is not None
-    return cost
+def rate(price: Price | None) -> Decimal | None:
+    """Of a million tokens that are read, in prompts of ten."""
+    cost = price.cost(Usage(10, 0), NOON) if price else None
+    return None if cost is None else cost * 100_000
 
 
-@given(prices, days, tokens, tokens, st.integers(0, 1000), st.integers(0, 1000))
-def test_more_tokens_never_cost_less(
-    price: Price, day: date, read: int, written: int, more_read: int, more_written: int
-) -> None:
-    less = known(price, told(input_tokens=read, output_tokens=written), day)
-    more = told(input_tokens=read + more_read, output_tokens=written + more_written)
-    assert 0 <= less <= known(price, more, day)
-
-
-@given(prices, days, tokens, tokens, tokens)
+@given(st.sampled_from(LISTED), st.floats(NOON - 3e7, NOON + 3e7), tokens, tokens, tokens)
 def test_no_call_costs_more_than_the_most_of_it(
-    price: Price, day: date, read: int, cached: int, written: int
+    price: Price, now: float, read: int, cached: int, reply: int
 ) -> None:
-    usage = told(input_tokens=read, output_tokens=written, cached_tokens=cached)
-    assert known(price, usage, day) <= price.most(read, written, day)
-
-
-@given(prices, days, tokens, tokens)
-def test_cached_tokens_are_never_dearer(price: Price, day: date, read: int, cached: int) -> None:
-    usage = told(input_tokens=read, cached_tokens=min(cached, read))
-    assert known(price, usage, day) <= known(price, told(input_tokens=read), day)
+    cost = price.cost(Usage(read, reply, cached_tokens=cached), now)
+    assert cost is not None
+    assert 0 <= cost <= price.most(read, reply, now)
 
 
 def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:
-    price = load_prices().price("gemini", "gemini-3-flash-preview")
+    price = load_prices().of_name("gemini/gemini-3-flash-preview")
     assert price is not None
-    usage = told(input_tokens=1_000_000, output_tokens=1_000_000, thought_tokens=900_000)
-    assert known(price, usage) == Decimal("3.50")
-
-
-def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
-    price = load_prices().price("gemini", "gemini-2.5-pro")
-    assert price is not None
-    assert known(price, told(input_tokens=200_000)) == Decimal("0.25")
-    assert known(price, told(input_tokens=200_001)) == Decimal(200001) * Decimal("2.5") / 1_000_000
+    assert price.cost(Usage(1_000_000, 1_000_000, thought_tokens=900_000), NOON) == Decimal("3.50")
 
 
 @pytest.mark.parametrize(
@@ -100,79 +56,42 @@ def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
     [
         Usage(),
         Usage(input_tokens=5),
-        Usage(output_tokens=5),
         Usage(-1, 5),
-        Usage(5, -1),
-        Usage(5, 5, cached_tokens=-1),
         Usage(5, 5, thought_tokens=-(10**30)),
-        Usage(MOST_TOKENS + 1, 5),
-        Usage(10**40, 10**40),
+        Usage(5, 5, cached_tokens=MOST_TOKENS + 1),
+        Usage(2**63, 5),
         Usage("5", 5),  # type: ignore[arg-type]
-        Usage(float("nan"), 5),  # type: ignore[arg-type]
         Usage(True, True),
     ],
 )
 def test_tokens_that_are_not_reported_or_cannot_be_true_cost_nobody_knows_what(usage: Usage) -> None:
-    assert LISTED[0].cost(usage, TODAY) is None
-
-
-def test_more_cached_tokens_than_there_were_take_nothing_off_the_bill() -> None:
-    price = Price(ModelPrice(input_mtok=Decimal(1), output_mtok=Decimal(1), cache_read_mtok=Decimal(0)))
-    assert known(price, told(input_tokens=10, cached_tokens=MOST_TOKENS)) == 0
-    assert believed(told(cached_tokens=MOST_TOKENS + 1)) == Usage()
+    assert LISTED[0].cost(usage, NOON) is None
 
 
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("gemini/gemini-2.5-flash", "0.30"),
-        ("gemini/gemini-2.5-flash-lite", "0.10"),
         ("gemini/gemini-3-flash-preview-09", "0.50"),
-        ("gemini/gemini-2.5-pro-001", "1.25"),
-        ("gemini/gemini-2.5-pro@generativelanguage.googleapis.com/v1", "1.25"),
         ("gemini/gemini-2.5-pro@europe-west4-aiplatform.googleapis.com", "1.25"),
-        ("openai/gpt-5-mini-2025-08-07", "0.25"),
-        ("openai/gpt-4o-2024-05-13", "5.00"),
         ("openai/gpt-4o@api.openai.com:443", "2.50"),
+        ("openai/mistral-large-latest@api.mistral.ai/v1", "2"),
+        ("openai/gpt-4o?max_output_tokens=9", "2.50"),
+        ("openai/mine@127.0.0.1:8080?max_output_tokens=9", "1"),
         ("gemini/gemini-9", None),
         ("openai/gpt-4o@127.0.0.1:8080", None),
-        ("openai/gpt-4o@api.openai.com.evil.example", None),
         ("gemini/gemini-2.5-pro@evil-generativelanguage.example", None),
         ("extractive", None),
-        ("", None),
     ],
 )
-def test_a_model_is_found_by_its_name_and_server(name: str, found: str | None) -> None:
-    price = load_prices().of_name(name)
-    assert (None if price is None else rate(price)) == (None if found is None else Decimal(found))
-
-
-def rate(price: Price) -> Decimal:
-    """Of a million tokens that are read, in prompts of ten."""
-    return known(price, told(input_tokens=10)) * 100_000
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> PriceTable:
-    """The package's prices with a file of the user's laid over them."""
-    file = tmp_path / "prices.yaml"
-    file.write_text(PLAIN)
-    return load_prices(file)
-
-
-def test_prices_of_the_user_hold_for_any_server_and_leave_the_others(own: PriceTable) -> None:
-    local = own.of_name("openai/mine@127.0.0.1:8080")
-    other = own.of_name("openai/mine-large@gpu7")
-    assert local is not None
-    assert other is not None
-    assert (rate(local), rate(other)) == (Decimal(1), Decimal(2))
-    assert own.of_name("gemini/gemini-2.5-flash") == load_prices().of_name("gemini/gemini-2.5-flash")
+def test_a_model_is_found_by_its_name_and_server_and_one_of_the_user_anywhere(
+    tmp_path: Path, name: str, found: str | None
+) -> None:
+    price = load_prices(written(tmp_path)).of_name(name)
+    assert rate(price) == (None if found is None else Decimal(found))
 
 
 def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Path) -> None:
-    file = tmp_path / "prices.yaml"
-    file.write_text(PLAIN.replace("USD", "EUR"))
-    table = load_prices(file)
+    table = load_prices(written(tmp_path, PLAIN.replace("USD", "EUR")))
     assert table.currency == "EUR"
     assert table.of_name("openai/mine") is not None
     assert table.of_name("openai/gpt-4o") is None
@@ -181,66 +100,37 @@ def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "currency"),
-        ("- a\n", "prices.yaml"),
         ("currency: USD\n", "providers"),
-        ("currency: dollars\nproviders: {}\n", "currency"),
         ("currency: USD\nproviders: {}\nmore: 1\n", "more"),
         ("currency: USD\nproviders: [\n", "line 3, column 1"),
-        ("currency: USD\nproviders: {? [a] : b}\n", "prices.yaml"),
+        ("currency: \xff", "UTF-8"),
         (PLAIN.replace("input: 1,", "input: -1,"), "providers openai mine input"),
-        (PLAIN.replace("input: 1,", "input: .nan,"), "openai mine input"),
-        (PLAIN.replace("input: 1,", "input: 1e400,"), "openai mine input"),
-        (PLAIN.replace("input: 1,", "input: 2000000,"), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 0.0000001,"), "openai mine input.*6 decimal"),
-        (PLAIN.replace("input: 1,", "input: !!python/object:os.system {},"), "os.system"),
-        (PLAIN.replace("input: 1,", ""), "openai mine input"),
-        (PLAIN.replace("input: 1,", "input: 1, inputs: 2,"), "openai mine inputs"),
         (PLAIN.replace("input: 1,", "input: 1, input: 1,"), "'input'"),
-        ("a: &a [*a]\n", "prices.yaml"),
-        ("currency: USD\nproviders: &p\n  x: *p\n", "prices.yaml"),
-        ("\x00", "prices.yaml"),
     ],
 )
 def test_a_broken_file_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "prices.yaml"
-    file.write_text(text)
     with pytest.raises(SettingsError, match=message) as refusal:
-        load_prices(file)
+        load_prices(written(tmp_path, text))
     assert "prices.yaml" in str(refusal.value)
-
-
-def test_a_missing_file_or_one_of_another_encoding_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"llm\.budget\.prices"):
         load_prices(tmp_path / "none.yaml")
-    (tmp_path / "latin.yaml").write_bytes(b"currency: \xff")
-    with pytest.raises(SettingsError, match="UTF-8"):
-        load_prices(tmp_path / "latin.yaml")
-
-
-def settings(**changes: Any) -> LLMSettings:
-    fields: dict[str, Any] = {"provider": "gemini", "budget": BudgetSettings(max_cost=1.0)} | changes
-    return LLMSettings(**fields)
 
 
 def test_a_cap_on_cost_of_a_model_without_price_is_refused_at_the_start() -> None:
-    odd = settings(judge=RoleSettings(model="gemini-odd"))
+    def settings(**changes: Any) -> LLMSettings:
+        return LLMSettings(**({"provider": "gemini", "budget": BudgetSettings(max_cost=1.0)} | changes))
+
     with pytest.raises(SettingsError, match=r"gemini/gemini-odd.*llm\.budget\.prices.*max_tokens"):
-        check_cost_caps(odd, load_prices())
+        check_cost_caps(settings(judge=RoleSettings(model="gemini-odd")), load_prices())
     check_cost_caps(settings(), load_prices())
     check_cost_caps(settings(model="gemini-odd", budget=BudgetSettings(max_calls=5)), load_prices())
 
 
-def test_a_server_of_the_users_own_has_no_price_unless_named(own: PriceTable) -> None:
-    local = ModelSettings(provider="openai", model="mine", base_url="http://localhost:8080/v1")
-    listed = local.model_copy(update={"model": "gpt-4o"})
-    assert price_of(local, own) is not None
-    assert price_of(listed, own) is None
-    assert price_of(listed.model_copy(update={"base_url": "https://api.openai.com/v1"}), own) is not None
-
-
-def test_a_server_of_this_machine_with_a_price_of_the_user_needs_a_cap(own: PriceTable) -> None:
+def test_a_server_of_this_machine_with_a_price_of_the_user_needs_a_cap(tmp_path: Path) -> None:
+    own = load_prices(written(tmp_path))
     local: dict[str, Any] = {"provider": "openai", "model": "mine", "base_url": "http://127.0.0.1:8000/v1"}
+    assert price_of(ModelSettings(**local), own) is not None
     with pytest.raises(SettingsError, match=r"llm\.budget\.max_cost"):
         check_cost_caps(LLMSettings(**local), own)
     check_cost_caps(LLMSettings(**local, budget={"max_calls": 9}), own)

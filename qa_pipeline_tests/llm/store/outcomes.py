@@ -20,7 +20,7 @@ OUTCOMES = st.one_of(
         outcome=st.just("replied"),
         raw=HOSTILE,
         value=st.just('{"a": 1}'),
-        model=st.sampled_from(["m-1", "m-2"]),
+        replied_model=st.sampled_from(["m-1", "m-2"]),
         repair=st.sampled_from(["none", "repaired", "reasked"]),
         usage=st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS),
     ),

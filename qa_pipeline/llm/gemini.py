@@ -1,0 +1,291 @@
+"""Gemini over google-genai: one request sent once, with an API key or through Vertex AI."""
+
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from pydantic import SecretStr
+
+from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.prices import believed
+from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
+from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
+from qa_pipeline.llm.replies import sent_schema
+from qa_pipeline.records import Usage
+from qa_pipeline.settings.llm import ModelSettings
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+    from google.auth.credentials import Credentials
+    from google.genai import Client
+    from google.genai.errors import APIError
+    from google.genai.types import Candidate, GenerateContentConfig, GenerateContentResponse
+
+KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+KEY_ADVICE = (
+    "set GEMINI_API_KEY (or GOOGLE_API_KEY) to a key from https://aistudio.google.com/apikey, "
+    "or use llm.provider=extractive, which needs none"
+)
+VERTEX_ADVICE = (
+    "log in with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a service "
+    "account that may use Vertex AI"
+)
+_GOOGLE = "https://generativelanguage.googleapis.com/"
+_VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_FIXED = ("max_output_tokens", "thinking_budget", "thinking_level", "safety")
+"""Settings that change replies and are no part of a request."""
+_DELAY = re.compile(r"'retryDelay': '([^']*)'")
+_HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
+_FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
+_REASONS = {
+    "MAX_TOKENS": "truncated",
+    "CONTINUATION": "truncated",
+    "SAFETY": "blocked_safety",
+    "PROHIBITED_CONTENT": "blocked_safety",
+    "BLOCKLIST": "blocked_safety",
+    "SPII": "blocked_safety",
+    "MODEL_ARMOR": "blocked_safety",
+    "RECITATION": "blocked_recitation",
+}
+"""Reason codes of finish and block reasons; any other is `blocked`, with its name in the detail."""
+
+
+class GeminiProvider(Provider):
+    """A hosted Gemini model.
+
+    Args:
+        settings: model, server, thinking and safety.
+        timeout_seconds: of one try.
+        environ: where the key is, in GEMINI_API_KEY or else GOOGLE_API_KEY; it appears in no name, error or
+            log. Vertex AI takes the machine's credentials instead.
+        credentials: others, for Vertex AI.
+
+    Raises:
+        KeyRejectedError: there is no key, or it can be none; or there are no credentials.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        timeout_seconds: float,
+        environ: Mapping[str, str],
+        *,
+        credentials: "Credentials | None" = None,
+    ) -> None:
+        self._on_vertex = settings.vertex_project is not None
+        self._key = SecretStr("" if self._on_vertex else read_key(environ, KEY_NAMES, KEY_ADVICE))
+        if not self._on_vertex and not self._key:
+            raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
+        self._credentials = (credentials or _machine_credentials()) if self._on_vertex else None
+        self._settings = settings
+        self._url = settings.base_url or (
+            _vertex_url(settings.vertex_location) if self._on_vertex else _GOOGLE
+        )
+        self.name = _name(settings)
+        self._timeout_seconds = timeout_seconds
+        self._lines = PerLoop(self._connect)
+
+    async def send(self, request: Request[Any]) -> RawReply:
+        """Send once; see `Provider.send`."""
+        from aiohttp import ClientError
+        from google.auth.exceptions import GoogleAuthError
+        from google.genai.errors import APIError
+
+        failure: ModelError
+        try:
+            client, _ = self._lines.get()
+            response = await client.aio.models.generate_content(
+                model=self._settings.model,
+                contents=request.prompt,
+                config=request_config(request, self._settings),
+            )
+            return read_response(response, self._settings.model, self._secret)
+        except APIError as error:
+            failure = self._refusal(error)
+        except (ClientError, TimeoutError, ValueError, RecursionError) as error:
+            failure = line_error(error, self._secret, is_local=self._settings.is_local)
+        except GoogleAuthError:
+            failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
+        # raised out here, where the client's error, whose frames hold the key, is no longer its context
+        raise failure
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections."""
+        if line := self._lines.pop():
+            client, session = line
+            await session.close()
+            await client.aio.aclose()
+            client.close()
+
+    @property
+    def _secret(self) -> str:
+        """Return the key or the access token that requests are sent with; empty before the first."""
+        if self._credentials is not None:
+            return self._credentials.token or ""
+        return self._key.get_secret_value()
+
+    def _refusal(self, error: "APIError") -> ModelError:
+        # a wrong key is a plain 400; only the reason in the details tells it from a bad request
+        details = str(error.details)
+        header = getattr(error.response, "headers", {}).get("Retry-After", "")
+        return server_error(
+            error.code,
+            str(error.message or error.status or ""),
+            code="API_KEY_INVALID" if "'reason': 'API_KEY_" in details else "",
+            wait_seconds=max(map(seconds_in, (header, *_DELAY.findall(details)))),
+            model=self._settings.model,
+            key=self._secret,
+            key_advice=KEY_ADVICE,
+        )
+
+    def _connect(self) -> "tuple[Client, ClientSession]":
+        from aiohttp import ClientSession, TCPConnector
+        from google.genai import Client
+        from google.genai.types import HttpOptions, HttpRetryOptions
+
+        # the session is ours to close, and without a limit of its own: callers bound what is in flight
+        session = ClientSession(
+            response_class=_capped_responses(), connector=TCPConnector(limit=0), trust_env=True
+        )
+        options = HttpOptions(
+            base_url=self._url,
+            timeout=round(self._timeout_seconds * 1000),
+            # given, so that the client does not add a retry of its own after a lost connection
+            retry_options=HttpRetryOptions(attempts=1),
+            # the key is a header, and a redirect would carry it to another host
+            async_client_args={"allow_redirects": False},
+            aiohttp_client=session,
+        )
+        # vertexai and base_url are always given: no stray environment variable may send documents elsewhere
+        client = Client(
+            vertexai=self._on_vertex,
+            api_key=self._key.get_secret_value() or None,
+            project=self._settings.vertex_project,
+            location=self._settings.vertex_location if self._on_vertex else None,
+            credentials=self._credentials,
+            http_options=options,
+        )
+        return client, session
+
+
+def _capped_responses() -> "type[ClientResponse]":
+    """Return a response class for aiohttp that reads no body beyond a size, decompressed or not."""
+    from aiohttp import ClientResponse
+
+    class CappedResponse(ClientResponse):
+        async def read(self) -> bytes:
+            if self._body is None:
+                with ExitStack() as on_error:
+                    on_error.callback(self.close)
+                    self._body = await read_capped(self.content.iter_any())
+                    on_error.pop_all()
+            return await super().read()
+
+    return CappedResponse
+
+
+def _name(settings: ModelSettings) -> str:
+    fixed = {name: getattr(settings, name) for name in _FIXED}
+    chosen = {name: value for name, value in fixed.items() if value is not None}
+    options = f"?{urlencode(chosen)}" if chosen else ""
+    if settings.vertex_project is None:
+        return f"gemini/{settings.model}{place_of(settings.base_url)}{options}"
+    place = place_of(settings.base_url or _vertex_url(settings.vertex_location))
+    return f"gemini/{settings.model}{place}/{settings.vertex_project}{options}"
+
+
+def _vertex_url(location: str) -> str:
+    host = "aiplatform" if location == "global" else f"{location}-aiplatform"
+    return f"https://{host}.googleapis.com/"
+
+
+def _machine_credentials() -> "Credentials":
+    """Return the credentials that Google's own tools leave on a machine.
+
+    Raises:
+        KeyRejectedError: there are none.
+    """
+    import google.auth
+    from google.auth.exceptions import DefaultCredentialsError
+
+    try:
+        credentials, _ = google.auth.default(scopes=[_VERTEX_SCOPE])
+    except DefaultCredentialsError:
+        summary = f"llm.vertex_project is set and no credentials are found; {VERTEX_ADVICE}"
+        raise KeyRejectedError(summary) from None
+    return credentials
+
+
+def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
+    """Return everything of a request but its prompt."""
+    from google.genai.types import GenerateContentConfig
+
+    thinking = {"thinking_budget": settings.thinking_budget, "thinking_level": settings.thinking_level}
+    chosen = {name: value for name, value in thinking.items() if value is not None}
+    safety = [{"category": f"HARM_CATEGORY_{harm}", "threshold": settings.safety} for harm in _HARMS]
+    return GenerateContentConfig.model_validate(
+        {
+            "system_instruction": request.system,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "max_output_tokens": settings.max_output_tokens,
+            "response_mime_type": "application/json",
+            "response_json_schema": sent_schema(request.reply_model),  # type: ignore[arg-type]
+            # None leaves these to the model and to the provider
+            "thinking_config": chosen or None,
+            "safety_settings": safety if settings.safety is not None else None,
+            "automatic_function_calling": {"disable": True},
+            # on, a reply that was cut would be asked on for, unseen and at our cost
+            "automatic_continuation": False,
+        }
+    )
+
+
+def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
+    """Return the text of a finished reply, in which the key is masked.
+
+    Raises:
+        UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
+    """
+    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked_model}"
+    usage = read_usage(response)
+    first = response.candidates[0] if response.candidates else None
+    parts = (first.content.parts if first and first.content else None) or []
+    text = mask_key("".join(part.text for part in parts if part.text and not part.thought), key)
+    problem = _problem(response, first, text)
+    if problem is not None:
+        raise UnreadableReplyError(*problem, raw=text, model=model, usage=usage)
+    return RawReply(text, model, usage)
+
+
+def read_usage(response: "GenerateContentResponse") -> Usage:
+    """Return the tokens of a reply; thoughts are written, and paid for, like the reply itself."""
+    usage = response.usage_metadata
+    if usage is None:
+        return Usage()
+    thoughts = usage.thoughts_token_count
+    written = [n for n in (usage.candidates_token_count, thoughts) if n is not None]
+    written_tokens = sum(written) if written else None
+    return believed(
+        Usage(usage.prompt_token_count, written_tokens, usage.cached_content_token_count, thoughts)
+    )
+
+
+def _problem(
+    response: "GenerateContentResponse", first: "Candidate | None", text: str
+) -> tuple[str, str] | None:
+    """Return reason and detail where a reply cannot be used."""
+    feedback = response.prompt_feedback
+    if feedback is not None and feedback.block_reason is not None:
+        name = feedback.block_reason.name
+        return _REASONS.get(name, "blocked"), f"prompt: {name}"
+    if first is not None and first.finish_reason and first.finish_reason.name not in _FINISHED:
+        name = first.finish_reason.name
+        reason = _REASONS.get(name, "blocked")
+        return reason, f"reply: {name}" + (f"; {CAP_ADVICE}" if reason == "truncated" else "")
+    if text.strip():
+        return None
+    return "empty", "the reply has no text" if first else "no candidate"

@@ -1,0 +1,354 @@
+"""Chat completions: OpenAI, vLLM, llama.cpp, Ollama and whatever speaks the same.
+
+Servers know more or less of OpenAI's parameters: what one turns out not to take is not sent to it again.
+"""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Collection, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, UnreadableReplyError
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.prices import believed
+from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
+from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
+from qa_pipeline.llm.replies import sent_schema
+from qa_pipeline.records import ReplyModel, Role, Usage
+from qa_pipeline.settings.llm import ModelSettings, is_loopback
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+    from openai import AsyncOpenAI
+
+KEY_NAME = "OPENAI_API_KEY"
+KEY_ADVICE = "set OPENAI_API_KEY to a key that the server of llm.base_url takes"
+OPENAI = "https://api.openai.com/v1"
+_LOCAL_CAP, _LOCAL_CAP_OF_LISTS = 1024, 2048
+"""Tokens of a reply on a server of this machine: several times the longest that is useful.
+
+Without a cap a small model that repeats itself runs until the call times out.
+"""
+_LISTS = frozenset[Role]({"questions", "split", "verify", "compare", "evaluate"})
+_NO_KEY = "none"  # what a local server without keys is sent
+_LIST_SECONDS = 5.0
+_REFUSED_STATUSES = frozenset({400, 422})
+_FAULTS = frozenset({500, 501})
+"""Statuses with which some servers refuse a schema that they cannot turn into a grammar."""
+# what vLLM, llama.cpp, Ollama, LM Studio and gateways before them say of a schema or grammar
+_JSON_MODE = re.compile(
+    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar"
+    r"|not supported|unsupported",
+    re.IGNORECASE,
+)
+_NO_SYSTEM = re.compile(r"system[ _-]?(?:role|message|prompt|instruction)|role.{0,20}\bsystem", re.IGNORECASE)
+_PARAMETERS = ("temperature", "seed", "max_completion_tokens")
+_DISPENSABLE = {
+    **{name: re.compile(rf"'{name}'|: {name}") for name in _PARAMETERS},
+    "system": _NO_SYSTEM,
+    "schema": _JSON_MODE,
+    "object": _JSON_MODE,
+}
+"""What can be done without, and what a server that does not take it complains of, in the order of trying.
+
+Without `system` its text stands before the prompt; without `schema` JSON is asked for as such; without
+`object`, in words alone. Older servers know `max_completion_tokens` as `max_tokens`.
+"""
+_MODES = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
+_IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
+_log = logging.getLogger(__name__)
+
+
+class OpenAIProvider(Provider):
+    """A model behind chat completions.
+
+    Args:
+        settings: model, base_url, json_mode and what is fixed about how it is asked.
+        timeout_seconds: from sending to the last byte.
+        environ: where OPENAI_API_KEY is, and nothing else is read.
+
+    Attributes:
+        left_out: what the server turned out not to take. The name does not tell it, so that stored replies
+            are found again.
+
+    Raises:
+        SettingsError: base_url is no address.
+        KeyRejectedError: no key is set, and the server is not on this machine; or it can be no key.
+    """
+
+    def __init__(self, settings: ModelSettings, timeout_seconds: float, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._timeout = timeout_seconds
+        self._url = _checked(settings.base_url or OPENAI)
+        key = read_key(environ, [KEY_NAME], KEY_ADVICE)
+        if not key and not is_loopback(self._url):
+            raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
+        self._key = SecretStr(key or _NO_KEY)
+        self.name = _name(settings)
+        self.left_out = frozenset[str](_MODES[settings.json_mode])
+        self._clients = PerLoop(self._connect)
+
+    async def send(self, request: Request[Any]) -> RawReply:
+        """Ask once; once more without what the server says it does not take, which costs nothing."""
+        may_change_mode = self._settings.json_mode == "auto"
+        while True:
+            left_out = self.left_out
+            status, headers, payload = await self._post(request, left_out)
+            # gateways send errors as successes
+            inner = _object(_object(payload).get("error"))
+            if 200 <= status < 300 and not (inner and not _object(payload).get("choices")):
+                return read_reply(payload, self._key.get_secret_value(), self._settings.model)
+            if 200 <= status < 300:
+                status = inner["code"] if isinstance(inner.get("code"), int) else 500
+            code, complaint = read_complaint(payload)
+            lacking = None
+            if status in _REFUSED_STATUSES or (status in _FAULTS and _JSON_MODE.search(complaint)):
+                lacking = not_taken(complaint, left_out, may_change_mode=may_change_mode)
+            if lacking is None:
+                raise self._refusal(status, headers, code, complaint)
+            if self.left_out == left_out:
+                self.left_out = left_out | {lacking}
+                mode = f"; llm.json_mode={json_mode(self.left_out)} asks so at once"
+                advice = mode if lacking in ("schema", "object") else ""
+                _log.warning("%s does not take %s and is asked without%s", self.name, lacking, advice)
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections."""
+        if client := self._clients.pop():
+            await client.close()
+
+    async def _post(
+        self, request: Request[Any], left_out: Collection[str]
+    ) -> tuple[int, Mapping[str, str], Any]:
+        """Return status, headers and JSON; for an error without JSON, its text.
+
+        Raises:
+            ModelError: the line failed, or the reply is too large or not JSON.
+        """
+        from httpx2 import Response
+        from openai import APIStatusError, OpenAIError
+
+        body = parameters(request, self._settings, left_out)
+        try:
+            async with asyncio.timeout(self._timeout):
+                try:
+                    asked = self._clients.get().post("/chat/completions", cast_to=Response, body=body)
+                    response = await asked
+                except APIStatusError as refusal:
+                    response = refusal.response
+            try:
+                payload = json.loads(response.content)
+            except (ValueError, RecursionError):
+                if response.is_success:
+                    raise
+                payload = response.content.decode(errors="replace")
+        except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:
+            failure = line_error(error, self._key.get_secret_value(), is_local=self._settings.is_local)
+        else:
+            return response.status_code, response.headers, payload
+        # raised out here, where the client's error, whose frames hold the key, is no longer its context
+        raise failure
+
+    def _refusal(self, status: int, headers: Mapping[str, str], code: str, complaint: str) -> ModelError:
+        return server_error(
+            status,
+            complaint,
+            code=code,
+            wait_seconds=asked_wait(headers),
+            model=self._settings.model,
+            key=self._key.get_secret_value(),
+            key_advice=KEY_ADVICE,
+        )
+
+    def _connect(self) -> "AsyncOpenAI":
+        from httpx2 import Headers, Limits
+        from httpx2 import Request as Sent
+        from openai import AsyncOpenAI, DefaultAioHttpClient
+
+        async def with_key(sent: Sent) -> None:
+            # the client's other headers come from the environment, or tell of this machine
+            kept = {name: sent.headers[name] for name in ("host", "content-type", "content-length")}
+            authorization = f"Bearer {self._key.get_secret_value()}"
+            sent.headers = Headers(kept | {"authorization": authorization, "accept-encoding": "identity"})
+
+        http_client = DefaultAioHttpClient(
+            event_hooks={"request": [with_key], "response": [_cap_response]},
+            follow_redirects=False,  # one would carry key and documents to another host
+            limits=Limits(max_connections=0),  # none: callers bound what is in flight
+            timeout=None,  # of the whole call, not of each read
+            trust_env=not is_loopback(self._url),
+        )
+        return AsyncOpenAI(base_url=self._url, api_key=_NO_KEY, max_retries=0, http_client=http_client)
+
+
+async def _cap_response(response: "Response") -> None:
+    """Read a body up to a size. One that is compressed although nobody asked for that stays so.
+
+    Raises:
+        UnreadableReplyError: `truncated`; the body is larger.
+    """
+    from httpx2 import AsyncByteStream, ByteStream
+
+    stream = response.stream
+    if not isinstance(stream, AsyncByteStream):
+        return
+    async with aclosing(stream):
+        content = await read_capped(aiter(stream))
+    response.headers.pop("content-encoding", None)
+    response.stream = ByteStream(content)
+
+
+def served_models(base_url: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the names of the models that a server of this machine lists.
+
+    Raises:
+        SettingsError: no server of chat completions replies there.
+    """
+    from httpx2 import Client, HTTPError
+
+    headers = {"Authorization": f"Bearer {read_key(environ, [KEY_NAME], KEY_ADVICE) or _NO_KEY}"}
+    try:
+        with Client(headers=headers, timeout=_LIST_SECONDS, trust_env=False) as client:
+            listed = client.get(f"{_checked(base_url)}/models").raise_for_status().json()
+        return [str(model["id"]) for model in listed["data"]]
+    except (HTTPError, ValueError, KeyError, TypeError, RecursionError):
+        raise SettingsError(
+            f"no server of chat completions replies at {base_url}: start it, or name another address with "
+            "--set llm.base_url=URL"
+        ) from None
+
+
+def _name(settings: ModelSettings) -> str:
+    fixed = {
+        "thinking_level": settings.thinking_level,
+        "max_output_tokens": settings.max_output_tokens,
+        "json_mode": None if settings.json_mode == "auto" else settings.json_mode,
+    }
+    options = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
+    return f"openai/{settings.model}{place_of(settings.base_url)}{f'?{options}' if options else ''}"
+
+
+def _checked(url: str) -> str:
+    """Return the address without a user: the key identifies the caller."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingsError("llm.base_url has to be an address as http://127.0.0.1:8000/v1")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
+
+
+def parameters(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
+    """Return the body of a call."""
+    reply_model: type[ReplyModel] = request.reply_model
+    mode, system, response_format = json_mode(left_out), request.system, None
+    schema = sent_schema(reply_model)
+    if mode == "schema":
+        held = {"name": reply_model.__name__, "strict": True, "schema": schema}
+        response_format = {"type": "json_schema", "json_schema": held}
+    else:
+        # json_object is refused for want of the word "json" in the messages, which these always hold
+        system = f"{system}\n\n{_IN_WORDS}\n{json.dumps(schema, ensure_ascii=False)}"
+        response_format = {"type": "json_object"} if mode == "object" else None
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}]
+    if "system" in left_out:
+        messages = [{"role": "user", "content": f"{system}\n\n{request.prompt}"}]
+    cap = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
+    local_cap = _LOCAL_CAP_OF_LISTS if request.role in _LISTS else _LOCAL_CAP
+    sent: dict[str, Any] = {
+        "model": settings.model,
+        "messages": messages,
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "reasoning_effort": settings.thinking_level,
+        cap: settings.max_output_tokens or (local_cap if settings.is_local else None),
+        "response_format": response_format,
+    }
+    return {name: value for name, value in sent.items() if value is not None and name not in left_out}
+
+
+def json_mode(left_out: Collection[str]) -> str:
+    """Return the way JSON is asked for: by a `schema`, as an `object`, or in `text` alone."""
+    return next((mode for mode in ("schema", "object") if mode not in left_out), "text")
+
+
+def not_taken(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
+    """Return what a complaint is about and can still be left out; None if nothing is."""
+    for name, pattern in _DISPENSABLE.items():
+        is_open = name not in left_out and (may_change_mode or pattern is not _JSON_MODE)
+        if is_open and pattern.search(complaint):
+            return name
+    return None
+
+
+def read_complaint(body: object) -> tuple[str, str]:
+    """Return the code and the message of an error's body, in any of the forms of servers.
+
+    The parameter that is complained of, where the server names it, stands before the message.
+    """
+    payload = _object(body)
+    inner = _object(payload.get("error")) or payload
+    code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
+    plain = next((text for text in (body, payload.get("error")) if isinstance(text, str)), "")
+    message = str(inner.get("message") or inner.get("detail") or plain)
+    parameter = inner.get("param")
+    return str(code or ""), f"'{parameter}': {message}" if parameter else message
+
+
+def asked_wait(headers: Mapping[str, str]) -> float:
+    """Return the seconds in `retry-after-ms` or `Retry-After`, 0 without either."""
+    return seconds_in(headers.get("retry-after-ms", "")) / 1000 or seconds_in(headers.get("retry-after", ""))
+
+
+def read_reply(payload: Any, key: str, model: str) -> RawReply:
+    """Return the text of a finished reply, in which the key is masked.
+
+    Raises:
+        UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.
+    """
+    reply = _object(payload)
+    named = reply.get("model")
+    replied = f"openai/{(one_line(named, key) if isinstance(named, str) else '') or model}"
+    choices = reply.get("choices")
+    choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
+    message = _object(choice.get("message"))
+    text, refusal = mask_key(_text(message.get("content")), key), mask_key(_text(message.get("refusal")), key)
+    usage, finish = _usage(reply.get("usage")), choice.get("finish_reason")
+    problem = None
+    if refusal:
+        problem = "refused", "the model refuses to reply"
+    elif finish == "content_filter":
+        problem = "blocked_safety", "reply: content_filter"
+    elif finish == "length":
+        problem = "truncated", f"reply: length; {CAP_ADVICE}"
+    elif not text.strip():
+        problem = "empty", "the reply has no text"
+    if problem:
+        raise UnreadableReplyError(*problem, raw=text or refusal, model=replied, usage=usage)
+    return RawReply(text, replied, usage)
+
+
+def _object(node: Any) -> dict[str, Any]:
+    return node if isinstance(node, dict) else {}
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _usage(usage: Any) -> Usage:
+    counts = _object(usage)
+    return believed(
+        Usage(
+            input_tokens=counts.get("prompt_tokens"),
+            output_tokens=counts.get("completion_tokens"),
+            cached_tokens=_object(counts.get("prompt_tokens_details")).get("cached_tokens"),
+            thought_tokens=_object(counts.get("completion_tokens_details")).get("reasoning_tokens"),
+        )
+    )
