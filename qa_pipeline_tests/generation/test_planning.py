@@ -39,7 +39,8 @@ def plan(
     **settings: int,
 ) -> pl.DataFrame:
     made = GenerationSettings.model_validate({"mix": {**NO_TYPES, **mix} if mix else {}, **settings})
-    return plan_questions(chunks, made, taken, topics or [0] * chunks.height, links)
+    with_topics = chunks.with_columns(pl.Series("topic", topics or [0] * chunks.height, pl.Int64()))
+    return plan_questions(with_topics, made, taken, links)
 
 
 texts = st.sampled_from([PROSE, TABLE, STEPS, "Short."])
