@@ -3,7 +3,8 @@
 import polars as pl
 
 from qa_pipeline.curation.decisions import EDITED, standing
-from qa_pipeline.generation.pairs_file import RawCitation, RawPair, Texts, import_pairs
+from qa_pipeline.generation.pair_entries import RawCitation, RawPair
+from qa_pipeline.generation.pair_import import Texts, import_pairs
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import CitationStruct, DecisionRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows

@@ -9,7 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.pair_import import import_pairs
+from qa_pipeline.generation.pairs_file import parse_pairs, read_pairs
 from qa_pipeline.storage.row_files import Limits
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.verification.rows import chunks, documents

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.masking.masking import reference_mask, texts_mask
-from qa_pipeline.generation.pair_layouts import COLUMNS
-from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs
+from qa_pipeline.generation.pair_entries import COLUMNS
+from qa_pipeline.generation.pair_import import import_pairs
+from qa_pipeline.generation.pair_masking import mask_pairs
+from qa_pipeline.generation.pairs_file import parse_pairs
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline_tests.verification.rows import chunks, documents
 
@@ -95,10 +97,10 @@ def test_a_system_message_is_a_further_field() -> None:
         ({"messages": TURN[:1]}, "missing_field", "user"),
         ({"messages": TURN[::-1]}, "missing_field", "assistant then user"),
         ({"messages": []}, "missing_field", ""),
-        ({"messages": "A"}, "wrong_type", "str"),
-        ({"messages": ["A"]}, "wrong_type", "str"),
-        ({"messages": [{"role": "tool", "content": "A"}]}, "wrong_type", "tool"),
-        ({"messages": [{"role": ["user"], "content": "A"}]}, "wrong_type", "role ['user']"),
+        ({"messages": "A"}, "wrong_type", "messages"),
+        ({"messages": ["A"]}, "wrong_type", "messages"),
+        ({"messages": [{"role": "tool", "content": "A"}]}, "wrong_type", "messages"),
+        ({"messages": [{"role": ["user"], "content": "A"}]}, "wrong_type", "messages"),
         ({"messages": [TURN[0], {"role": "assistant"}]}, "wrong_type", ""),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}, TURN[1]]},
