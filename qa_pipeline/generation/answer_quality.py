@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from qa_pipeline.generation.phrases import phrases
 from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.generation import AnswerCheckSettings
@@ -20,6 +21,7 @@ from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_mar
 from qa_pipeline.verification.outcomes import FLAWED
 
 Flaw = tuple[RowFlaw, str]
+_READ = ("pair_id", "question", "answer", "language")
 _FEWEST_QUESTION_WORDS = 3
 """Words of a question that names nothing and may be understood all the same: "What is to be done?"."""
 _COPIED_SHARE = 0.8
@@ -34,32 +36,6 @@ _LONGEST_HEADING = 200
 """Characters of an answer that is compared with headings: no heading that is one is longer."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without names of columns; in code a bar is an operator."""
-_BOILERPLATE = re.compile(
-    r"\A(?:sure|certainly|of course|great question)\b[!.]"
-    r"|\Ahere(?:'s| is| are) (?:the|an?|your) (?:answer|summary|list|question)"
-    r"|\b(?:according to|based on|as (?:stated|described|mentioned) in) (?:the|this|these) (?:(?:given"
-    r"|provided|above|retrieved) )?(?:text|passages?|context|excerpts?)\b(?! of\b)"
-    r"|\bthe (?:passages?|(?:provided|given) (?:text|context)) (?:states?|says?|mentions?|do(?:es)? not)\b"
-    r"|\bas an ai (?:language )?(?:model|assistant)\b"
-    r"|\bi hope this helps\b"
-    r"|\A(?:självklart|absolut|javisst)\b[!.]"
-    r"|\Ahär (?:är|följer|kommer) (?:svaret|ett svar|en sammanfattning|sammanfattningen|listan)"
-    r"|\b(?:enligt|baserat på|utifrån) (?:det |den |de )?(?:angivna |givna |ovanstående )?(?:texten"
-    r"|textavsnittet|textavsnitten|passagen|passagerna|utdraget|sammanhanget)\b"
-    r"|\b(?:texten|textavsnittet|passagen|utdraget) (?:säger|anger|nämner|uppger)\b"
-    r"|\bsom (?:en )?(?:ai|språkmodell)\b"
-    r"|\bhoppas (?:att )?detta hjälper\b"
-    r"|\A(?:gerne|natürlich|selbstverständlich)\b[!.]"
-    r"|\Ahier (?:ist|sind|folgt) (?:die|eine|ihre) (?:antwort|zusammenfassung|liste)"
-    r"|\b(?:laut|gemäß|basierend auf) (?:dem |den |der )?(?:gegebenen |obigen |bereitgestellten )?(?:text"
-    r"|textstellen?|passagen?|kontext|auszug)\b"
-    r"|\b(?:der text|die textstellen?|die passagen?|der auszug) (?:besagt|besagen|nennt|nennen|sagt"
-    r"|erwähnt)\b"
-    r"|\bals (?:ki|ki-modell|sprachmodell)\b"
-    r"|\bich hoffe, das hilft\b",
-    re.IGNORECASE,
-)
-"""Words that models write around an answer, in any language."""
 _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
     r"|types)\}"
@@ -72,43 +48,37 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     Neither failures nor refusals are looked at, nor reasons that the settings ignore. The reason is a
     `RowFlaw`: the first six are looked for in rows drafted here alone, the others whoever wrote them.
     """
-    drafted = pairs.filter(
-        pl.col("status").is_in(["drafted", FLAWED]),
-        pl.col("coverage") != "none",
-    )
-    generated = drafted.filter(pl.col("origin") == "generated")
-    copied = _copied(generated, chunks)
+    drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
+    copied = _copied(drafted.filter(pl.col("origin") == "generated"), chunks)
     headings_only = _headings_only(drafted, chunks)
-    flaw_rows = []
-    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style", "hops")
-    cited = pl.col("used_chunk_ids").list.n_unique()
-    for pair_id, origin, question, answer, language, style, hops, used in drafted.select(
-        *columns, cited
-    ).iter_rows():
+    found: dict[str, Flaw | None] = {}
+    for row in drafted.select(*_READ, "origin", "answer_style", "used_chunk_ids", "hops").iter_rows(
+        named=True
+    ):
+        pair_id, question, answer, language = (row[name] for name in _READ)
         flaws: list[Flaw] = []
-        if origin == "generated":
-            flaws += _flaws_of_draft(answer, language, settings.most_characters.get(style))
+        if row["origin"] == "generated":
+            flaws += _flaws_of_draft(answer, language, settings.most_characters.get(row["answer_style"]))
             flaws += [("copied_passage", f"{len(answer)} characters word for word")] * (pair_id in copied)
-            if hops is not None and used < hops > 1:
+            used, hops = len(set(row["used_chunk_ids"])), row["hops"] or 1
+            if used < hops > 1:
                 flaws.append(("passage_not_cited", f"{used} of the {hops} passages that it needs"))
         if question is not None and answer is not None:
             flaws += _flaws_of_question(question, language)
             flaws += [("bare_heading", answer)] * (pair_id in headings_only)
             flaws += _flaws(question, without_marks(answer).strip(), language)
-        reported = (flaw for flaw in flaws if flaw[0] not in settings.ignore)
-        flaw_rows.append((pair_id, *next(reported, (None, None))))
+        found[pair_id] = next((flaw for flaw in flaws if flaw[0] not in settings.ignore), None)
+    rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in found.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
-    flawed = pl.DataFrame(flaw_rows, schema=schema, orient="row")
-    joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
-    looked_at = pl.col("pair_id").is_in(drafted["pair_id"].implode())
+    joined = pairs.join(
+        pl.DataFrame(rows, schema=schema, orient="row"), on="pair_id", how="left", maintain_order="left"
+    )
+    looked_at = pl.when(pl.col("pair_id").is_in(list(found)))
+    status = pl.when(pl.col("flaw").is_null()).then(pl.lit("drafted")).otherwise(pl.lit(FLAWED))
     return joined.with_columns(
-        status=pl.when(pl.col("flaw").is_not_null())
-        .then(pl.lit(FLAWED))
-        .when(looked_at)
-        .then(pl.lit("drafted"))
-        .otherwise("status"),
-        reason=pl.when(looked_at).then("flaw").otherwise("reason"),
-        detail=pl.when(looked_at).then("flaw_detail").otherwise("detail"),
+        status=looked_at.then(status).otherwise("status"),
+        reason=looked_at.then("flaw").otherwise("reason"),
+        detail=looked_at.then("flaw_detail").otherwise("detail"),
     ).drop("flaw", "flaw_detail")
 
 
@@ -185,7 +155,7 @@ def _flaws_of_draft(answer: str, language: str, most_characters: int | None) -> 
         yield "leaked_marker", marker[0]
     elif numbers := marked_numbers(answer):
         yield "leaked_marker", f"[{numbers[0]}]"
-    if phrase := _BOILERPLATE.search(answer):
+    if phrase := phrases("boilerplate").search(answer):
         yield "boilerplate", phrase[0]
     if most_characters is not None and len(answer) > most_characters:
         yield "answer_too_long", f"{len(answer)} characters, at most {most_characters}"

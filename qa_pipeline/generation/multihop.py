@@ -42,22 +42,19 @@ _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "writt
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the edges of a batch, each once, under the chunk that comes first.
-
-    Args:
-        chunks: CHUNKS frame of the batch.
-
-    Returns:
-        LINKS frame, in the order of the chunks, the best edges of each first.
-    """
-    nodes = chunks.select("chunk_id", "batch", node=pl.int_range(pl.len()))
-    places = chunks.select("document_id", "section_start", "language", node=pl.int_range(pl.len()))
-    mentions = _mentions(chunks).join(places, on="node", maintain_order="left")
-    spread = pl.len().over("key")
-    joining = mentions.filter(spread.is_between(2, MOST_CHUNKS)).with_columns(
-        weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-        * (np.log(max(nodes.height, 2)) - spread.log()),
-        mentioned=pl.len().over("node"),
+    """Return the edges of a batch, each once, under the chunk that comes first, its best edges first."""
+    columns = ("chunk_id", "batch", "document_id", "section_start", "language")
+    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
+    joining = (
+        _mentions(chunks)
+        .join(nodes, on="node", maintain_order="left")
+        .with_columns(spread=pl.len().over("key"))
+        .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
+        .with_columns(
+            weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+            * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            mentioned=pl.len().over("node"),
+        )
     )
     across = pl.col("document_id") != pl.col("document_id_right")
     stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
@@ -67,33 +64,25 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
             pl.col("node") < pl.col("node_right"),
             across | (pl.col("section_start") != pl.col("section_start_right")),
         )
-        .with_columns(
-            shared=pl.len().over("node", "node_right").cast(pl.Int32()),
-            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
-            weight=pl.max_horizontal("weight", "weight_right"),
-            strongest=stronger.then(pl.col("kind_right")).otherwise("kind"),
-        )
-    )
-    edges = (
-        sharing.filter(
+        .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
+        .filter(
             pl.col("shared") <= 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right"),
             (pl.col("kind") != "term") | (pl.col("kind_right") != "term") | (pl.col("shared") > 1),
         )
-        .drop("kind", "kind_right")
-        .rename({"strongest": "kind"})
+    )
+    edges = (
+        sharing.with_columns(
+            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
+            weight=pl.max_horizontal("weight", "weight_right"),
+            kind=stronger.then("kind_right").otherwise("kind"),
+            other_chunk_id="chunk_id_right",
+            bridge="written",
+        )
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
+        .unique(["node", "node_right"], keep="first", maintain_order=True)
+        .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
-    best = edges.unique(["node", "node_right"], keep="first", maintain_order=True).filter(
-        pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH
-    )
-    for column, end in {"chunk_id": "node", "other_chunk_id": "node_right"}.items():
-        ids = nodes.select(pl.col("node").alias(end), pl.col("chunk_id").alias(column))
-        best = best.join(ids, on=end, how="left", maintain_order="left")
-    ordered = best.sort("node", maintain_order=True).rename({"written": "bridge"})
-    batches = nodes.select("chunk_id", "batch")
-    return LINKS.conform(
-        ordered.join(batches, on="chunk_id", maintain_order="left").select(LINKS.schema.names())
-    )
+    return LINKS.conform(edges.select(LINKS.schema.names()))
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:

@@ -3,8 +3,9 @@
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 
 from qa_pipeline.text import characters
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
@@ -26,13 +27,11 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as written, and its comparable form; an identifier must match as a whole."""
+    """The place of a name, and its comparable form."""
 
-    text: str
     folded: str
     start: int
     end: int
-    identifier: bool
 
 
 def find_names(text: str, language: str) -> list[Name]:
@@ -41,45 +40,39 @@ def find_names(text: str, language: str) -> list[Name]:
     German writes every noun with a capital, so there a single capitalised word is a name only when it is an
     acronym or mixed case, or when it is in a run of capitalised words.
     """
-    identifiers = [_name(m[1], m.start(1), identifier=True) for m in _CODE.finditer(text) if m[1].strip()]
-    used = Occupied(len(text), ((name.start, name.end) for name in identifiers))
+    code = [match.span(1) for match in _CODE.finditer(text) if match[1].strip()]
+    used = Occupied(len(text), code)
+    identifiers = []
     for match in _IDENTIFIER.finditer(text):
         if used.free(*match.span()):
-            identifiers.append(_name(match[0], match.start(), identifier=True))
+            identifiers.append(match.span())
             used.take(*match.span())
-    proper = [name for name in _proper_names(text, language) if used.free(name.start, name.end)]
-    return sorted(identifiers + proper, key=lambda name: name.start)
+    proper = [span for span in _proper_names(text, language) if used.free(*span)]
+    spans = sorted([*code, *identifiers, *proper], key=lambda span: span[0])
+    return [Name(_fold(text[start:end]), start, end) for start, end in spans]
 
 
-def _name(text: str, start: int, *, identifier: bool) -> Name:
-    return Name(text, fold(text), start, start + len(text), identifier)
-
-
-def fold(text: str) -> str:
+def _fold(text: str) -> str:
     """Return the comparable form of a name: case, genitive endings, quotes and call brackets aside."""
     folded = characters.fold(unicodedata.normalize("NFKC", text)).casefold().strip("'\"()[] ")
     return folded.removesuffix("'s").removesuffix("'").lstrip("-")
 
 
-def _proper_names(text: str, language: str) -> list[Name]:
+def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     vocabulary, ordinary = lexicon(language), _ordinary(language)
     names = [
-        m
-        for m in _CAPITALISED.finditer(text)
-        if len(m[0]) > 1
-        and m[0].casefold() not in ordinary
-        and (
-            m[0].isupper() or m[0].casefold() not in vocabulary.months
-        )  # APR is no month when dates leave it
+        match
+        for match in _CAPITALISED.finditer(text)
+        if len(match[0]) > 1 and (folded := match[0].casefold()) not in ordinary
+        # APR is no month when dates leave it
+        if match[0].isupper() or folded not in vocabulary.months
     ]
-    spans = []
     for place, match in enumerate(names):
         word = match[0]
         special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
         first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
         if special or (not first and (not vocabulary.nouns_capitalised or _in_run(text, names, place))):
-            spans.append(_name(word, match.start(), identifier=False))
-    return spans
+            yield match.span()
 
 
 @functools.cache
@@ -88,9 +81,7 @@ def _ordinary(language: str) -> Set[str]:
     return vocabulary.stop_words | vocabulary.negations
 
 
-def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
-    """Return whether another capitalised word is directly beside this one."""
-    here = candidates[place]
-    before = place > 0 and text[candidates[place - 1].end() : here.start()] == " "
-    after = place + 1 < len(candidates) and text[here.end() : candidates[place + 1].start()] == " "
-    return before or after
+def _in_run(text: str, names: Sequence[re.Match[str]], place: int) -> bool:
+    """Return True if another capitalised word is directly beside this one."""
+    around = names[max(0, place - 1) : place + 2]
+    return any(text[one.end() : other.start()] == " " for one, other in pairwise(around))
