@@ -84,18 +84,12 @@ def draft_answers(
     """
     passages = passages_by_id(chunks)
     rows = list(typed_rows(questions.filter(pl.col("status") == "kept"), KeptQuestionRow))
-    stopped: dict[int, Relevance] = {}
-    if select is not None:
-        selections = select(rows, passages)
+    selections = None if select is None else select(rows, passages)
+    if selections is not None:
         rows = [_only(row, selection) for row, selection in zip(rows, selections, strict=True)]
-        for place, selection in enumerate(selections):
-            if isinstance(selection, ModelError):
-                stopped[place] = Relevance("validation", passes=False, error=selection)
-            elif not selection:
-                stopped[place] = Relevance("validation", passes=False)
     requests = [answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm) for row in rows]
     earlier = _by_question(previous, model.name)
-    relevances = _relevances(rows, requests, earlier, settings, guard, stopped)
+    relevances = _relevances(rows, requests, selections, guard)
     drafts = [
         Draft(row, replace(request, seed=llm.seed + number - 1), relevance, number)
         for row, request, relevance in zip(rows, requests, relevances, strict=True)
@@ -153,23 +147,16 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, i
 def _relevances(
     rows: Sequence[KeptQuestionRow],
     requests: Sequence[Request[AnswerReply]],
-    earlier: Mapping[tuple[str, int], PairRow],
-    settings: GenerationSettings,
+    selections: Sequence[Sequence[int] | ModelError] | None,
     guard: Guard,
-    stopped: Mapping[int, Relevance],
 ) -> list[Relevance]:
-    """Return the decision on each question; a model is not asked again about an unchanged one."""
-    known, least = dict(stopped), settings.guard.threshold
-    for place, (row, request) in enumerate(zip(rows, requests, strict=True)):
-        pair = earlier.get((row["question_id"], 1))
-        if pair is None or pair["guarded_by"] != "llm" or not settings.guard.asks_a_model:
-            continue
-        similarity = pair["guard_similarity"]
-        is_similar = least is None or (similarity or -1.0) >= least
-        is_unchanged = (pair["passage_ids"], pair["prompt_hash"]) == (row["passage_ids"], request.prompt_hash)
-        if place not in stopped and is_similar and is_unchanged:
-            passes, confidence = pair["guard_passed"] is True, pair["guard_confidence"]
-            known[place] = Relevance("llm", similarity, passes, None, confidence, pair["guard_reasoning"])
+    """Return the decision on each question: by the selection of its passages, else by the guard."""
+    known: dict[int, Relevance] = {}
+    for place, selection in enumerate(selections or ()):
+        if isinstance(selection, ModelError):
+            known[place] = Relevance("validation", passes=False, error=selection)
+        elif not selection:
+            known[place] = Relevance("validation", passes=False)
     rest = [place for place in range(len(rows)) if place not in known]
     decided = guard([rows[place] for place in rest], [requests[place].passages for place in rest])
     known |= dict(zip(rest, decided, strict=True))

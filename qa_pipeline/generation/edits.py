@@ -20,16 +20,9 @@ def with_edited_pairs(
 ) -> pl.DataFrame:
     """Add to `pairs` those that people's edits make of them, and that edits make of these in turn.
 
-    Args:
-        pairs: generated and imported pairs.
-        decisions: the decisions table; of several about a pair the last counts.
-        documents: the batch's documents.
-        chunks: the batch's chunks.
-        batch: its name.
-
-    Returns:
-        The pairs table; added rows have the origin edited. A new text rests on what the old one cites, as far
-        as that exists, on its own marks, and on the words that the person named as evidence.
+    Added rows have the origin edited; of several decisions about a pair the last counts. A new text rests on
+    what the old one cites, as far as that exists, on its own marks, and on the words that the person named as
+    evidence.
     """
     counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
     edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}

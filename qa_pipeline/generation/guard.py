@@ -58,14 +58,6 @@ def guard_questions(
 ) -> list[Relevance]:
     """Return whether each question may be answered from its passages; one without passages never is.
 
-    Args:
-        rows: rows of the questions table.
-        passages: of each question, best first.
-        settings: mode and thresholds.
-        encoder: the embedding model of the batch.
-        model: who is asked in the modes that ask; None without one.
-        llm: workers and seed.
-
     Raises:
         SettingsError: the mode asks a model and there is none.
         PermanentModelError: the model can answer no further request.

@@ -103,10 +103,7 @@ def deal_types(
 ) -> list[QuestionType]:
     """Return a type for each slot, as near to the mix as the chunks allow.
 
-    Args:
-        slots: chunk_id, text, and the partners in each scope.
-        weights: the mix; types of weight 0 are never asked.
-        taken: how many questions of each type exist already.
+    `taken` counts the questions of each type that exist already.
     """
     types = [kind for kind, weight in weights.items() if weight > 0]
     if slots.is_empty():

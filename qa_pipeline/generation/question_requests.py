@@ -109,13 +109,7 @@ def question_request(
 ) -> QuestionsRequest:
     """Return the request for questions about a chunk, or two joined ones, with their answers by setting.
 
-    Args:
-        passages: the chunks, in one language.
-        types: of the questions wanted.
-        settings: the temperature, and whether answers come with the questions.
-        llm: who is asked, seed, profile and the user's own prompts.
-        batch: whom the call is for.
-        bridge: what both chunks speak of.
+    `bridge` is what both chunks speak of.
     """
     language, shown = passages[0].language, passages
     reply_model: type[QuestionsReply] | type[QuotedReply] = QuestionsReply

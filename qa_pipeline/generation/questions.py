@@ -71,17 +71,7 @@ def write_questions(
     returned is gone, the search is made again. Chunks whose earlier reply could not be used are asked again.
     Every planned question has a row, written or not.
 
-    Args:
-        chunks: CHUNKS frame of the batch.
-        model: who writes.
-        retrieve: the search of the batch.
-        settings: how many questions of which types, and what is asked of them.
-        llm: workers and seed.
-        batch: its name.
-        links: LINKS frame of the batch; without one no question of several hops is asked.
-        topics: a number for each chunk; None where all are one topic.
-        previous: the table as the last run left it.
-        notify: called with the number of chunks asked.
+    `topics` numbers the subject of each chunk. Without `links` no question of several hops is asked.
 
     Raises:
         PermanentModelError: the model can answer no further request.

@@ -23,17 +23,7 @@ def request_about(
 ) -> Request[ReplyT]:
     """Return the request to fill a reply model about the question of a row.
 
-    Args:
-        row: a row of questions or pairs.
-        role: why the model is asked.
-        prompt: with placeholders for the question, for passages unless None, and for each of `values`.
-        reply_model: the shape of the reply.
-        llm: the seed.
-        passages: the chunks that are shown.
-        label: the name of the question's delimiters.
-        temperature: of the model.
-        answer: the answer of the row, for providers that work on the text itself.
-        values: further untrusted texts.
+    `values` are further untrusted texts; `answer` is that of the row, for providers that work on texts.
     """
     if passages is not None:
         values["passages"] = render_passages(passages)

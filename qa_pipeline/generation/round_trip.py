@@ -92,16 +92,8 @@ def make_round_trips(
 ) -> pl.DataFrame:
     """Return a row for each generated pair that passed source verification.
 
-    Args:
-        pairs: PAIRS frame.
-        claims: CLAIMS frame.
-        claim_verdicts: CLAIM_VERDICTS frame.
-        chunks: CHUNKS frame.
-        accept_grounding: share of claims that must be supported.
-        only_hops: whether the model is asked about questions of several hops alone.
-        model: who solves and recalls; without one nobody is asked.
-        llm: workers and seed.
-        notify: called with the number of calls answered.
+    `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is asked
+    about questions of several hops alone.
 
     Raises:
         PermanentModelError: the model can answer no further request.

@@ -148,25 +148,6 @@ def test_a_guard_that_could_not_be_asked_is_a_failure_and_never_an_answer() -> N
     assert len(model.asked) == 1
 
 
-def test_what_a_model_decided_of_an_unchanged_question_is_not_asked_again() -> None:
-    settings = GenerationSettings.model_validate({"guard": {"mode": "llm"}})
-    said = [
-        Relevance("llm", confidence=0.9, reasoning="It says so."),
-        Relevance("llm", passes=False, confidence=0.8, reasoning="No price is there."),
-    ]
-    frame, model = chunks("a", "b"), ScriptedModel(ask_about_text)
-    first = draft_answers(ASKED, frame, model, settings, LLMSettings(), guard=lambda rows, shown: said)
-    seen: list[int] = []
-
-    def guard(rows: Sequence[dict[str, Any]], shown: Sequence[Sequence[Passage]]) -> list[Relevance]:
-        seen.append(len(rows))
-        return []
-
-    options: dict[str, Any] = {"guard": guard, "previous": first}
-    assert draft_answers(ASKED, frame, ScriptedModel([]), settings, LLMSettings(), **options).equals(first)
-    assert seen == [0]
-
-
 def test_what_a_model_of_the_guard_said_is_stored_with_the_pair() -> None:
     reply = GuardReply(reasoning="No price is there.", can_answer=False, confidence=0.8)
     settings = GuardSettings(mode="llm")
