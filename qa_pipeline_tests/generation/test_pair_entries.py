@@ -2,15 +2,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.documents.masking.masking import reference_mask, texts_mask
-from qa_pipeline.generation.pair_entries import COLUMNS
 from qa_pipeline.generation.pair_import import import_pairs
 from qa_pipeline.generation.pair_masking import mask_pairs
 from qa_pipeline.generation.pairs_file import parse_pairs
 from qa_pipeline.settings.documents import MaskingSettings
+from qa_pipeline_tests.generation import pairs
 from qa_pipeline_tests.verification.rows import chunks, documents
 
 Row = dict[str, Any]
@@ -26,13 +24,9 @@ WRITTEN: dict[str, Row] = {
 }
 
 
-def jsonl(*rows: object) -> bytes:
-    return "\n".join(json.dumps(row) for row in rows).encode()
-
-
-def imported(*rows: object, language: str = "en") -> list[Row]:
-    found = documents({"pump.md": PASSAGE}, language)
-    return import_pairs(parse_pairs(jsonl(*rows), "pairs.jsonl"), found, chunks(found), "b").to_dicts()
+def imported(*rows: object) -> list[Row]:
+    found = documents({"pump.md": PASSAGE})
+    return import_pairs(parse_pairs(pairs.lines(*rows), "pairs.jsonl"), found, chunks(found), "b").to_dicts()
 
 
 @pytest.mark.parametrize("layout", WRITTEN)
@@ -80,58 +74,89 @@ def test_every_style_of_citation_is_read_in_the_answers_of_every_layout(
     assert row["passage_ids"] == ["pump.md:0"]
 
 
-def test_a_system_message_is_a_further_field() -> None:
-    (chat,) = imported({"messages": [{"role": "system", "content": "Be brief."}, *TURN]})
-    assert json.loads(chat["source_fields"]) == {"system": "Be brief."}
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("guide.md", ["guide.md"]),
+        ("[source:guide.md#install] [source:sub/note.md]", ["guide.md#install", "sub/note.md"]),
+        ("guide.md; sub/note.md\n", ["guide.md", "sub/note.md"]),
+        ("  ", []),
+    ],
+)
+def test_citations_may_be_one_text(text: str, references: list[str]) -> None:
+    found = pairs.imported(pairs.GOOD | {"citations": text}).row(0, named=True)["citations"]
+    assert [one["raw"].strip() for one in found] == references
+    assert {one["resolution"] for one in found} <= {"document", "section"}
+
+
+LISTED = ["guide.md#install", "sub/note.md"]
 
 
 @pytest.mark.parametrize(
-    ("line", "reason", "told"),
+    ("fields", "cited"),
     [
-        ({}, "unknown_layout", "question + answer or messages"),
-        ({"frage": "A", "antwort": "B"}, "unknown_layout", "frage, antwort"),
-        ({str(n): n for n in range(99)}, "unknown_layout", "and 87 more"),
-        ({"question": "A", "context": "B"}, "missing_field", "answer"),
-        (WRITTEN["messages"] | {"question": "A"}, "two_layouts", "messages"),
-        ({"messages": [*TURN, *TURN]}, "several_turns", "4 messages"),
-        ({"messages": TURN[:1]}, "missing_field", "user"),
-        ({"messages": TURN[::-1]}, "missing_field", "assistant then user"),
-        ({"messages": []}, "missing_field", ""),
-        ({"messages": "A"}, "wrong_type", "messages"),
-        ({"messages": ["A"]}, "wrong_type", "messages"),
-        ({"messages": [{"role": "tool", "content": "A"}]}, "wrong_type", "messages"),
-        ({"messages": [{"role": ["user"], "content": "A"}]}, "wrong_type", "messages"),
-        ({"messages": [TURN[0], {"role": "assistant"}]}, "wrong_type", ""),
+        ({"citations": LISTED, "answer": "The pump is loud [2]."}, [(None, "section"), (2, "document")]),
+        ({"citations": LISTED, "answer": "It is loud. [c2] [1]"}, [(1, "section"), (2, "document")]),
+        ({"citations": "[2]", "sources": LISTED}, [(2, "document")]),
+        ({"citations": ["[1, 2]"], "sources": LISTED}, [(1, "section"), (2, "document")]),
+        ({"citations": [], "answer": "Loud [1].", "contexts": ["The pump is loud."]}, [(1, "chunk")]),
+        ({"citations": None, "answer": "A [1].", "contexts": [{"document": "guide.md"}]}, [(1, "document")]),
         (
-            {"messages": [{"role": "user", "content": [{"type": "image_url"}]}, TURN[1]]},
-            "wrong_type",
-            "",
+            {"citations": LISTED, "answer": "Loud [3]."},
+            [(None, "section"), (None, "document"), (3, "unknown_number")],
         ),
-        ({"question": "A\0?", "answer": "B"}, "broken_line", ""),
+        ({"citations": [], "answer": "Loud [1].", "sources": {"odd": 5}}, [(1, "unknown_number")]),
+        ({"citations": ["a.md"], "contexts": 7, "sources": "nowhere.md"}, [(None, "unknown_document")]),
     ],
 )
-def test_an_entry_that_fits_no_layout_says_what_was_found(line: Row, reason: str, told: str) -> None:
-    before, row, after = imported(WRITTEN["messages"], line, WRITTEN["question/answer"])
-    assert (row["status"], row["reason"]) == ("failed", reason)
-    assert row["detail"].startswith("pairs.jsonl line 2: ")
-    assert told in row["detail"]
-    assert (before["status"], after["status"]) == ("drafted", "drafted")
+def test_numbers_stand_for_entries_of_the_lists_of_their_row(
+    fields: Row, cited: list[tuple[int | None, str]]
+) -> None:
+    found = pairs.imported(pairs.GOOD | fields).row(0, named=True)
+    assert found["status"] == "drafted"
+    assert [(one["number"], one["resolution"]) for one in found["citations"]] == cited
 
 
-names = st.sampled_from(sorted(COLUMNS))
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(names | st.sampled_from(["role", "content", "text", "user"]), inner, max_size=3)
-    ),
-    max_leaves=8,
+def test_a_system_message_and_half_a_character_are_kept_in_further_fields() -> None:
+    (chat,) = imported({"messages": [{"role": "system", "content": "Be brief."}, *TURN], "note": ["\ud800"]})
+    assert json.loads(chat["source_fields"]) == {"note": ["\ud800"], "system": "Be brief."}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{not json", "broken_line"),
+        (b"[1, 2]", "broken_line"),
+        (b"null", "broken_line"),
+        (b"[" * 100_000, "broken_line"),
+        (b'{"question": "a", "answer": ' + b"9" * 5000 + b"}", "broken_line"),
+        (b'{"question": "a\\ud800", "answer": "b"}', "broken_line"),
+        ({"question": "A\0?", "answer": "B"}, "broken_line"),
+        ({}, "unknown_layout"),
+        ({"frage": "A", "antwort": "B"}, "unknown_layout"),
+        ({"question": "Why?", "answer": None}, "missing_field"),
+        ({"question": "  ", "answer": "So."}, "missing_field"),
+        ({"question": "A", "context": "B"}, "missing_field"),
+        ({"question": 5, "answer": "So."}, "wrong_type"),
+        (pairs.GOOD | {"citations": [7]}, "wrong_type"),
+        (pairs.GOOD | {"coverage": "much"}, "wrong_type"),
+        (pairs.GOOD | {"language": "xx"}, "unsupported_language"),
+        (WRITTEN["messages"] | {"question": "A"}, "two_layouts"),
+        ({"messages": [*TURN, *TURN]}, "several_turns"),
+        ({"messages": TURN[:1]}, "missing_field"),
+        ({"messages": TURN[::-1]}, "missing_field"),
+        ({"messages": [TURN[0], {"role": "assistant", "content": " "}]}, "missing_field"),
+        ({"messages": "A"}, "wrong_type"),
+        ({"messages": ["A"]}, "wrong_type"),
+        ({"messages": [{"role": ["user"], "content": "A"}]}, "wrong_type"),
+        ({"messages": [TURN[0], {"role": "assistant"}]}, "wrong_type"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}, TURN[1]]}, "wrong_type"),
+    ],
 )
-
-
-@given(st.dictionaries(names, values, max_size=6))
-def test_whatever_stands_in_the_fields_gives_a_pair_or_a_reason(entry: Row) -> None:
-    raw = parse_pairs(json.dumps(entry).encode(), "pairs.jsonl")
-    assert len(raw) == 1
-    assert all(pair.question is not None for pair in raw if pair.reason is None)
-    assert all(pair.detail is not None for pair in raw if pair.reason is not None)
+def test_an_entry_that_cannot_be_used_is_a_failed_row_and_its_neighbours_go_on(
+    line: Any, reason: str
+) -> None:
+    found = pairs.imported(WRITTEN["messages"], line, WRITTEN["question/answer"])
+    assert found["status"].to_list() == ["drafted", "failed", "drafted"]
+    assert found["reason"][1] == reason
+    assert found["detail"][1].startswith("pairs.jsonl line 2: ")
