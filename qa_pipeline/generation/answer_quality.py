@@ -10,8 +10,7 @@ from itertools import chain, pairwise
 
 import polars as pl
 
-from qa_pipeline.generation.phrases import phrases
-from qa_pipeline.generation.standalone import leans_on
+from qa_pipeline.generation.standalone import leans_on, phrases
 from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
 from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.storage.rows import DraftedPairRow

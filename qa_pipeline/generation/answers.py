@@ -53,11 +53,6 @@ class Draft:
         return None if self.relevance.error else self.relevance.passes
 
 
-def let_all_pass(rows: Sequence[Question], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
-    """Leave it to the prompt of the answer."""
-    return [Relevance("prompt") for _ in rows]
-
-
 def draft_answers(
     questions: pl.DataFrame,
     chunks: pl.DataFrame,
@@ -66,7 +61,7 @@ def draft_answers(
     llm: LLMSettings,
     *,
     select: Select | None = None,
-    guard: Guard = let_all_pass,
+    guard: Guard | None = None,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
@@ -148,9 +143,9 @@ def _relevances(
     rows: Sequence[KeptQuestionRow],
     requests: Sequence[Request[AnswerReply]],
     selections: Sequence[Sequence[int] | ModelError] | None,
-    guard: Guard,
+    guard: Guard | None,
 ) -> list[Relevance]:
-    """Return the decision on each question: by the selection of its passages, else by the guard."""
+    """Return the decision on each question: by the selection of its passages, else by the guard, if any."""
     known: dict[int, Relevance] = {}
     for place, selection in enumerate(selections or ()):
         if isinstance(selection, ModelError):
@@ -158,9 +153,10 @@ def _relevances(
         elif not selection:
             known[place] = Relevance("validation", passes=False)
     rest = [place for place in range(len(rows)) if place not in known]
-    decided = guard([rows[place] for place in rest], [requests[place].passages for place in rest])
-    known |= dict(zip(rest, decided, strict=True))
-    return [known[place] for place in range(len(rows))]
+    if guard is not None:
+        decided = guard([rows[place] for place in rest], [requests[place].passages for place in rest])
+        known |= dict(zip(rest, decided, strict=True))
+    return [known.get(place, Relevance("prompt")) for place in range(len(rows))]
 
 
 def _made_without_call(

@@ -29,14 +29,8 @@ _CONFIDENCE = 0.5
 class Relevance:
     """The guard's decision on one question.
 
-    Args:
-        decided_by: prompt (nothing looked beforehand), embedding, hybrid or llm.
-        similarity: mean cosine of the question and its best passages; None where it was not computed.
-        passes: whether an answer is drafted.
-        error: why the model that should decide did not.
-        confidence: how sure a model was of its decision, 0 to 1; None where none decided.
-        reasoning: why a model decided so, in its words; None where none decided.
-        model: the model that says it decided; empty where none did.
+    `decided_by` is prompt (nothing looked beforehand), embedding, hybrid, llm or validation. `error` is why
+    the model that should decide did not; `model` is who says that it decided.
     """
 
     decided_by: str

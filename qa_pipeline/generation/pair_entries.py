@@ -27,12 +27,7 @@ _NAMED_FIELDS, _SHOWN_OF_NAME = 12, 40
 class RawCitation:
     """A citation as it is written, before anybody looks whether what it names exists.
 
-    Args:
-        raw: what is shown of it.
-        reference: the name of a document, section or chunk.
-        quote: words it quotes.
-        passage: the text it rests on, where no name is given.
-        number: its number in the answer.
+    `passage` is the text it rests on, where no name is given; `number` is its number in the answer.
     """
 
     raw: str
@@ -46,10 +41,8 @@ class RawCitation:
 class RawPair:
     """An entry of a pairs file; of one that cannot be used, `reason` and `detail` say why.
 
-    Args:
-        file: its name; `line` is the place of the entry there, counted as `unit_of` says.
-        sha256: hash of the entry as it is written.
-        fields: the fields that no column of `pairs` holds, as a JSON object.
+    `line` is its place in the file, counted as `unit_of` says, `sha256` the hash of the entry as written, and
+    `fields` a JSON object of what no column of `pairs` holds.
     """
 
     file: str

@@ -3,7 +3,12 @@
 The rules would rather pass a question than condemn it; a name in quotation marks says what is meant.
 """
 
-from qa_pipeline.generation.phrases import phrases
+import functools
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal
+
 from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token, tokenize
@@ -37,3 +42,13 @@ def _unresolved(question: str, language: str) -> Token | None:
         if word.folded in pronouns.leaning and not (polite or article or impersonal):
             return word
     return None
+
+
+@functools.cache
+def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None = None) -> re.Pattern[str]:
+    """Return the phrases of a kind, of one language or of all."""
+    content = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
+    lists = content.values() if language is None else [content[lexicon(language).code]]
+    return re.compile(
+        "|".join(phrase for of_language in lists for phrase in of_language[kind]), re.IGNORECASE
+    )

@@ -174,9 +174,3 @@ def test_a_reason_that_the_settings_ignore_rejects_nothing_and_the_next_one_does
 def test_a_heading_that_the_text_says_too_is_an_answer() -> None:
     assert looked_at("Valves", question="Where is the pump opened weekly?")[1] == "bare_heading"
     assert looked_at("The valve", question="Where is the pump opened weekly?")[1] is None
-
-
-def test_the_longest_answers_are_a_setting() -> None:
-    strict = AnswerCheckSettings(most_characters={"sentence": 20})
-    assert looked_at(GOOD["en"], settings=strict)[1] == "answer_too_long"
-    assert looked_at("x" * 900, settings=strict, answer_style="long_form")[1] is None

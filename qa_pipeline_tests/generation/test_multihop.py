@@ -102,10 +102,6 @@ def test_chunks_of_one_section_or_of_two_languages_are_not_linked() -> None:
     assert link_chunks(rows.chunks(*two)).is_empty()
 
 
-def test_a_batch_without_chunks_has_no_links() -> None:
-    assert linked().equals(LINKS.empty())
-
-
 def test_a_list_of_references_names_everybody_and_joins_nothing() -> None:
     texts = ["It was designed by Lindqvist.", "Lindqvist, E. (1950). Towers."]
     made = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
+from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.records import (
@@ -17,7 +17,7 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.tables import CHUNKS, LINKS, QUESTIONS
+from qa_pipeline.storage.tables import CHUNKS, LINKS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -36,18 +36,11 @@ def write(frame: pl.DataFrame, model: LanguageModel, **options: Any) -> pl.DataF
 
 
 @given(TEXTS)
-def test_every_chunk_is_asked_once_and_the_rows_follow_the_chunks(texts: list[str]) -> None:
-    model = ScriptedModel(ask_about_text)
-    questions = write(chunks(*texts), model)
-    assert sorted(request.passages[0].chunk_id for request in model.asked) == sorted(texts)
-    assert questions["target_chunk_ids"].to_list() == [[text] for text in texts]
-
-
-@given(TEXTS)
 def test_an_unchanged_batch_asks_nothing_and_gives_the_same_rows(texts: list[str]) -> None:
     first = write(chunks(*texts), ScriptedModel(ask_about_text))
     again = ScriptedModel(ask_about_text)
     assert write(chunks(*texts), again, previous=first).equals(first)
+    assert first["target_chunk_ids"].to_list() == [[text] for text in texts]
     assert again.asked == []
 
 
@@ -62,6 +55,20 @@ def test_only_changed_chunks_are_asked_again(texts: list[str], data: st.DataObje
     assert questions["target_chunk_ids"].to_list() == [[text] for text in now]
 
 
+def retrieve_b(questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
+    return [[("b", 1.0)] for _ in questions]
+
+
+def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_unless_the_settings_allow_it() -> None:
+    questions = write(chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=retrieve_b)
+    assert questions.select("status", "reason").rows() == [("dropped", "round_trip_failed"), ("kept", None)]
+    later = write(chunks("a"), ScriptedModel([]), previous=questions)
+    assert later.select("status", "reason").rows() == [("kept", None)]
+    lenient = GenerationSettings(require_round_trip=False)
+    questions = write(chunks("a"), ScriptedModel(ask_about_text), retrieve=retrieve_b, settings=lenient)
+    assert questions["status"].to_list() == ["kept"]
+
+
 def test_ids_of_questions_are_those_of_earlier_versions_so_that_decisions_on_their_pairs_stay() -> None:
     (row,) = write(chunks("a"), ScriptedModel(ask_about_text)).to_dicts()
     asked = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
@@ -69,10 +76,10 @@ def test_ids_of_questions_are_those_of_earlier_versions_so_that_decisions_on_the
 
 
 def test_a_question_stays_where_another_retrieved_chunk_is_gone_and_its_search_is_made_again() -> None:
-    def retrieve(questions: Sequence[str], _: Sequence[str]) -> list[list[tuple[str, float]]]:
-        return [[(text, 1.0) for text in ("a", "b", "c")]] * len(questions)
-
-    first = write(chunks("a", "b", "c"), ScriptedModel(ask_about_text), retrieve=retrieve)
+    everything = [(text, 1.0) for text in ("a", "b", "c")]
+    first = write(
+        chunks("a", "b", "c"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [everything] * len(q)
+    )
     model = ScriptedModel(ask_about_text)
     after = write(
         chunks("a", "B", "c"),
@@ -83,36 +90,6 @@ def test_a_question_stays_where_another_retrieved_chunk_is_gone_and_its_search_i
     assert [request.passages[0].chunk_id for request in model.asked] == ["B"]
     assert after["passage_ids"].to_list() == [["a", "c", "B"]] * 3
     assert after["question_id"].to_list()[::2] == first["question_id"].to_list()[::2]
-
-
-def test_a_question_that_lost_its_round_trip_to_a_chunk_that_is_gone_is_kept() -> None:
-    first = write(
-        chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [[("b", 1.0)]] * len(q)
-    )
-    assert first["reason"].to_list() == ["round_trip_failed", None]
-    later = write(
-        chunks("a"), ScriptedModel([]), retrieve=lambda q, _: [[("a", 1.0)]] * len(q), previous=first
-    )
-    assert later.select("status", "reason").rows() == [("kept", None)]
-
-
-def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_with_a_reason() -> None:
-    questions = write(
-        chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [[("b", 1.0)]] * len(q)
-    )
-    assert questions["status"].to_list() == ["dropped", "kept"]
-    assert questions["reason"].to_list() == ["round_trip_failed", None]
-
-
-def test_the_round_trip_can_be_switched_off() -> None:
-    settings = GenerationSettings(require_round_trip=False)
-    questions = write(
-        chunks("a"),
-        ScriptedModel(ask_about_text),
-        retrieve=lambda q, _: [[("b", 1.0)]] * len(q),
-        settings=settings,
-    )
-    assert questions["status"].to_list() == ["kept"]
 
 
 def test_the_second_of_two_equal_questions_is_dropped_and_returns_when_the_first_is_gone() -> None:
@@ -132,24 +109,6 @@ def test_an_unreadable_reply_is_a_failed_row_and_is_asked_again_next_time() -> N
     assert first["reason"].to_list() == ["not_json"]
     assert first["question"].to_list() == [None]
     assert write(chunks("a"), ScriptedModel(ask_about_text), previous=first)["status"].to_list() == ["kept"]
-
-
-def test_a_spent_budget_stops_the_stage() -> None:
-    with pytest.raises(BudgetExhaustedError):
-        write(chunks("a"), ScriptedModel([BudgetExhaustedError("10 calls made")]))
-
-
-def test_no_more_questions_are_kept_than_were_asked_for() -> None:
-    many = QuestionsReply(
-        questions=[DraftQuestion(question=f"What is {n}?", question_type="fact_single") for n in range(9)]
-    )
-    questions = write(
-        chunks("a"),
-        ScriptedModel([many]),
-        retrieve=lambda q, _: [[("a", 1.0)]] * len(q),
-        settings=GenerationSettings(questions_per_chunk=2),
-    )
-    assert questions["question"].to_list() == ["What is 0?", "What is 1?"]
 
 
 def test_another_model_does_not_inherit_questions() -> None:
@@ -185,15 +144,12 @@ def test_each_planned_question_has_a_row_written_in_its_type_in_another_or_not_a
     assert sorted(others, key=str) == [["summary", "kept", None], [None, "dropped", "not_written"]]
 
 
-def test_a_chunk_in_a_language_without_rules_and_prompts_says_that_this_is_why_it_gave_no_question() -> None:
-    asked = write(chunks("a", language="fi"), ScriptedModel([QuestionsReply(questions=[])]))
-    assert asked["reason"].to_list() == ["language_not_handled"]
-
-
-def test_a_chunk_that_gave_no_question_is_not_asked_again() -> None:
-    first = write(chunks("a"), ScriptedModel([QuestionsReply(questions=[])]))
-    assert first["reason"].to_list() == ["not_written"]
-    assert write(chunks("a"), ScriptedModel([]), previous=first).equals(first)
+@pytest.mark.parametrize(("language", "reason"), [("fi", "language_not_handled"), ("en", "not_written")])
+def test_a_chunk_that_gave_no_question_says_why_and_is_not_asked_again(language: str, reason: str) -> None:
+    frame = chunks("a", language=language)
+    first = write(frame, ScriptedModel([QuestionsReply(questions=[])]))
+    assert first["reason"].to_list() == [reason]
+    assert write(frame, ScriptedModel([]), previous=first).equals(first)
 
 
 def test_a_quoted_title_is_no_part_of_what_is_searched_for_a_question() -> None:
@@ -262,14 +218,6 @@ def test_a_question_in_another_language_or_of_endless_length_is_dropped(
     assert questions["reason"].to_list() == [reason]
 
 
-def test_the_same_question_for_every_chunk_is_kept_once() -> None:
-    texts = [f"text {number}" for number in range(30)]
-    found = [[(text, 1.0) for text in texts]]
-    model = ScriptedModel(lambda request: drafts(("What is a boiler?", "fact_single")))
-    questions = write(chunks(*texts), model, retrieve=lambda q, _: found * len(q))
-    assert dict(questions["reason"].value_counts().iter_rows()) == {None: 1, "repeated_question": 29}
-
-
 def test_chunks_beyond_the_limit_keep_a_row_that_says_so_and_are_asked_when_it_rises() -> None:
     few = GenerationSettings(max_questions=2)
     first = write(chunks("a", "b", "c"), ScriptedModel(ask_about_text), settings=few)
@@ -301,43 +249,16 @@ def test_how_early_the_search_finds_the_chunk_is_the_difficulty() -> None:
     assert questions["difficulty"].to_list() == ["easy", "medium", "hard"]
 
 
-def test_an_empty_batch_has_no_questions() -> None:
-    assert write(chunks(), ScriptedModel([])).equals(QUESTIONS.empty())
-
-
-def repeating(*texts: str, marks: dict[str, str]) -> pl.DataFrame:
-    return chunks(*texts).with_columns(
-        pl.col("chunk_id").replace_strict(marks, default=None, return_dtype=pl.String()).alias("passed_over")
-    )
-
-
-MARKS = {"b": "near_duplicate", "c": "repeated_block"}
-
-
-def test_chunks_that_repeat_others_are_not_asked_and_keep_a_row_that_says_so() -> None:
-    model = ScriptedModel(ask_about_text)
-    questions = write(repeating("a", "b", "c", marks=MARKS), model)
-    assert [request.passages[0].chunk_id for request in model.asked] == ["a"]
-    rows = questions.select("question", "status", "reason").rows()
-    assert rows[1:] == [(None, "dropped", "near_duplicate"), (None, "dropped", "repeated_block")]
-
-
-def test_near_duplicates_are_asked_where_the_settings_say_so() -> None:
-    model = ScriptedModel(ask_about_text)
-    write(
-        repeating("a", "b", "c", marks=MARKS),
-        model,
-        settings=GenerationSettings(skip_near_duplicates=False),
-    )
-    assert [request.passages[0].chunk_id for request in model.asked] == ["a", "b"]
-
-
-def test_a_chunk_that_no_longer_repeats_another_is_asked_and_the_other_way_round() -> None:
-    before = write(repeating("a", "b", marks={"b": "repeated_block"}), ScriptedModel(ask_about_text))
-    model = ScriptedModel(ask_about_text)
-    after = write(repeating("a", "b", marks={"a": "repeated_block"}), model, previous=before)
-    assert [request.passages[0].chunk_id for request in model.asked] == ["b"]
-    assert after["status"].to_list() == ["dropped", "kept"]
+def test_chunks_that_repeat_others_are_asked_when_they_no_longer_do_or_the_settings_say_so() -> None:
+    marks = pl.Series("passed_over", [None, "near_duplicate", "repeated_block"], pl.String())
+    frame, lenient = chunks("a", "b", "c"), GenerationSettings(skip_near_duplicates=False)
+    first = write(frame.with_columns(marks), ScriptedModel(ask_about_text))
+    assert first["reason"].to_list() == [None, "near_duplicate", "repeated_block"]
+    for options, asked in (({}, ["c"]), ({"settings": lenient}, ["b", "c"])):
+        model = ScriptedModel(ask_about_text)
+        after = write(frame.with_columns(marks.reverse()), model, previous=first, **options)
+        assert [request.passages[0].chunk_id for request in model.asked] == asked
+        assert after["reason"][0] == "repeated_block"
 
 
 HOPS = GenerationSettings(mix=MixSettings(**{**dict.fromkeys(MixSettings().weights, 0.0), "multi_hop": 1.0}))
