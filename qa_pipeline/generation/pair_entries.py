@@ -139,6 +139,11 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
     if not isinstance(entry, dict):
         detail = f"expected an object, found {type(entry).__name__}"
         return replace(unread, reason="broken_line", detail=detail)
+    try:
+        _text_of(entry).encode()
+    except UnicodeEncodeError:
+        detail = "contains half a character (a lone surrogate)"
+        return replace(unread, reason="broken_line", detail=detail)
     further = {str(name): value for name, value in entry.items() if name not in _READ}
     read = _read_fields({name: value for name, value in entry.items() if value is not None})
     if isinstance(read, Fault):
@@ -163,8 +168,6 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
         question, answer, system = turn
     if not question or not answer:
         return fault_of_names(fields) or Fault("missing_field", "question or answer is empty")
-    if not _encodable(f"{question}{answer}{line.citations}"):
-        return Fault("broken_line", "contains half a character (a lone surrogate)")
     if "\0" in question + answer:
         return Fault("broken_line", "contains a NUL character")
     read = line.model_dump(include={"language", "coverage", "expected_verdict", "expected_kind"})
@@ -211,17 +214,7 @@ def _explain(error: ValidationError) -> Fault:
 
 
 def _text_of(value: object) -> str:
-    """Return a text as it is, any other value as JSON; escaped where it holds half a character."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if _encodable(text) else json.dumps(value, default=str)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _citations(line: PairLine, answer: str) -> list[RawCitation]:

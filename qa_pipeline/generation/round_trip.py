@@ -4,14 +4,13 @@
     a step that weighs decided a claim, since rules have read the others from their quotes.
 (b) The model answers it from what it knows; if it can, the pair teaches it nothing (`memorised`).
 
-A question of two hops is answered from its proving chunks less one as well, and none should do. A last call
+A question of two hops is answered from each proving chunk alone as well, and none should do. A last call
 compares what was said with the answer where words differ.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Literal
 
 import polars as pl
@@ -69,9 +68,9 @@ class RoundTrip:
     in_other_words: list[tuple[Asked, str]] = field(default_factory=list)
 
     @property
-    def hops(self) -> int:
-        """Return how many passages the question needs."""
-        return (self.pair["hops"] or 1) if self.pair["question_type"] in HOP_SCOPES else 1
+    def is_hop(self) -> bool:
+        """Return True if the question needs two passages."""
+        return self.pair["question_type"] in HOP_SCOPES and (self.pair["hops"] or 1) > 1
 
     def fail(self, error: ModelError) -> None:
         """Note that the model could not be asked."""
@@ -105,11 +104,11 @@ def make_round_trips(
         for pair in _with_quotes(passed, claims, claim_verdicts)
     ]
     for trip in trips:
-        is_short = 0 < len(set(trip.pair["evidence_chunk_id"])) < trip.hops
-        trip.columns["fewer_chunks_answer"] = True if is_short else None
+        is_proved_by_one = len(set(trip.pair["evidence_chunk_id"])) == 1
+        trip.columns["fewer_chunks_answer"] = True if trip.is_hop and is_proved_by_one else None
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
-        asked, llm = [trip for trip in trips if trip.hops > 1 or not only_hops], llm or LLMSettings()
+        asked, llm = [trip for trip in trips if trip.is_hop or not only_hops], llm or LLMSettings()
         _ask(asked, passages_by_id(chunks), model, llm, notify)
         _compare(asked, model, llm)
         for trip in asked:
@@ -180,9 +179,9 @@ def _attempts(
         yield "agrees", solve_request(pair, quotes, llm)
     yield "memorised", recall_request(pair, llm)
     chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(ids)]
-    if 1 < trip.hops <= len(chunks):
-        for fewer in combinations(chunks, trip.hops - 1):
-            yield "fewer_chunks_answer", solve_request(pair, fewer, llm)
+    if trip.is_hop and len(chunks) > 1:
+        for chunk in chunks:
+            yield "fewer_chunks_answer", solve_request(pair, [chunk], llm)
 
 
 def _is_same(first: str, second: str) -> bool:

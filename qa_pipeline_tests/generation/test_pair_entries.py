@@ -117,9 +117,9 @@ def test_numbers_stand_for_entries_of_the_lists_of_their_row(
     assert [(one["number"], one["resolution"]) for one in found["citations"]] == cited
 
 
-def test_a_system_message_and_half_a_character_are_kept_in_further_fields() -> None:
-    (chat,) = imported({"messages": [{"role": "system", "content": "Be brief."}, *TURN], "note": ["\ud800"]})
-    assert json.loads(chat["source_fields"]) == {"note": ["\ud800"], "system": "Be brief."}
+def test_a_system_message_is_a_further_field() -> None:
+    (chat,) = imported({"messages": [{"role": "system", "content": "Be brief."}, *TURN]})
+    assert json.loads(chat["source_fields"]) == {"system": "Be brief."}
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,7 @@ def test_a_system_message_and_half_a_character_are_kept_in_further_fields() -> N
         (b"[" * 100_000, "broken_line"),
         (b'{"question": "a", "answer": ' + b"9" * 5000 + b"}", "broken_line"),
         (b'{"question": "a\\ud800", "answer": "b"}', "broken_line"),
+        (pairs.GOOD | {"note": [{"\ud800": 1}]}, "broken_line"),
         ({"question": "A\0?", "answer": "B"}, "broken_line"),
         ({}, "unknown_layout"),
         ({"frage": "A", "antwort": "B"}, "unknown_layout"),
