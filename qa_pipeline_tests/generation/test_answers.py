@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.questions import Retrieve, write_questions
+from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.records import AnswerReply, DraftCitation, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
+from qa_pipeline_tests.generation.rows import ask_about_text, chunks, finds, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
@@ -61,17 +61,15 @@ def test_a_pair_that_a_fake_server_wrote_says_so_and_stays() -> None:
         assert draft(chunks("a"), ScriptedModel([]), previous=earlier).equals(earlier)
 
 
-def retrieve_all(frame: pl.DataFrame) -> Retrieve:
-    """Retrieve every chunk for each question, in reverse order of the batch."""
-    found = [(chunk_id, 1.0) for chunk_id in reversed(frame["chunk_id"].to_list())]
-    return lambda questions, languages: [found for _ in questions]
-
-
 def test_an_edit_of_another_chunk_leaves_a_pair_with_what_is_retrieved_now() -> None:
     def drafted(frame: pl.DataFrame, previous: pl.DataFrame | None = None) -> tuple[pl.DataFrame, int]:
         model, options = ScriptedModel(ask_about_text), (GenerationSettings(), LLMSettings())
         asked = write_questions(
-            frame, ScriptedModel(ask_about_text), retrieve_all(frame), *options, batch="b"
+            frame,
+            ScriptedModel(ask_about_text),
+            finds(*reversed(frame["chunk_id"].to_list())),
+            *options,
+            batch="b",
         )
         return draft_answers(asked, frame, model, *options, previous=previous), len(model.asked)
 
@@ -93,7 +91,12 @@ def test_a_refusal_rests_on_all_that_was_retrieved() -> None:
     def refusals(frame: pl.DataFrame, previous: pl.DataFrame | None) -> tuple[pl.DataFrame, int]:
         model, settings = ScriptedModel(refuse), GenerationSettings()
         questions = write_questions(
-            frame, ScriptedModel(refuse), retrieve_all(frame), settings, LLMSettings(), batch="b"
+            frame,
+            ScriptedModel(refuse),
+            finds(*reversed(frame["chunk_id"].to_list())),
+            settings,
+            LLMSettings(),
+            batch="b",
         )
         pairs = draft_answers(questions, frame, model, settings, LLMSettings(), previous=previous)
         return pairs, len(model.asked)

@@ -18,7 +18,7 @@ from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import CHUNKS, LINKS
-from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
+from qa_pipeline_tests.generation.rows import ask_about_text, chunks, finds, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 FEES = "- Fee: 5 euros\n- Delivery time: 2 days"
@@ -26,13 +26,8 @@ TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 
 
 def write(frame: pl.DataFrame, model: LanguageModel, **options: Any) -> pl.DataFrame:
-    settings = {
-        "retrieve": retrieve_named,
-        "settings": GenerationSettings(),
-        "llm": LLMSettings(),
-        "batch": "b",
-    }
-    return write_questions(frame, model, **{**settings, **options})
+    settings = {"retrieve": retrieve_named, "settings": GenerationSettings(), "llm": LLMSettings()}
+    return write_questions(frame, model, batch="b", **{**settings, **options})
 
 
 @given(TEXTS)
@@ -55,17 +50,13 @@ def test_only_changed_chunks_are_asked_again(texts: list[str], data: st.DataObje
     assert questions["target_chunk_ids"].to_list() == [[text] for text in now]
 
 
-def retrieve_b(questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
-    return [[("b", 1.0)] for _ in questions]
-
-
 def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_unless_the_settings_allow_it() -> None:
-    questions = write(chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=retrieve_b)
+    questions = write(chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=finds("b"))
     assert questions.select("status", "reason").rows() == [("dropped", "round_trip_failed"), ("kept", None)]
     later = write(chunks("a"), ScriptedModel([]), previous=questions)
     assert later.select("status", "reason").rows() == [("kept", None)]
     lenient = GenerationSettings(require_round_trip=False)
-    questions = write(chunks("a"), ScriptedModel(ask_about_text), retrieve=retrieve_b, settings=lenient)
+    questions = write(chunks("a"), ScriptedModel(ask_about_text), retrieve=finds("b"), settings=lenient)
     assert questions["status"].to_list() == ["kept"]
 
 
@@ -76,17 +67,9 @@ def test_ids_of_questions_are_those_of_earlier_versions_so_that_decisions_on_the
 
 
 def test_a_question_stays_where_another_retrieved_chunk_is_gone_and_its_search_is_made_again() -> None:
-    everything = [(text, 1.0) for text in ("a", "b", "c")]
-    first = write(
-        chunks("a", "b", "c"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [everything] * len(q)
-    )
+    first = write(chunks("a", "b", "c"), ScriptedModel(ask_about_text), retrieve=finds("a", "b", "c"))
     model = ScriptedModel(ask_about_text)
-    after = write(
-        chunks("a", "B", "c"),
-        model,
-        previous=first,
-        retrieve=lambda q, _: [[("a", 1.0), ("c", 0.5), ("B", 0.25)]] * len(q),
-    )
+    after = write(chunks("a", "B", "c"), model, previous=first, retrieve=finds("a", "c", "B"))
     assert [request.passages[0].chunk_id for request in model.asked] == ["B"]
     assert after["passage_ids"].to_list() == [["a", "c", "B"]] * 3
     assert after["question_id"].to_list()[::2] == first["question_id"].to_list()[::2]
@@ -94,31 +77,16 @@ def test_a_question_stays_where_another_retrieved_chunk_is_gone_and_its_search_i
 
 def test_the_second_of_two_equal_questions_is_dropped_and_returns_when_the_first_is_gone() -> None:
     same = QuestionsReply(questions=[DraftQuestion(question="Why?", question_type="reasoning")])
-    everything = {"retrieve": lambda q, _: [[("a", 1.0), ("b", 0.5)]] * len(q)}
-    first = write(chunks("a", "b"), ScriptedModel([same, same]), **everything)
+    first = write(chunks("a", "b"), ScriptedModel([same, same]), retrieve=finds("a", "b"))
     assert first["reason"].to_list() == [None, "repeated_question"]
-    later = write(
-        chunks("b"), ScriptedModel([same]), retrieve=lambda q, _: [[("b", 1.0)]] * len(q), previous=first
-    )
+    later = write(chunks("b"), ScriptedModel([same]), retrieve=finds("b"), previous=first)
     assert later["status"].to_list() == ["kept"]
 
 
 def test_an_unreadable_reply_is_a_failed_row_and_is_asked_again_next_time() -> None:
     first = write(chunks("a"), ScriptedModel([UnreadableReplyError("not_json", "it says hello")]))
-    assert first["status"].to_list() == ["failed"]
-    assert first["reason"].to_list() == ["not_json"]
-    assert first["question"].to_list() == [None]
+    assert first.select("status", "reason", "question").rows() == [("failed", "not_json", None)]
     assert write(chunks("a"), ScriptedModel(ask_about_text), previous=first)["status"].to_list() == ["kept"]
-
-
-def test_another_model_does_not_inherit_questions() -> None:
-    first = write(chunks("a"), ScriptedModel(ask_about_text, name="one"))
-    other = ScriptedModel(ask_about_text, name="two")
-    write(chunks("a"), other, previous=first)
-    assert len(other.asked) == 1
-
-
-EVERYTHING = {"retrieve": lambda q, _: [[("a", 1.0)]] * len(q)}
 
 
 def drafts(*questions: tuple[str, str]) -> QuestionsReply:
@@ -133,7 +101,7 @@ def test_each_planned_question_has_a_row_written_in_its_type_in_another_or_not_a
     )
     model = ScriptedModel([drafts(("Why is A?", "reasoning"), ("Sum up A and B?", "summary"))])
     questions = write(
-        chunks("a"), model, settings=GenerationSettings(questions_per_chunk=3, mix=mix), **EVERYTHING
+        chunks("a"), model, settings=GenerationSettings(questions_per_chunk=3, mix=mix), retrieve=finds("a")
     )
     assert set(model.asked[0].types) == {"fact_single", "reasoning", "comparison"}
     rows = {planned: row for planned, *row in questions.select(
@@ -166,25 +134,20 @@ def test_a_quoted_title_is_no_part_of_what_is_searched_for_a_question() -> None:
 
 
 def test_a_question_that_leans_on_its_passage_is_rewritten_once_and_keeps_its_first_wording() -> None:
-    model = ScriptedModel(
-        lambda request: (
-            StandaloneReply(question="What does a card cost?")
-            if request.role == "standalone"
-            else drafts(("What does it cost?", "fact_single"))
-        )
-    )
-    questions = write(chunks("a"), model, **EVERYTHING)
+    alone = StandaloneReply(question="What does a card cost?")
+    model = ScriptedModel([drafts(("What does it cost?", "fact_single")), alone])
+    questions = write(chunks("a"), model, retrieve=finds("a"))
     assert questions.select("question", "rewritten_from", "status").rows() == [
         ("What does a card cost?", "What does it cost?", "kept")
     ]
     assert [request.role for request in model.asked] == ["questions", "standalone"]
-    assert write(chunks("a"), ScriptedModel([]), previous=questions, **EVERYTHING).equals(questions)
+    assert write(chunks("a"), ScriptedModel([]), previous=questions, retrieve=finds("a")).equals(questions)
 
 
 @pytest.mark.parametrize("again", [None, "What does it cost then?"])
 def test_a_question_that_still_leans_after_that_is_dropped_with_the_word(again: str | None) -> None:
     model = ScriptedModel([drafts(("What does it cost?", "fact_single")), StandaloneReply(question=again)])
-    questions = write(chunks("a"), model, **EVERYTHING)
+    questions = write(chunks("a"), model, retrieve=finds("a"))
     assert questions.select("status", "reason", "detail").rows() == [("dropped", "not_standalone", "it")]
 
 
@@ -192,11 +155,11 @@ def test_a_rewriting_that_failed_is_asked_again_and_nothing_else_is_lost() -> No
     first = write(
         chunks("a"),
         ScriptedModel([drafts(("What does it cost?", "fact_single")), UnreadableReplyError("not_json", "x")]),
-        **EVERYTHING,
+        retrieve=finds("a"),
     )
     assert first.select("status", "reason").rows() == [("failed", "not_json")]
     model = ScriptedModel([drafts(("What does it cost?", "fact_single")), StandaloneReply(question="Why?")])
-    assert write(chunks("a"), model, previous=first, **EVERYTHING)["status"].to_list() == ["kept"]
+    assert write(chunks("a"), model, previous=first, retrieve=finds("a"))["status"].to_list() == ["kept"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +176,9 @@ def test_a_question_in_another_language_or_of_endless_length_is_dropped(
     language: str, question: str, reason: str | None
 ) -> None:
     questions = write(
-        chunks("a", language=language), ScriptedModel([drafts((question, "fact_single"))]), **EVERYTHING
+        chunks("a", language=language),
+        ScriptedModel([drafts((question, "fact_single"))]),
+        retrieve=finds("a"),
     )
     assert questions["reason"].to_list() == [reason]
 
@@ -228,15 +193,16 @@ def test_chunks_beyond_the_limit_keep_a_row_that_says_so_and_are_asked_when_it_r
     assert len(model.asked) == 1
 
 
-def test_the_users_guidance_stands_in_the_prompt_and_other_guidance_asks_anew() -> None:
+def test_the_users_guidance_stands_in_the_prompt_and_other_guidance_or_another_model_asks_anew() -> None:
     guided = GenerationSettings(guidance="Ask as a nurse on a night shift would, about {types}.")
     model = ScriptedModel(ask_about_text)
     first = write(chunks("a"), model, settings=guided)
     assert "a nurse on a night shift would, about {types}." in model.asked[0].system
     assert write(chunks("a"), ScriptedModel([]), settings=guided, previous=first).equals(first)
-    again = ScriptedModel(ask_about_text)
-    write(chunks("a"), again, previous=first)
-    assert len(again.asked) == 1
+    for name, settings in (("scripted", GenerationSettings()), ("another", guided)):
+        again = ScriptedModel(ask_about_text, name=name)
+        write(chunks("a"), again, previous=first, settings=settings)
+        assert len(again.asked) == 1
 
 
 def test_how_early_the_search_finds_the_chunk_is_the_difficulty() -> None:
@@ -273,19 +239,14 @@ BRIDGE = QuestionsReply(questions=[DraftQuestion(question="Who built it all?", q
 
 def test_a_question_of_two_hops_is_asked_of_both_chunks_and_told_what_joins_them() -> None:
     model = ScriptedModel([BRIDGE])
-    questions = write(
-        chunks("a", "b"), model, settings=HOPS, links=EDGE, retrieve=lambda q, _: [[("b", 1.0), ("a", 0.5)]]
-    )
+    questions = write(chunks("a", "b"), model, settings=HOPS, links=EDGE, retrieve=finds("b", "a"))
     (request,) = model.asked
     assert [one.chunk_id for one in request.passages] == ["a", "b"]
     assert "the Tower" in request.prompt
-    hop = questions.filter(pl.col("status") == "kept")
-    assert hop.select("target_chunk_ids", "question_type", "difficulty").row(0) == (
-        ["a", "b"],
-        "multi_hop",
-        "easy",
-    )
-    assert questions.filter(pl.col("status") == "dropped")["reason"].to_list() == ["not_offered"]
+    assert questions.select("target_chunk_ids", "question_type", "difficulty", "reason").rows() == [
+        (["a", "b"], "multi_hop", "easy", None),
+        (["b"], None, None, "not_offered"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -300,13 +261,8 @@ def test_a_question_of_two_hops_is_asked_of_both_chunks_and_told_what_joins_them
 def test_the_search_must_find_one_hop_and_the_other_is_put_beside_it(
     found: list[str], status: str, shown: list[str], scores: list[float | None]
 ) -> None:
-    questions = write(
-        chunks("a", "b", "c", "d"),
-        ScriptedModel([BRIDGE]),
-        settings=HOPS,
-        links=EDGE,
-        retrieve=lambda q, _: [[(one, 1.0) for one in found]],
-    )
+    frame, model = chunks("a", "b", "c", "d"), ScriptedModel([BRIDGE])
+    questions = write(frame, model, settings=HOPS, links=EDGE, retrieve=finds(*found))
     row = questions.filter(pl.col("question").is_not_null()).row(0, named=True)
     assert (row["status"], row["passage_ids"], row["passage_scores"]) == (status, shown, scores)
 
@@ -320,14 +276,9 @@ def test_a_reply_of_another_number_of_hops_than_asked_is_not_written() -> None:
 
 
 def test_two_hops_are_asked_again_only_when_one_of_their_chunks_has_changed() -> None:
-    everything = {
-        "settings": HOPS,
-        "links": EDGE,
-        "retrieve": lambda q, _: [[("a", 1.0), ("b", 1.0)]] * len(q),
-    }
-    first = write(chunks("a", "b"), ScriptedModel([BRIDGE]), **everything)
-    again = ScriptedModel([])
-    assert write(chunks("a", "b"), again, previous=first, **everything).equals(first)
+    options: dict[str, Any] = {"settings": HOPS, "links": EDGE, "retrieve": finds("a", "b")}
+    first = write(chunks("a", "b"), ScriptedModel([BRIDGE]), **options)
+    assert write(chunks("a", "b"), ScriptedModel([]), previous=first, **options).equals(first)
     without = write(chunks("a"), ScriptedModel([]), previous=first, settings=HOPS)
     assert without["reason"].to_list() == ["not_offered"]
 
@@ -340,13 +291,10 @@ def in_doubt(text: str, part: str) -> pl.DataFrame:
     return frame.with_columns(doubts=pl.Series([[doubt]], dtype=CHUNKS.schema["doubts"]))
 
 
-def test_nothing_is_asked_about_the_part_of_a_chunk_that_is_in_doubt() -> None:
+def test_nothing_is_asked_about_what_is_in_doubt_nor_about_a_chunk_of_little_else() -> None:
     model = ScriptedModel(ask_about_text)
     write(in_doubt("The shop opens at nine. The tax is low.", "The tax is low."), model)
     assert [request.passages[0].text.rstrip() for request in model.asked] == ["The shop opens at nine."]
-
-
-def test_a_chunk_of_little_but_rows_in_doubt_is_not_asked_and_keeps_a_row_that_says_so() -> None:
     rows = "Name: A | Price: 1\nName: B | Price: 2"
     questions = write(in_doubt(f"# Prices\n\n{rows}", rows), ScriptedModel([]))
     assert questions.select("question", "status", "reason").rows() == [(None, "dropped", "in_doubt")]
