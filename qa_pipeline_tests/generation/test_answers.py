@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.questions import Retrieve, write_questions
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.records import AnswerReply, DraftCitation, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
@@ -18,16 +18,16 @@ from qa_pipeline_tests.support.scripted import ScriptedModel
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
 
 
-def questions_of(frame: pl.DataFrame) -> pl.DataFrame:
-    model = ScriptedModel(ask_about_text)
-    return write_questions(frame, model, retrieve_named, GenerationSettings(), LLMSettings(), batch="b")
-
-
 def draft(
-    frame: pl.DataFrame, model: ScriptedModel, previous: pl.DataFrame | None = None, **settings: object
+    frame: pl.DataFrame,
+    model: ScriptedModel,
+    previous: pl.DataFrame | None = None,
+    search: Retrieve = retrieve_named,
+    **settings: object,
 ) -> pl.DataFrame:
-    made = GenerationSettings.model_validate(settings)
-    return draft_answers(questions_of(frame), frame, model, made, LLMSettings(), previous=previous)
+    made, llm = GenerationSettings.model_validate(settings), LLMSettings()
+    asked = write_questions(frame, ScriptedModel(ask_about_text), search, made, llm, batch="b")
+    return draft_answers(asked, frame, model, made, llm, previous=previous)
 
 
 @given(TEXTS)
@@ -62,49 +62,24 @@ def test_a_pair_that_a_fake_server_wrote_says_so_and_stays() -> None:
 
 
 def test_an_edit_of_another_chunk_leaves_a_pair_with_what_is_retrieved_now() -> None:
-    def drafted(frame: pl.DataFrame, previous: pl.DataFrame | None = None) -> tuple[pl.DataFrame, int]:
-        model, options = ScriptedModel(ask_about_text), (GenerationSettings(), LLMSettings())
-        asked = write_questions(
-            frame,
-            ScriptedModel(ask_about_text),
-            finds(*reversed(frame["chunk_id"].to_list())),
-            *options,
-            batch="b",
-        )
-        return draft_answers(asked, frame, model, *options, previous=previous), len(model.asked)
-
-    before, _ = drafted(chunks("a", "b"))  # all answers quote the last chunk, which is retrieved first
-    after, asked = drafted(chunks("c", "b"), before)
-    assert asked == 1
+    before = draft(chunks("a", "b"), ScriptedModel(ask_about_text), search=finds("b", "a"))
+    model = ScriptedModel(ask_about_text)  # quotes the first passage
+    after = draft(chunks("c", "b"), model, before, search=finds("b", "c"))
+    assert [request.question for request in model.asked] == ["What is c?"]
     assert after["pair_id"].to_list()[1:] == before["pair_id"].to_list()[1:]
     assert after["passage_ids"].to_list() == [["b", "c"]] * 2
-    assert after.equals(drafted(chunks("c", "b"))[0])
+    assert after.equals(draft(chunks("c", "b"), ScriptedModel(ask_about_text), search=finds("b", "c")))
 
 
 def test_a_refusal_rests_on_all_that_was_retrieved() -> None:
-    def refuse(request: Request[ReplyModel]) -> ReplyModel:
-        if request.role == "questions":
-            return ask_about_text(request)
-        refused = "This information is not available in the knowledge base."
-        return AnswerReply(coverage="none", answer=refused, used_chunks=[], citations=[])
-
-    def refusals(frame: pl.DataFrame, previous: pl.DataFrame | None) -> tuple[pl.DataFrame, int]:
-        model, settings = ScriptedModel(refuse), GenerationSettings()
-        questions = write_questions(
-            frame,
-            ScriptedModel(refuse),
-            finds(*reversed(frame["chunk_id"].to_list())),
-            settings,
-            LLMSettings(),
-            batch="b",
-        )
-        pairs = draft_answers(questions, frame, model, settings, LLMSettings(), previous=previous)
-        return pairs, len(model.asked)
-
-    first, _ = refusals(chunks("a", "b"), None)
-    again, asked = refusals(chunks("a", "c"), first)
-    assert asked == 2
-    assert again["pair_id"][0] == first["pair_id"][0]  # drafted again, and equal
+    refused = AnswerReply(
+        coverage="none", answer="This information is not available in the knowledge base.", citations=[]
+    )
+    first = draft(chunks("a", "b"), ScriptedModel([refused] * 2), search=finds("b", "a"))
+    model = ScriptedModel([refused] * 2)
+    again = draft(chunks("c", "b"), model, first, search=finds("b", "c"))
+    assert len(model.asked) == 2
+    assert again["pair_id"][1] == first["pair_id"][1]  # drafted again, and equal
 
 
 @pytest.mark.parametrize(
@@ -121,18 +96,12 @@ def test_only_a_text_that_refuses_is_a_refusal_whatever_coverage_the_reply_names
     answer: str, coverage: str
 ) -> None:
     reply = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
-    frame, model = chunks("a"), ScriptedModel([reply])
-    pairs = draft_answers(questions_of(frame), frame, model, GenerationSettings(), LLMSettings())
-    assert pairs["coverage"].to_list() == [coverage]
+    assert draft(chunks("a"), ScriptedModel([reply]))["coverage"].to_list() == [coverage]
 
 
 def test_a_citation_of_a_passage_that_was_never_shown_stays_and_resolves_to_nothing() -> None:
-    reply = AnswerReply(
-        coverage="full",
-        answer="It is a.",
-        used_chunks=[1, 7],
-        citations=[DraftCitation(passage=7, quote="a")],
-    )
+    cited = [DraftCitation(passage=7, quote="a")]
+    reply = AnswerReply(coverage="full", answer="It is a.", used_chunks=[1, 7], citations=cited)
     pair = draft(chunks("a"), ScriptedModel([reply])).row(0, named=True)
     assert pair["used_chunk_ids"] == ["a"]
     assert pair["citations"][0]["resolution"] == "unknown_passage"

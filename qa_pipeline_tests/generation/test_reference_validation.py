@@ -94,7 +94,7 @@ def test_validation_all_rejected_results_in_empty_item() -> None:
     assert (row["guarded_by"], row["guard_passed"]) == ("validation", False)
 
 
-def test_a_cosine_accepts_is_unsure_a_little_below_and_rejects_else() -> None:
+def test_validation_that_is_enabled_without_a_strategy_validates_by_embedding() -> None:
     assert decisions(settings()) == ["accept", "unsure", "reject"]
 
 

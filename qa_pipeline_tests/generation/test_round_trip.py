@@ -155,7 +155,7 @@ HOP_FRAMES = {
 
 
 class FromOne(Plays):
-    """Answers from the passages that hold all of `needed`, as told, and from nothing else."""
+    """Answers from the passage that holds `needed`, and from nothing else."""
 
     def __init__(self, needed: str, *agreement: str) -> None:
         super().__init__("The same.", None, *agreement)
