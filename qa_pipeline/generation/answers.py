@@ -33,7 +33,7 @@ from qa_pipeline.text.refusals import coverage_of
 from qa_pipeline.verification.outcomes import FLAWED
 
 Guard = Callable[[Sequence[Question], Sequence[Sequence[Passage]]], list[Relevance]]
-"""(rows of the questions table, passages of each) -> whether each question may be answered from them."""
+"""(rows of the questions table, passages of each) -> the decision on each question."""
 Select = Callable[[Sequence[KeptQuestionRow], Mapping[str, Passage]], list[list[int] | ModelError]]
 """(rows of the questions table, passages by id) -> places of the passages of each that may be used."""
 
@@ -292,6 +292,7 @@ def _pair_id(row: PairRow) -> str:
 
 
 def _with_guard(pair: PairRow, draft: Draft) -> PairRow:
+    """Return the pair with what the guard says now."""
     relevance = draft.relevance
     return {
         **pair,

@@ -50,7 +50,7 @@ def guard_questions(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[Relevance]:
-    """Return whether each question may be answered from its passages; one without passages never is.
+    """Return the decision on each question from its passages; one without passages never passes.
 
     Raises:
         SettingsError: the mode asks a model and there is none.

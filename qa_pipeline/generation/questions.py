@@ -93,7 +93,9 @@ def write_questions(
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
     new = written + _not_asked(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
-        row["question_id"] = _question_id(row)
+        # 1 was the round of asking: ids stay what they were, and with them the decisions of people
+        asked = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
+        row["question_id"] = hash_parts(*asked, row["prompt_hash"], row["model"])[:32]
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
     rows = sorted(valid + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
     _decide(rows, round_trip=settings.require_round_trip)
@@ -240,13 +242,6 @@ def _dropped(
     }
 
 
-def _question_id(row: QuestionRow) -> str:
-    # 1 was the round of asking: ids stay what they were, and with them the decisions of people
-    parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
-    parts += [row["prompt_hash"], row["model"]]
-    return hash_parts(*parts)[:32]
-
-
 def _make_standalone(
     rows: Sequence[QuestionRow],
     requests: Sequence[QuestionsRequest],
@@ -278,7 +273,9 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
-        row["difficulty"] = _difficulty([chunk_id for chunk_id, _ in passages], targets)
+        first = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
+        is_easy = set(targets) == set(first[: len(targets)])
+        row["difficulty"] = "easy" if is_easy else "medium" if set(targets) <= set(first) else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
@@ -286,13 +283,6 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
 
 def _without_title(question: str, title: str) -> str:
     return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
-
-
-def _difficulty(retrieved_ids: Sequence[str], targets: Sequence[str]) -> str:
-    """Return how hard the batch's search finds the chunks of a question, the last of them."""
-    if not set(targets) <= set(retrieved_ids[: _MEDIUM * len(targets)]):
-        return "hard"
-    return "easy" if set(targets) == set(retrieved_ids[: len(targets)]) else "medium"
 
 
 def _with_all_hops(
