@@ -19,8 +19,9 @@ from qa_pipeline.evaluation.signals.judge import judge_request
 from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import guard_request
-from qa_pipeline.generation.questions import question_request, standalone_request, write_questions
-from qa_pipeline.generation.reference_validation import reference_request, reference_requests
+from qa_pipeline.generation.question_requests import question_request, standalone_request
+from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.reference_validation import reference_request
 from qa_pipeline.generation.round_trip import compare_request, recall_request
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
@@ -41,7 +42,6 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -130,10 +130,9 @@ def rewrite(attack: Attack, model: LanguageModel) -> object:
 
 
 def validate(attack: Attack, model: LanguageModel) -> object:
-    row = cast("KeptQuestionRow", {"question": attack.text, "batch": "b", "passage_scores": [1.0]})
-    shown = [passages_by_id(attack.chunks)["c0"]]
-    requests = reference_requests(row, shown)
-    return complete_all(model, [reference_request(one, LLMSettings()) for one in requests], workers=1)
+    row: Question = {"question": attack.text, "language": attack.language, "batch": "b"}
+    request = reference_request(row, passages_by_id(attack.chunks)["c0"], LLMSettings())
+    return complete_all(model, [request], workers=1)
 
 
 def guard(attack: Attack, model: LanguageModel) -> object:

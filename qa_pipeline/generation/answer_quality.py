@@ -5,14 +5,16 @@ They are found before they cost a verifier or a judge.
 
 import functools
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 
 import polars as pl
 
-from qa_pipeline.generation.standalone import leans_on
-from qa_pipeline.records import RowFlaw
+from qa_pipeline.generation.standalone import leans_on, phrases
+from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
 from qa_pipeline.settings.generation import AnswerCheckSettings
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import any_of, lexicon
 from qa_pipeline.text.reading import read
@@ -34,36 +36,17 @@ _LONGEST_HEADING = 200
 """Characters of an answer that is compared with headings: no heading that is one is longer."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without names of columns; in code a bar is an operator."""
-_BOILERPLATE = re.compile(
-    r"\A(?:sure|certainly|of course|great question)\b[!.]"
-    r"|\Ahere(?:'s| is| are) (?:the|an?|your) (?:answer|summary|list|question)"
-    r"|\b(?:according to|based on|as (?:stated|described|mentioned) in) (?:the|this|these) (?:(?:given"
-    r"|provided|above|retrieved) )?(?:text|passages?|context|excerpts?)\b(?! of\b)"
-    r"|\bthe (?:passages?|(?:provided|given) (?:text|context)) (?:states?|says?|mentions?|do(?:es)? not)\b"
-    r"|\bas an ai (?:language )?(?:model|assistant)\b"
-    r"|\bi hope this helps\b"
-    r"|\A(?:självklart|absolut|javisst)\b[!.]"
-    r"|\Ahär (?:är|följer|kommer) (?:svaret|ett svar|en sammanfattning|sammanfattningen|listan)"
-    r"|\b(?:enligt|baserat på|utifrån) (?:det |den |de )?(?:angivna |givna |ovanstående )?(?:texten"
-    r"|textavsnittet|textavsnitten|passagen|passagerna|utdraget|sammanhanget)\b"
-    r"|\b(?:texten|textavsnittet|passagen|utdraget) (?:säger|anger|nämner|uppger)\b"
-    r"|\bsom (?:en )?(?:ai|språkmodell)\b"
-    r"|\bhoppas (?:att )?detta hjälper\b"
-    r"|\A(?:gerne|natürlich|selbstverständlich)\b[!.]"
-    r"|\Ahier (?:ist|sind|folgt) (?:die|eine|ihre) (?:antwort|zusammenfassung|liste)"
-    r"|\b(?:laut|gemäß|basierend auf) (?:dem |den |der )?(?:gegebenen |obigen |bereitgestellten )?(?:text"
-    r"|textstellen?|passagen?|kontext|auszug)\b"
-    r"|\b(?:der text|die textstellen?|die passagen?|der auszug) (?:besagt|besagen|nennt|nennen|sagt"
-    r"|erwähnt)\b"
-    r"|\bals (?:ki|ki-modell|sprachmodell)\b"
-    r"|\bich hoffe, das hilft\b",
-    re.IGNORECASE,
-)
-"""Words that models write around an answer, in any language."""
+_HEADING = re.compile(r"(?m)^#{1,6} .*$")
 _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
     r"|types)\}"
 )
+
+
+class StyledPairRow(DraftedPairRow):
+    """Hold a pair with the style that was asked of its answer."""
+
+    answer_style: AnswerStyle | None
 
 
 def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheckSettings) -> pl.DataFrame:
@@ -72,43 +55,30 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     Neither failures nor refusals are looked at, nor reasons that the settings ignore. The reason is a
     `RowFlaw`: the first six are looked for in rows drafted here alone, the others whoever wrote them.
     """
-    drafted = pairs.filter(
-        pl.col("status").is_in(["drafted", FLAWED]),
-        pl.col("coverage") != "none",
-    )
-    generated = drafted.filter(pl.col("origin") == "generated")
-    copied = _copied(generated, chunks)
-    headings_only = _headings_only(drafted, chunks)
-    flaw_rows = []
-    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style", "hops")
-    cited = pl.col("used_chunk_ids").list.n_unique()
-    for pair_id, origin, question, answer, language, style, hops, used in drafted.select(
-        *columns, cited
-    ).iter_rows():
-        flaws: list[Flaw] = []
-        if origin == "generated":
-            flaws += _flaws_of_draft(answer, language, settings.most_characters.get(style))
-            flaws += [("copied_passage", f"{len(answer)} characters word for word")] * (pair_id in copied)
-            if hops is not None and used < hops > 1:
-                flaws.append(("passage_not_cited", f"{used} of the {hops} passages that it needs"))
-        if question is not None and answer is not None:
-            flaws += _flaws_of_question(question, language)
-            flaws += [("bare_heading", answer)] * (pair_id in headings_only)
-            flaws += _flaws(question, without_marks(answer).strip(), language)
-        reported = (flaw for flaw in flaws if flaw[0] not in settings.ignore)
-        flaw_rows.append((pair_id, *next(reported, (None, None))))
+    drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
+    passages = passages_by_id(chunks)
+    found: dict[str, Flaw | None] = {}
+    for row in typed_rows(drafted, StyledPairRow):
+        question, answer, language = row["question"], row["answer"], row["language"]
+        used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
+        flaws = _flaws_of_draft(row, used, settings) if row["origin"] == "generated" else iter(())
+        flaws = chain(
+            flaws,
+            _flaws_of_question(question, language),
+            _bare_heading(answer, used),
+            _flaws(question, without_marks(answer).strip(), language),
+        )
+        found[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in settings.ignore), None)
+    rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in found.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
-    flawed = pl.DataFrame(flaw_rows, schema=schema, orient="row")
+    flawed = pl.DataFrame(rows, schema=schema, orient="row")
     joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
-    looked_at = pl.col("pair_id").is_in(drafted["pair_id"].implode())
+    looked_at = pl.when(pl.col("pair_id").is_in(list(found)))
+    status = pl.when(pl.col("flaw").is_null()).then(pl.lit("drafted")).otherwise(pl.lit(FLAWED))
     return joined.with_columns(
-        status=pl.when(pl.col("flaw").is_not_null())
-        .then(pl.lit(FLAWED))
-        .when(looked_at)
-        .then(pl.lit("drafted"))
-        .otherwise("status"),
-        reason=pl.when(looked_at).then("flaw").otherwise("reason"),
-        detail=pl.when(looked_at).then("flaw_detail").otherwise("detail"),
+        status=looked_at.then(status).otherwise("status"),
+        reason=looked_at.then("flaw").otherwise("reason"),
+        detail=looked_at.then("flaw_detail").otherwise("detail"),
     ).drop("flaw", "flaw_detail")
 
 
@@ -178,49 +148,38 @@ def _cross_reference(language: str) -> re.Pattern[str]:
     )
 
 
-def _flaws_of_draft(answer: str, language: str, most_characters: int | None) -> Iterator[Flaw]:
+def _flaws_of_draft(
+    pair: StyledPairRow, passages: Sequence[Passage], settings: AnswerCheckSettings
+) -> Iterator[Flaw]:
     """Yield what a model leaves in its drafts, with the words that show it."""
+    answer, style = pair["answer"], pair["answer_style"]
+    most = None if style is None else settings.most_characters.get(style)
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
         yield "leaked_marker", marker[0]
     elif numbers := marked_numbers(answer):
         yield "leaked_marker", f"[{numbers[0]}]"
-    if phrase := _BOILERPLATE.search(answer):
+    if phrase := phrases("boilerplate").search(answer):
         yield "boilerplate", phrase[0]
-    if most_characters is not None and len(answer) > most_characters:
-        yield "answer_too_long", f"{len(answer)} characters, at most {most_characters}"
-    if other := in_other_language(answer, language):
-        yield "language_mismatch", f"in {other}, not in {language}"
+    if most is not None and len(answer) > most:
+        yield "answer_too_long", f"{len(answer)} characters, at most {most}"
+    if other := in_other_language(answer, pair["language"]):
+        yield "language_mismatch", f"in {other}, not in {pair['language']}"
+    words, texts = " ".join(answer.split()), [" ".join(passage.text.split()) for passage in passages]
+    fewest = [max(_COPIED_SHARE * len(text), _COPIED_CHARACTERS) for text in texts]
+    if any(len(words) >= least and words in text for least, text in zip(fewest, texts, strict=True)):
+        yield "copied_passage", f"{len(answer)} characters word for word"
+    used, hops = len(set(pair["used_chunk_ids"])), pair["hops"] or 1
+    if used < hops:
+        yield "passage_not_cited", f"{used} of the {hops} passages that it needs"
 
 
-def _copied(generated: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
-    """Return the pairs whose answer is most of a passage, word for word."""
-    words = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("answer", "text")]
-    passages = _with_chunks(generated, chunks).with_columns(words)
-    answer, text = pl.col("answer"), pl.col("text")
-    shortest = pl.max_horizontal(_COPIED_SHARE * text.str.len_chars(), _COPIED_CHARACTERS)
-    copied = passages.filter(
-        answer.str.len_chars() >= shortest,
-        text.str.contains(answer, literal=True),
-    )
-    return set(copied["pair_id"])
-
-
-def _headings_only(drafted: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
-    """Return the pairs whose answer stands in their passages as a heading and nowhere else."""
-    short = drafted.filter(pl.col("answer").str.len_chars() <= _LONGEST_HEADING)
-    answer = pl.col("answer").str.strip_chars(" .:#\n").str.to_lowercase()
-    passages = _with_chunks(short, chunks).with_columns(answer)
-    body = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*$", "").str.to_lowercase()
-    headings = pl.col("section_path").list.eval(pl.element().str.strip_chars(" .:").str.to_lowercase())
-    stands = passages.group_by("pair_id").agg(
-        is_heading=headings.list.contains(pl.col("answer")).any(),
-        in_body=body.str.contains(pl.col("answer"), literal=True).any(),
-    )
-    return set(stands.filter("is_heading", ~pl.col("in_body"))["pair_id"])
-
-
-def _with_chunks(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return each pair's answer beside the text and the headings of each chunk that it used."""
-    used = pairs.select("pair_id", "answer", chunk_id="used_chunk_ids").explode("chunk_id")
-    return used.join(chunks.select("chunk_id", "text", "section_path"), on="chunk_id")
+def _bare_heading(answer: str, passages: Sequence[Passage]) -> Iterator[Flaw]:
+    """Yield an answer that stands in its passages as a heading and nowhere else."""
+    if len(answer) > _LONGEST_HEADING:
+        return
+    words = answer.strip(" .:#\n").lower()
+    headings = {heading.strip(" .:").lower() for passage in passages for heading in passage.section_path}
+    bodies = (_HEADING.sub("", passage.text).lower() for passage in passages)
+    if words in headings and not any(words in body for body in bodies):
+        yield "bare_heading", answer

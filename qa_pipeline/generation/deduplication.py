@@ -7,9 +7,8 @@ differ in the one word or number that matters.
 Nothing is decided here: the ledger keeps one of each.
 """
 
-import functools
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 import polars as pl
 
@@ -39,68 +38,36 @@ def normalised(text: pl.Expr) -> pl.Expr:
 
 
 def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Note for each pair with an answer which others may be its twins.
+    """Note for each pair with an answer which others may be its twins, by the first of them.
 
     Known-answer pairs never train and have no row.
-
-    Returns:
-        TWINS frame, in the order of the pairs.
     """
-    trainable = (
-        pl.col("question").is_not_null()
-        & pl.col("answer").is_not_null()
-        & pl.col("expected_verdict").is_null()
+    stated = pairs.filter(
+        pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()
     )
     keys = {f"{name}_key": normalised(pl.col(name)) for name in ("question", "answer")}
-    candidates = pairs.filter(trainable).with_columns(**keys)
-    candidates = candidates.with_columns(_first("question_key", "answer_key").alias("exact_group"))
-    stated = _near_groups(candidates.filter(pl.col("pair_id") == pl.col("exact_group")))
-    return TWINS.conform(
-        candidates.join(
-            stated.select("exact_group", "near_group"), on="exact_group", maintain_order="left"
-        ).select(TWINS.schema.names())
-    )
+    first = pl.col("pair_id").min()
+    candidates = stated.with_columns(**keys).with_columns(exact_group=first.over(*keys))
+    distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))
+    columns = distinct.select("question", "answer", "language", *keys)
+    terms = pl.Series([_terms_of_pair(*row) for row in columns.iter_rows()], dtype=pl.String())
+    near = distinct.select("exact_group", near_group=first.over("language", terms.alias("terms")))
+    joined = candidates.join(near, on="exact_group", maintain_order="left")
+    return TWINS.conform(joined.select(TWINS.schema.names()))
 
 
-def _first(*key: str) -> pl.Expr:
-    return pl.col("pair_id").min().over(key)
+def _terms_of_pair(question: str, answer: str, language: str, question_key: str, answer_key: str) -> str:
+    """Return what a pair asks and says; texts without terms are told apart by all they say."""
+    vocabulary = lexicon(language)
+    weighty = vocabulary.negations | vocabulary.contrasted  # without them a question is another one
+    asked = sorted(_terms(question, language, weighty)) or [question_key]
+    said = _terms(answer, language, weighty | vocabulary.qualifying) or [answer_key]
+    return _BETWEEN.join([*asked, _BETWEEN, *said])
 
 
-def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Add the first pair with the terms of question and answer.
-
-    Texts without terms are told apart by all they say.
-    """
-    texts = candidates.select("question", "answer", "language", "question_key", "answer_key").iter_rows()
-    question_terms, answer_terms = [], []
-    for question, answer, language, question_key, answer_key in texts:
-        question_terms.append(sorted(_terms(question, language, _weighty(language))) or [question_key])
-        answer_terms.append(
-            _terms(answer, language, _weighty(language) | lexicon(language).qualifying) or [answer_key]
-        )
-    terms = {
-        name: pl.Series(rows, dtype=pl.List(pl.String()))
-        for name, rows in (("asked", question_terms), ("said", answer_terms))
-    }
-    keys = [pl.col(name).list.join(_BETWEEN).alias(f"{name}_key") for name in terms]
-    keyed = candidates.with_columns(**terms).with_columns(keys)
-    return keyed.with_columns(_first("language", "asked_key", "said_key").alias("near_group"))
-
-
-def _terms(text: str, language: str, weighty: Set[str]) -> Sequence[str]:
-    """Return the terms of a text in order, and then its words that are joined by marks."""
+def _terms(text: str, language: str, weighty: Set[str]) -> list[str]:
+    """Return the terms of a text in order, and then words with marks: "mod_ssl" and "1.5" are not two."""
     words = Reading(text, language).words
     telling = [word for word in words if word.content or word.folded in weighty]
     stated = [word.stem if word.content else word.folded for word in telling]
-    return stated + _compounds(text)
-
-
-def _compounds(text: str) -> list[str]:
-    """Return the words that hold marks: "mod_ssl" and "1.5" are not "mod ssl" and "1 5"."""
-    return [run for run in _RUN.findall(text.casefold()) if _MARK.search(run)]
-
-
-@functools.cache
-def _weighty(language: str) -> Set[str]:
-    """Return the function words without which a question is another one."""
-    return lexicon(language).negations | lexicon(language).contrasted
+    return stated + [run for run in _RUN.findall(text.casefold()) if _MARK.search(run)]

@@ -3,9 +3,10 @@
 import polars as pl
 
 from qa_pipeline.curation.decisions import EDITED, standing
-from qa_pipeline.generation.pairs_file import RawCitation, RawPair, Texts, import_pairs
+from qa_pipeline.generation.pair_entries import RawCitation, RawPair
+from qa_pipeline.generation.pair_import import Texts, import_pairs
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.rows import CitationStruct, DecisionRow, DraftedPairRow
+from qa_pipeline.storage.rows import DecisionRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.references import RESOLVED, marked_numbers
 
@@ -19,20 +20,14 @@ def with_edited_pairs(
 ) -> pl.DataFrame:
     """Add to `pairs` those that people's edits make of them, and that edits make of these in turn.
 
-    Args:
-        pairs: generated and imported pairs.
-        decisions: the decisions table; of several about a pair the last counts.
-        documents: the batch's documents.
-        chunks: the batch's chunks.
-        batch: its name.
-
-    Returns:
-        The pairs table; added rows have the origin edited. A new text rests on what the old one cites, as far
-        as that exists, on its own marks, and on the words that the person named as evidence.
+    Added rows have the origin edited; of several decisions about a pair the last counts. A new text rests on
+    what the old one cites, as far as that exists, on its own marks, and on the words that the person named as
+    evidence.
     """
     counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
     edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}
     frames = [pairs]
+    taken = ["question_type", "difficulty", *(name for name in pairs.columns if name.startswith("source_"))]
     while edits and pairs.height:
         old = pl.col("pair_id").is_in(list(edits))
         rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
@@ -41,12 +36,8 @@ def with_edited_pairs(
         new = import_pairs(lines, documents, chunks, batch)
         pairs = new.with_columns(
             pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
-            *(
-                pl.Series(name, [row[name] for row in rows], pl.String())
-                for name in ("question_type", "difficulty")
-            ),
             pl.lit(EDITED).alias("origin"),
-            *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),
+            *(pairs.filter(old)[name] for name in taken),
         )
         frames.append(pairs)
     return pl.concat(frames)
@@ -61,10 +52,12 @@ def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
 def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame) -> RawPair:
     answer = edit["answer"] or pair["answer"]
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
-    citations = [
-        RawCitation(citation["raw"] or "", _reference(citation), number=citation["number"])
-        for citation in cited
-    ] or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
+    citations = []
+    for citation in cited:
+        name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
+        reference = citation["chunk_id"] or name
+        citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
+    citations = citations or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     if edit["evidence_quote"] is not None:
         citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
     missing = set(marked_numbers(answer)) - {citation["number"] for citation in cited}
@@ -88,9 +81,3 @@ def _evidence(
     of_document = chunks.filter(pl.col("document_id") == document_id)
     chunk_id, _ = Texts(documents.clear(), of_document).holder(quote)
     return RawCitation(quote, chunk_id or document_id, quote=quote)
-
-
-def _reference(citation: CitationStruct) -> str:
-    """Return a name of the cited text that resolves to it again."""
-    name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
-    return str(citation["chunk_id"] or name)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from qa_pipeline.errors import ModelError, SettingsError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.generation.requests import request_about
+from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.models.base import Encoder
-from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
+from qa_pipeline.prompts.loading import load_prompt
 from qa_pipeline.records import GuardReply, Passage, Question
 from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
@@ -28,14 +29,8 @@ _CONFIDENCE = 0.5
 class Relevance:
     """The guard's decision on one question.
 
-    Args:
-        decided_by: prompt (nothing looked beforehand), embedding, hybrid or llm.
-        similarity: mean cosine of the question and its best passages; None where it was not computed.
-        passes: whether an answer is drafted.
-        error: why the model that should decide did not.
-        confidence: how sure a model was of its decision, 0 to 1; None where none decided.
-        reasoning: why a model decided so, in its words; None where none decided.
-        model: the model that says it decided; empty where none did.
+    `decided_by` is prompt (nothing looked beforehand), embedding, hybrid, llm or validation. `error` is why
+    the model that should decide did not; `model` is who says that it decided.
     """
 
     decided_by: str
@@ -55,15 +50,7 @@ def guard_questions(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[Relevance]:
-    """Return whether each question may be answered from its passages; one without passages never is.
-
-    Args:
-        rows: rows of the questions table.
-        passages: of each question, best first.
-        settings: mode and thresholds.
-        encoder: the embedding model of the batch.
-        model: who is asked in the modes that ask; None without one.
-        llm: workers and seed.
+    """Return the decision on each question from its passages; one without passages never passes.
 
     Raises:
         SettingsError: the mode asks a model and there is none.
@@ -87,7 +74,15 @@ def guard_questions(
         requests = [guard_request(rows[place], passages[place], llm) for place in places]
         replies = complete_all(model, requests, workers=llm.workers)
         for place, reply in zip(places, replies, strict=True):
-            relevances[place] = _decided(reply, relevances[place].similarity)
+            similarity = relevances[place].similarity
+            if isinstance(reply, ModelError):
+                relevances[place] = Relevance("llm", similarity, passes=False, error=reply)
+                continue
+            value = reply.value
+            passes = value.can_answer and value.confidence >= _CONFIDENCE
+            relevances[place] = Relevance(
+                "llm", similarity, passes, None, value.confidence, value.reasoning, reply.model
+            )
     return relevances
 
 
@@ -95,44 +90,16 @@ def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
     """Return each question's mean cosine to the beginnings of its best passages; None without any."""
-    texts = [[passage.text[:CHARACTERS] for passage in row_passages[:CONTEXTS]] for row_passages in passages]
-    vectors = encoder.encode([*questions, *(text for row_texts in texts for text in row_texts)])
+    texts = [[passage.text[:CHARACTERS] for passage in shown[:CONTEXTS]] for shown in passages]
+    vectors = encoder.encode([*questions, *(text for shown in texts for text in shown)])
+    rest = iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    place = len(questions)
-    for number, row_texts in enumerate(texts):
-        row_similarities = vectors[place : place + len(row_texts)] @ vectors[number]
-        similarities.append(round(float(np.mean(row_similarities)), 6) if row_texts else None)
-        place += len(row_texts)
+    for question, shown in zip(vectors, texts, strict=False):
+        cosines = [next(rest) @ question for _ in shown]
+        similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 
 
-def _decided(reply: Reply[GuardReply] | ModelError, similarity: float | None) -> Relevance:
-    if isinstance(reply, ModelError):
-        return Relevance("llm", similarity, passes=False, error=reply)
-    decision = reply.value
-    return Relevance(
-        "llm",
-        similarity,
-        passes=decision.can_answer and decision.confidence >= _CONFIDENCE,
-        confidence=decision.confidence,
-        reasoning=decision.reasoning,
-        model=reply.model,
-    )
-
-
 def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
-    """Return the request to the guard about a question; `row` is its row of the questions table."""
-    prompt = load_prompt(row["language"], "guard", llm)
-    return Request(
-        role="guard",
-        system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(passages), question=delimit(row["question"], "question")),
-        reply_model=GuardReply,
-        temperature=0.0,
-        seed=llm.seed,
-        language=row["language"],
-        passages=tuple(passages),
-        question=row["question"],
-        batch=row["batch"],
-        prompt_hash=prompt.hash,
-    )
+    """Return the request to the guard about the question of a row."""
+    return request_about(row, "guard", load_prompt(row["language"], "guard", llm), GuardReply, llm, passages)

@@ -7,13 +7,17 @@ inside a document carry a `multi_hop` question, others a `cross_document` questi
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from qa_pipeline.generation.names import Name, find_names
 from qa_pipeline.storage.tables import LINKS
+from qa_pipeline.text import characters
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 
 MOST_CHUNKS = 6
@@ -29,6 +33,18 @@ A heading says what a chunk is about, a name what it speaks of, two words side b
 """
 _LONGEST_HEADING = 4  # words; nobody writes out a longer heading in another section
 _JOINTS = (" ", "-")
+_IDENTIFIER = re.compile(
+    r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
+    r"|\w*[^\W_]_\w+(?:\.\w+)*"  # snake_case
+    r"|-{1,2}[a-z][\w-]{2,}"  # --flag
+    r"|[^\W\d_]\w*(?:\.[^\W\d_]\w*)+"  # dotted.path
+    r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)"  # camelCase
+)
+_CODE = re.compile(r"`([^`\n]{1,120})`")
+_CAPITALISED = re.compile(  # begins with the set of letters, so that the search can skip to one
+    rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """The letters of a name that is more than a number or an abbreviation."""
 _REFERENCES = re.compile(
@@ -42,22 +58,19 @@ _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "writt
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the edges of a batch, each once, under the chunk that comes first.
-
-    Args:
-        chunks: CHUNKS frame of the batch.
-
-    Returns:
-        LINKS frame, in the order of the chunks, the best edges of each first.
-    """
-    nodes = chunks.select("chunk_id", "batch", node=pl.int_range(pl.len()))
-    places = chunks.select("document_id", "section_start", "language", node=pl.int_range(pl.len()))
-    mentions = _mentions(chunks).join(places, on="node", maintain_order="left")
-    spread = pl.len().over("key")
-    joining = mentions.filter(spread.is_between(2, MOST_CHUNKS)).with_columns(
-        weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-        * (np.log(max(nodes.height, 2)) - spread.log()),
-        mentioned=pl.len().over("node"),
+    """Return the edges of a batch, each once, under the chunk that comes first, its best edges first."""
+    columns = ("chunk_id", "batch", "document_id", "section_start", "language")
+    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
+    joining = (
+        _mentions(chunks)
+        .join(nodes, on="node", maintain_order="left")
+        .with_columns(spread=pl.len().over("key"))
+        .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
+        .with_columns(
+            weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+            * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            mentioned=pl.len().over("node"),
+        )
     )
     across = pl.col("document_id") != pl.col("document_id_right")
     stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
@@ -67,33 +80,25 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
             pl.col("node") < pl.col("node_right"),
             across | (pl.col("section_start") != pl.col("section_start_right")),
         )
-        .with_columns(
-            shared=pl.len().over("node", "node_right").cast(pl.Int32()),
-            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
-            weight=pl.max_horizontal("weight", "weight_right"),
-            strongest=stronger.then(pl.col("kind_right")).otherwise("kind"),
-        )
-    )
-    edges = (
-        sharing.filter(
+        .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
+        .filter(
             pl.col("shared") <= 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right"),
             (pl.col("kind") != "term") | (pl.col("kind_right") != "term") | (pl.col("shared") > 1),
         )
-        .drop("kind", "kind_right")
-        .rename({"strongest": "kind"})
+    )
+    edges = (
+        sharing.with_columns(
+            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
+            weight=pl.max_horizontal("weight", "weight_right"),
+            kind=stronger.then("kind_right").otherwise("kind"),
+            other_chunk_id="chunk_id_right",
+            bridge="written",
+        )
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
+        .unique(["node", "node_right"], keep="first", maintain_order=True)
+        .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
-    best = edges.unique(["node", "node_right"], keep="first", maintain_order=True).filter(
-        pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH
-    )
-    for column, end in {"chunk_id": "node", "other_chunk_id": "node_right"}.items():
-        ids = nodes.select(pl.col("node").alias(end), pl.col("chunk_id").alias(column))
-        best = best.join(ids, on=end, how="left", maintain_order="left")
-    ordered = best.sort("node", maintain_order=True).rename({"written": "bridge"})
-    batches = nodes.select("chunk_id", "batch")
-    return LINKS.conform(
-        ordered.join(batches, on="chunk_id", maintain_order="left").select(LINKS.schema.names())
-    )
+    return LINKS.conform(edges.select(LINKS.schema.names()))
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
@@ -144,3 +149,60 @@ def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str
 
 def _content(text: str, language: str) -> list[Token]:
     return [token for token in tokenize(text, language) if token.content and not token.folded.isdigit()]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The place of a name, and its comparable form."""
+
+    folded: str
+    start: int
+    end: int
+
+
+def find_names(text: str, language: str) -> list[Name]:
+    """Return the names of `text` in order: identifiers, and capitalised words and acronyms in sentences.
+
+    German writes every noun with a capital, so there a single capitalised word is a name only when it is an
+    acronym or mixed case, or when it is in a run of capitalised words.
+    """
+    code = [match.span(1) for match in _CODE.finditer(text) if match[1].strip()]
+    used = Occupied(len(text), code)
+    identifiers = []
+    for match in _IDENTIFIER.finditer(text):
+        if used.free(*match.span()):
+            identifiers.append(match.span())
+            used.take(*match.span())
+    proper = [span for span in _proper_names(text, language) if used.free(*span)]
+    spans = sorted([*code, *identifiers, *proper], key=lambda span: span[0])
+    return [Name(_fold(text[start:end]), start, end) for start, end in spans]
+
+
+def _fold(text: str) -> str:
+    """Return the comparable form of a name: case, genitive endings, quotes and call brackets aside."""
+    folded = characters.fold(unicodedata.normalize("NFKC", text)).casefold().strip("'\"()[] ")
+    return folded.removesuffix("'s").removesuffix("'").lstrip("-")
+
+
+def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
+    vocabulary = lexicon(language)
+    names = [
+        match
+        for match in _CAPITALISED.finditer(text)
+        if len(match[0]) > 1 and (folded := match[0].casefold()) not in vocabulary.stop_words
+        if folded not in vocabulary.negations
+        # APR is no month when dates leave it
+        if match[0].isupper() or folded not in vocabulary.months
+    ]
+    for place, match in enumerate(names):
+        word = match[0]
+        special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
+        first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
+        if special or (not first and (not vocabulary.nouns_capitalised or _in_run(text, names, place))):
+            yield match.span()
+
+
+def _in_run(text: str, names: Sequence[re.Match[str]], place: int) -> bool:
+    """Return True if another capitalised word is directly beside this one."""
+    around = names[max(0, place - 1) : place + 2]
+    return any(text[one.end() : other.start()] == " " for one, other in pairwise(around))

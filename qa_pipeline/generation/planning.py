@@ -48,16 +48,14 @@ def plan_questions(
     chunks: pl.DataFrame,
     settings: GenerationSettings,
     taken: pl.DataFrame,
-    topics: Sequence[int],
     links: pl.DataFrame,
 ) -> pl.DataFrame:
     """Deal out the questions of a batch that are still to be written.
 
     Args:
-        chunks: those to be asked, in any order: chunk_id, document_id, section_start and text.
+        chunks: those to be asked, in any order, with a number in `topic`, equal for chunks of one subject.
         settings: how many questions, and the mix of types.
         taken: chunk_id and planned_type of questions that exist; they count in the mix and in the limit.
-        topics: a number for each chunk; those of one number speak of the same.
         links: LINKS frame of the batch.
 
     Returns:
@@ -65,7 +63,7 @@ def plan_questions(
         each time. A chunk beyond the limit has no row, nor one that the mix asks for two hops only
         and that has no link.
     """
-    chunks = chunks.with_columns(pl.Series("topic", topics, pl.Int64()))
+    chunks = chunks.select("chunk_id", *SECTION, "text", "topic")
     for scope in HOP_SCOPES.values():
         of_scope = links.filter(pl.col("scope") == scope)
         with_partners = of_scope.group_by("chunk_id", maintain_order=True).agg(
@@ -105,10 +103,7 @@ def deal_types(
 ) -> list[QuestionType]:
     """Return a type for each slot, as near to the mix as the chunks allow.
 
-    Args:
-        slots: chunk_id, text, and the partners in each scope.
-        weights: the mix; types of weight 0 are never asked.
-        taken: how many questions of each type exist already.
+    `taken` counts the questions of each type that exist already.
     """
     types = [kind for kind, weight in weights.items() if weight > 0]
     if slots.is_empty():

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import read_pairs_beside
-from qa_pipeline.generation.questions import answered_at_once, plan_requests, still_valid
+from qa_pipeline.generation.question_requests import answered_at_once, plan_requests
+from qa_pipeline.generation.questions import still_valid
 from qa_pipeline.llm.budget.prices import load_prices, price_of
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
@@ -115,8 +116,7 @@ def _calls(
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     makers = () if earlier is None else tuple(earlier["model"].unique())
     valid = still_valid(earlier, chunks, generation, settings.llm, makers)
-    planned = plan_requests(chunks, valid, generation, settings.llm, batch=batch, links=link_chunks(chunks))
-    requests = [plan.request for plan in planned.values()]
+    requests = plan_requests(chunks, valid, generation, settings.llm, batch=batch, links=link_chunks(chunks))
     count, drafts = sum(request.limit for request in requests), generation.drafts_per_question
     is_answered = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is not None
     existing = len(read_pairs_beside(batch_files(resources, batch)))

@@ -29,13 +29,10 @@ from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import guard_questions
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.pairs_file import (
-    RawPair,
-    import_pairs,
-    mask_pairs,
-    read_pairs,
-    read_pairs_beside,
-)
+from qa_pipeline.generation.pair_entries import RawPair
+from qa_pipeline.generation.pair_import import import_pairs
+from qa_pipeline.generation.pair_masking import mask_pairs
+from qa_pipeline.generation.pairs_file import read_pairs, read_pairs_beside
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import select_passages

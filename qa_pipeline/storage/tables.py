@@ -523,11 +523,9 @@ ROUND_TRIPS = Table(
         column("recalled_answer", S, "Answer without any document; null where it was not known.", nullable=True),
         column("memorised", B, "Whether that answer is the pair's too; null where it is not known.", nullable=True),
         column("fewer_chunks_answer", B, "Whether a question of two hops is answered from a chunk less; null for others, and where it is not known.", nullable=True),
-        column("target_rank", I32, "Place, from 1, of the first proving chunk among the passages; null where it is none of them.", nullable=True),
-        column("further_chunk_ids", STRINGS, "Other passages that hold every quote of the proof."),
         column("model", S, "Model that was asked; null without one.", nullable=True),
     ),
-    preview=("status", "agrees", "memorised", "target_rank", "solved_answer"),
+    preview=("status", "agrees", "memorised", "solved_answer"),
     counted=("status", "reason"),
 )
 

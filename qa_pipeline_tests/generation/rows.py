@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from qa_pipeline.generation.questions import Retrieve
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import AnswerReply, DraftCitation, DraftQuestion, QuestionsReply, ReplyModel
 from qa_pipeline_tests.curation import rows
@@ -33,6 +34,12 @@ def ask_about_text(request: Request[ReplyModel]) -> ReplyModel:
         used_chunks=[1],
         citations=[DraftCitation(passage=1, quote=first)],
     )
+
+
+def finds(*chunk_ids: str) -> Retrieve:
+    """Return a search that finds these chunks for whatever is asked."""
+    found = [(chunk_id, 1.0) for chunk_id in chunk_ids]
+    return lambda questions, languages: [found for _ in questions]
 
 
 def retrieve_named(questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:

@@ -21,17 +21,14 @@ GOOD = {
 }
 FLAWED = [
     ("en", "The valve is opened weekly [1].", "leaked_marker", "[1]"),
-    ("en", "The valve is opened weekly [c2].", "leaked_marker", "[2]"),
     ("en", "It is opened weekly [source:guide.md#valve].", "leaked_marker", "[source:guide.md#valve]"),
     ("en", "<passage-1-3fa9c2d1> says so.", "leaked_marker", "<passage-1-3fa9c2d1>"),
-    ("en", "Weekly. {refusal}", "leaked_marker", "{refusal}"),
     ("en", "According to the text, it is opened weekly.", "boilerplate", "According to the text"),
     ("en", "Sure! The valve is opened weekly.", "boilerplate", "Sure!"),
     ("sv", "Enligt texten öppnas ventilen varje vecka.", "boilerplate", "Enligt texten"),
     ("de", "Laut Textstelle wird das Ventil geöffnet.", "boilerplate", "Laut Textstelle"),
     ("en", "word " * 200, "answer_too_long", "1000 characters, at most 800"),
     ("sv", GOOD["en"], "language_mismatch", "in en, not in sv"),
-    ("de", GOOD["sv"], "language_mismatch", "in sv, not in de"),
 ]
 
 
@@ -51,7 +48,6 @@ def looked_at(
     ("values", "outcome"),
     [
         ({"hops": 2}, ("flawed", "passage_not_cited", "1 of the 2 passages that it needs")),
-        ({"hops": 3}, ("flawed", "passage_not_cited", "1 of the 3 passages that it needs")),
         ({"hops": 1}, ("drafted", None, None)),
         ({"hops": None, "origin": "imported"}, ("drafted", None, None)),
     ],
@@ -174,9 +170,3 @@ def test_a_reason_that_the_settings_ignore_rejects_nothing_and_the_next_one_does
 def test_a_heading_that_the_text_says_too_is_an_answer() -> None:
     assert looked_at("Valves", question="Where is the pump opened weekly?")[1] == "bare_heading"
     assert looked_at("The valve", question="Where is the pump opened weekly?")[1] is None
-
-
-def test_the_longest_answers_are_a_setting() -> None:
-    strict = AnswerCheckSettings(most_characters={"sentence": 20})
-    assert looked_at(GOOD["en"], settings=strict)[1] == "answer_too_long"
-    assert looked_at("x" * 900, settings=strict, answer_style="long_form")[1] is None

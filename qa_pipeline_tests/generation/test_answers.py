@@ -7,35 +7,34 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.questions import Retrieve, write_questions
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.records import AnswerReply, DraftCitation, GuardReply, ReplyModel
-from qa_pipeline.settings.generation import GenerationSettings, GuardSettings
+from qa_pipeline.records import AnswerReply, DraftCitation, ReplyModel
+from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
+from qa_pipeline_tests.generation.rows import ask_about_text, chunks, finds, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
 
 
-def questions_of(frame: pl.DataFrame) -> pl.DataFrame:
-    model = ScriptedModel(ask_about_text)
-    return write_questions(frame, model, retrieve_named, GenerationSettings(), LLMSettings(), batch="b")
-
-
 def draft(
-    frame: pl.DataFrame, model: ScriptedModel, previous: pl.DataFrame | None = None, **settings: object
+    frame: pl.DataFrame,
+    model: ScriptedModel,
+    previous: pl.DataFrame | None = None,
+    search: Retrieve = retrieve_named,
+    **settings: object,
 ) -> pl.DataFrame:
-    made = GenerationSettings.model_validate(settings)
-    return draft_answers(questions_of(frame), frame, model, made, LLMSettings(), previous=previous)
+    made, llm = GenerationSettings.model_validate(settings), LLMSettings()
+    asked = write_questions(frame, ScriptedModel(ask_about_text), search, made, llm, batch="b")
+    return draft_answers(asked, frame, model, made, llm, previous=previous)
 
 
 @given(TEXTS)
 def test_every_kept_question_becomes_exactly_one_pair(texts: list[str]) -> None:
     pairs = draft(chunks(*texts), ScriptedModel(ask_about_text))
     assert pairs["answer"].to_list() == [f"It is {text}." for text in texts]
+    assert [[one["chunk_id"] for one in row] for row in pairs["citations"]] == [[text] for text in texts]
     assert pairs["pair_id"].n_unique() == len(texts)
 
 
@@ -62,92 +61,25 @@ def test_a_pair_that_a_fake_server_wrote_says_so_and_stays() -> None:
         assert draft(chunks("a"), ScriptedModel([]), previous=earlier).equals(earlier)
 
 
-def test_a_refusal_that_a_fake_server_decided_says_so() -> None:
-    reply = GuardReply(reasoning="", can_answer=False, confidence=1.0)
-    options = (GuardSettings(mode="llm"), HashEmbedder(), FakeModel([reply]), LLMSettings())
-    pairs = draft_answers(
-        questions_of(chunks("a")),
-        chunks("a"),
-        ScriptedModel([]),
-        GenerationSettings(),
-        LLMSettings(),
-        guard=lambda rows, shown: guard_questions(rows, shown, *options),
-    )
-    assert pairs["generator"].to_list() == ["fake-scripted"]
-
-
-def retrieve_all(frame: pl.DataFrame) -> Retrieve:
-    """Retrieve every chunk for each question, in reverse order of the batch."""
-    found = [(chunk_id, 1.0) for chunk_id in reversed(frame["chunk_id"].to_list())]
-    return lambda questions, languages: [found for _ in questions]
-
-
-def answer_from_the_chunk_it_asks_about(request: Request[ReplyModel]) -> ReplyModel:
-    """Answer from the chunk that the question names, wherever it is among the passages."""
-    if request.role == "questions":
-        return ask_about_text(request)
-    assert request.question is not None
-    text = request.question.removeprefix("What is ").removesuffix("?")
-    number = [passage.text for passage in request.passages].index(text) + 1
-    return AnswerReply(
-        coverage="full",
-        answer=f"It is {text}.",
-        used_chunks=[number],
-        citations=[DraftCitation(passage=number, quote=text)],
-    )
-
-
-def draft_from_all(
-    frame: pl.DataFrame, previous: pl.DataFrame | None = None
-) -> tuple[dict[str, tuple[str, ...]], pl.DataFrame, list[str | None]]:
-    """Pair ids by answer, the pairs, and the questions that the model was asked to answer."""
-    model = ScriptedModel(answer_from_the_chunk_it_asks_about)
-    settings = GenerationSettings()
-    questions = write_questions(
-        frame, ScriptedModel(ask_about_text), retrieve_all(frame), settings, LLMSettings(), batch="b"
-    )
-    pairs = draft_answers(questions, frame, model, settings, LLMSettings(), previous=previous)
-    ids = {row["answer"]: (row["pair_id"], *row["used_chunk_ids"]) for row in pairs.iter_rows(named=True)}
-    return ids, pairs, [request.question for request in model.asked]
-
-
-@given(st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, min_size=2, max_size=6), st.data())
-def test_an_edit_of_any_chunk_leaves_the_pairs_that_do_not_use_it(
-    texts: list[str], data: st.DataObject
-) -> None:
-    edited = data.draw(st.integers(0, len(texts) - 1))
-    before, pairs, _ = draft_from_all(chunks(*texts))
-    frame = chunks(*texts[:edited], "xyz", *texts[edited + 1 :])
-
-    after, kept, asked = draft_from_all(frame, pairs)
-    without_previous, drafted_again, _ = draft_from_all(frame)
-
-    untouched = {answer: ids for answer, ids in before.items() if answer != f"It is {texts[edited]}."}
-    assert after == without_previous == {**untouched, "It is xyz.": after["It is xyz."]}
-    assert asked == ["What is xyz?"]
-    assert kept.equals(drafted_again)
-    assert all(edited_id not in kept["passage_ids"].explode() for edited_id in [texts[edited]])
+def test_an_edit_of_another_chunk_leaves_a_pair_with_what_is_retrieved_now() -> None:
+    before = draft(chunks("a", "b"), ScriptedModel(ask_about_text), search=finds("b", "a"))
+    model = ScriptedModel(ask_about_text)  # quotes the first passage
+    after = draft(chunks("c", "b"), model, before, search=finds("b", "c"))
+    assert [request.question for request in model.asked] == ["What is c?"]
+    assert after["pair_id"].to_list()[1:] == before["pair_id"].to_list()[1:]
+    assert after["passage_ids"].to_list() == [["b", "c"]] * 2
+    assert after.equals(draft(chunks("c", "b"), ScriptedModel(ask_about_text), search=finds("b", "c")))
 
 
 def test_a_refusal_rests_on_all_that_was_retrieved() -> None:
-    def refuse(request: Request[ReplyModel]) -> ReplyModel:
-        if request.role == "questions":
-            return ask_about_text(request)
-        refused = "This information is not available in the knowledge base."
-        return AnswerReply(coverage="none", answer=refused, used_chunks=[], citations=[])
-
-    def refusals(frame: pl.DataFrame, previous: pl.DataFrame | None) -> tuple[pl.DataFrame, int]:
-        model, settings = ScriptedModel(refuse), GenerationSettings()
-        questions = write_questions(
-            frame, ScriptedModel(refuse), retrieve_all(frame), settings, LLMSettings(), batch="b"
-        )
-        pairs = draft_answers(questions, frame, model, settings, LLMSettings(), previous=previous)
-        return pairs, len(model.asked)
-
-    first, _ = refusals(chunks("a", "b"), None)
-    again, asked = refusals(chunks("a", "c"), first)
-    assert asked == 2
-    assert again["pair_id"][0] == first["pair_id"][0]  # drafted again, and equal
+    refused = AnswerReply(
+        coverage="none", answer="This information is not available in the knowledge base.", citations=[]
+    )
+    first = draft(chunks("a", "b"), ScriptedModel([refused] * 2), search=finds("b", "a"))
+    model = ScriptedModel([refused] * 2)
+    again = draft(chunks("c", "b"), model, first, search=finds("b", "c"))
+    assert len(model.asked) == 2
+    assert again["pair_id"][1] == first["pair_id"][1]  # drafted again, and equal
 
 
 @pytest.mark.parametrize(
@@ -164,47 +96,12 @@ def test_only_a_text_that_refuses_is_a_refusal_whatever_coverage_the_reply_names
     answer: str, coverage: str
 ) -> None:
     reply = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
-    frame, model = chunks("a"), ScriptedModel([reply])
-    pairs = draft_answers(questions_of(frame), frame, model, GenerationSettings(), LLMSettings())
-    assert pairs["coverage"].to_list() == [coverage]
-
-
-def test_citations_of_a_pair_that_stays_name_the_document_of_now() -> None:
-    _, pairs, _ = draft_from_all(chunks("a", "b"))
-    renamed = chunks("a", "b").with_columns(document_id=pl.lit("edited elsewhere"))
-    _, again, asked = draft_from_all(renamed, pairs)
-    assert asked == []
-    assert {one["document_id"] for row in again["citations"] for one in row} == {"edited elsewhere"}
-
-
-def test_the_model_sees_only_the_retrieved_passages() -> None:
-    model = ScriptedModel(ask_about_text)
-    draft(chunks("a", "b"), model)
-    assert [[passage.text for passage in request.passages] for request in model.asked] == [["a"], ["b"]]
-
-
-def test_citations_name_the_chunk_and_document_of_the_passage_number() -> None:
-    pair = draft(chunks("a"), ScriptedModel(ask_about_text)).row(0, named=True)
-    assert pair["used_chunk_ids"] == ["a"]
-    assert pair["citations"] == [
-        {
-            "raw": "[c1]",
-            "document_id": "document of a",
-            "chunk_id": "a",
-            "quote": "a",
-            "number": None,
-            "resolution": "chunk",
-        }
-    ]
+    assert draft(chunks("a"), ScriptedModel([reply]))["coverage"].to_list() == [coverage]
 
 
 def test_a_citation_of_a_passage_that_was_never_shown_stays_and_resolves_to_nothing() -> None:
-    reply = AnswerReply(
-        coverage="full",
-        answer="It is a.",
-        used_chunks=[1, 7],
-        citations=[DraftCitation(passage=7, quote="a")],
-    )
+    cited = [DraftCitation(passage=7, quote="a")]
+    reply = AnswerReply(coverage="full", answer="It is a.", used_chunks=[1, 7], citations=cited)
     pair = draft(chunks("a"), ScriptedModel([reply])).row(0, named=True)
     assert pair["used_chunk_ids"] == ["a"]
     assert pair["citations"][0]["resolution"] == "unknown_passage"
@@ -216,6 +113,15 @@ def test_an_unreadable_reply_is_a_failed_pair_and_is_drafted_again_next_time() -
     assert first.select("status", "reason", "answer").row(0) == ("failed", "truncated", None)
     again = draft(chunks("a"), ScriptedModel(ask_about_text), previous=first)
     assert again["status"].to_list() == ["drafted"]
+
+
+def test_citations_of_a_pair_that_stays_name_the_document_of_now() -> None:
+    first = draft(chunks("a"), ScriptedModel(ask_about_text))
+    renamed = chunks("a").with_columns(document_id=pl.lit("edited elsewhere"))
+    again = draft(renamed, ScriptedModel([]), first)
+    before, after = first["citations"][0][0], again["citations"][0][0]
+    assert before["document_id"] == "document of a"
+    assert after == before | {"document_id": "edited elsewhere"}
 
 
 def answers_by_seed(request: Request[ReplyModel]) -> ReplyModel:
@@ -238,25 +144,6 @@ def test_each_question_has_its_drafts_and_more_of_them_ask_for_the_missing_ones_
     assert more.equals(draft(chunks("a", "b"), ScriptedModel(answers_by_seed), drafts_per_question=then))
 
 
-def test_equal_drafts_are_pairs_of_their_own() -> None:
-    pairs = draft(chunks("a"), ScriptedModel(ask_about_text), drafts_per_question=3)
-    assert (pairs["answer"].n_unique(), pairs["pair_id"].n_unique()) == (1, 3)
-
-
-def test_a_stopped_question_has_one_refusal_however_many_drafts_are_wanted() -> None:
-    settings = GenerationSettings(drafts_per_question=3)
-    frame = chunks("a")
-    pairs = draft_answers(
-        questions_of(frame),
-        frame,
-        ScriptedModel([]),
-        settings,
-        LLMSettings(),
-        guard=lambda rows, _: [Relevance("embedding", 0.1, passes=False) for _ in rows],
-    )
-    assert pairs.select("coverage", "draft").rows() == [("none", 1)]
-
-
 @pytest.mark.parametrize(
     ("style", "written"),
     [("by_type", "one or two complete sentences"), ("short", "instead of sentences"), ("steps", "in steps")],
@@ -271,11 +158,3 @@ def test_the_style_is_in_the_prompt_and_in_the_row_and_another_one_is_drafted_ag
     again = ScriptedModel(ask_about_text)
     draft(chunks("a"), again, pairs, answer_style="long_form")
     assert len(again.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("question_type", "style"),
-    [("procedure", "steps"), ("summary", "long_form"), ("table", "sentence"), ("multi_hop", "sentence")],
-)
-def test_by_type_each_question_gets_the_style_that_fits_it(question_type: str, style: str) -> None:
-    assert GenerationSettings().style_of(question_type) == style

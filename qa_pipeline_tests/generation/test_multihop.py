@@ -13,20 +13,10 @@ TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=8)
 
 def linked(*texts: str, document: str | None = None, **values: object) -> pl.DataFrame:
     """Links of chunks, each of a document of its own, or all of one and each in a section of its own."""
-    made = [
-        rows.chunk(
-            f"c{n}",
-            text,
-            **{
-                "document_id": document or f"d{n}",
-                "section_start": n,
-                "title": f"Title{n}",
-                "section_path": [f"Section{n}"],
-                **values,
-            },
-        )
-        for n, text in enumerate(texts)
-    ]
+    made = []
+    for n, text in enumerate(texts):
+        place = {"document_id": document or f"d{n}", "section_start": n, "title": f"Title{n}"}
+        made.append(rows.chunk(f"c{n}", text, **{"section_path": [f"Section{n}"], **place, **values}))
     return link_chunks(rows.chunks(*made))
 
 
@@ -47,12 +37,7 @@ def test_an_edge_stands_once_under_its_first_chunk_and_its_bridge_is_in_the_text
 @pytest.mark.parametrize(
     ("language", "first", "second", "bridge"),
     [
-        (
-            "en",
-            "The plant is by Elsa Lindqvist.",
-            "In 1950 Elsa Lindqvist moved.",
-            "Elsa Lindqvist",
-        ),
+        ("en", "The plant is by Elsa Lindqvist.", "In 1950 Elsa Lindqvist moved.", "Elsa Lindqvist"),
         ("en", "Set it in httpd_conf before.", "The file httpd_conf holds rules.", "httpd_conf"),
         ("sv", "Huset ritades av Elsa Lindqvist.", "År 1950 flyttade Elsa Lindqvist.", "Elsa Lindqvist"),
         ("de", "Das Haus entwarf Elsa Lindqvist.", "Im Jahr 1950 zog Elsa Lindqvist um.", "Elsa Lindqvist"),
@@ -100,10 +85,6 @@ def test_chunks_of_one_section_or_of_two_languages_are_not_linked() -> None:
         for text, language in zip(texts, ("en", "sv"), strict=True)
     ]
     assert link_chunks(rows.chunks(*two)).is_empty()
-
-
-def test_a_batch_without_chunks_has_no_links() -> None:
-    assert linked().equals(LINKS.empty())
 
 
 def test_a_list_of_references_names_everybody_and_joins_nothing() -> None:

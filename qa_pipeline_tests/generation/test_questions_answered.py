@@ -10,7 +10,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.records import DraftPair, PairsReply, QuotedReply, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline_tests.generation.rows import ask_about_text, chunks
+from qa_pipeline_tests.generation.rows import ask_about_text, chunks, finds
 from qa_pipeline_tests.generation.test_questions import write
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -45,6 +45,9 @@ def test_an_answer_that_came_with_its_question_is_the_pair_and_costs_no_call() -
     frame = chunks("a", "b")
     questions = write(frame, ScriptedModel(pairs_about_text), llm=HOSTED)
     pairs = answered(questions, frame, ScriptedModel([]))
+    further = ScriptedModel(ask_about_text)
+    drafts = answered(questions, frame, further, settings={"drafts_per_question": 2})
+    assert (len(further.asked), drafts["draft"].to_list()) == (2, [1, 2, 1, 2])
     assert pairs["answer"].to_list() == ["It is a.", "It is b."]
     assert pairs["used_chunk_ids"].to_list() == [["a"], ["b"]]
     assert [row[0]["quote"] for row in pairs["citations"]] == ["a", "b"]
@@ -59,7 +62,6 @@ def test_an_answer_that_came_with_its_question_is_the_pair_and_costs_no_call() -
         {"coverage": "none", "quotes": [], "answer": ""},
         {"quotes": []},
         {"quotes": ["a", "what no chunk says"]},
-        {"quotes": ["a", " "]},
         {"answer": " "},
     ],
 )
@@ -76,33 +78,11 @@ def test_what_the_reply_leaves_in_doubt_is_answered_from_the_retrieved_passages(
 
 def test_an_answer_whose_chunk_the_search_does_not_show_is_drafted_anew() -> None:
     frame, settings = chunks("a", "b"), GenerationSettings(require_round_trip=False)
-    questions = write(
-        frame,
-        ScriptedModel(pairs_about_text),
-        llm=HOSTED,
-        settings=settings,
-        retrieve=lambda q, _: [[("b", 1.0)]] * len(q),
-    )
+    model = ScriptedModel(pairs_about_text)
+    questions = write(frame, model, llm=HOSTED, settings=settings, retrieve=finds("b"))
     model = ScriptedModel(ask_about_text)
     answered(questions, frame, model)
     assert [request.question for request in model.asked] == ["What is a?"]
-
-
-def test_a_quote_may_break_its_lines_elsewhere() -> None:
-    frame = chunks("a\nb")
-    retrieve = {"retrieve": lambda q, _: [[("a\nb", 1.0)]] * len(q)}
-    reply = PairsReply(questions=[pair("a\nb", quotes=["a  b"], question="What is Anna called?")])
-    questions = write(frame, ScriptedModel([reply]), llm=HOSTED, **retrieve)
-    assert questions["drafted_answer"].to_list() == ["It is a\nb."]
-
-
-def test_further_drafts_of_an_answer_are_asked_for() -> None:
-    frame = chunks("a")
-    questions = write(frame, ScriptedModel(pairs_about_text), llm=HOSTED)
-    model = ScriptedModel(ask_about_text)
-    pairs = answered(questions, frame, model, settings={"drafts_per_question": 2})
-    assert pairs["draft"].to_list() == [1, 2]
-    assert len(model.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,9 +111,7 @@ def test_a_small_model_names_the_sentence_that_answers_its_question() -> None:
         lambda request: QuotedReply(sentence=next(replies), question="Who pays the postage?")
     )
     first = frame["chunk_id"][0]
-    questions = write(
-        frame, model, llm=SMALL, settings=QUOTED, retrieve=lambda asked, _: [[(first, 1.0)] for _ in asked]
-    )
+    questions = write(frame, model, llm=SMALL, settings=QUOTED, retrieve=finds(first))
     assert questions["reason"].to_list() == [None, "not_written"]
     assert answered(questions, frame, ScriptedModel([]))["answer"].to_list() == ["The shop pays the postage."]
     assert "[2] Goods are sent back in 30 days.\n[3] The shop pays the postage." in model.asked[0].prompt

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pair_layouts import COLUMNS
+from qa_pipeline.generation.pair_entries import COLUMNS
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
 
 Row = dict[str, Any]

@@ -1,7 +1,6 @@
 """The extractive provider as a language model: what it asks, it answers from the same words."""
 
 import asyncio
-import re
 
 import pytest
 from hypothesis import given
@@ -76,20 +75,8 @@ def test_every_question_asked_is_answered_with_the_same_quote(text: str, languag
         assert [citation.quote for citation in reply.citations] == [quotes[draft.question]]
 
 
-@given(TEXTS, LANGUAGES)
-def test_every_question_names_its_document_its_heading_or_a_term_of_its_answer(
-    text: str, language: str
-) -> None:
-    asked = passage(text, language=language)
-    for candidate in find_candidates(asked):
-        names = {asked.title, *asked.section_path}
-        words = {word.casefold() for word in re.findall(r"[^\W_]{2,}", candidate.answer)}
-        assert any(name in candidate.question for name in names) or words & {
-            word.casefold() for word in re.findall(r"[^\W_]{2,}", candidate.question)
-        }
-
-
 def test_no_more_questions_than_asked_for() -> None:
+    assert questions().questions == []
     everything = questions(passage(GUIDE)).questions
     assert questions(passage(GUIDE), limit=1).questions == everything[:1] != everything
 
@@ -117,32 +104,18 @@ def test_it_neither_verifies_nor_judges(role: Role) -> None:
         asyncio.run(ExtractiveModel().complete(request))
 
 
-def test_the_name_is_stable_and_says_which_rules_it_stands_for() -> None:
-    assert ExtractiveModel().name == ExtractiveModel().name
-    assert ExtractiveModel().name.startswith("extractive/")
-
-
-def test_a_request_without_passages_asks_nothing() -> None:
-    assert questions().questions == []
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "text",
     [
         "a" * 20_000 + ".",
         "To " + "use a " * 5_000 + ".",
-        "(" * 10_000,
         "X is a " * 4_000,
         "X is a " + "b to c.d " * 2_500,
-        "A b " * 5_000 + "(AB)",
-        "- A: " * 5_000,
         "a-" * 9_000 + "(AB)",
         "A_" * 200 + " is a b.",
-        "The a " * 4_000 + "is 5.",
         "X | Y: " * 5_000,
         "- 1. a.\n" * 3_000,
-        "“" * 20_000,
         ("A-a_b" * 8 + " ") * 30 + ".",
     ],
 )

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from qa_pipeline.documents.masking.masking import reference_mask, texts_mask
-from qa_pipeline.generation.pairs_file import mask_pairs, parse_pairs
+from qa_pipeline.generation.pair_masking import mask_pairs
+from qa_pipeline.generation.pairs_file import parse_pairs
 from qa_pipeline.settings.documents import MaskingSettings
 
 DROP = MaskingSettings(action="drop")
@@ -52,18 +53,6 @@ def test_a_pair_without_items_stays_as_it_was_to_the_byte() -> None:
     assert mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)) == raw
 
 
-def test_an_item_hidden_by_invisible_characters_is_found() -> None:
-    assert (
-        masked(answer="It is anna\u200b@x.se or 811218\u00ad-9876.")["answer"]
-        == "It is [removed] or [removed]."
-    )
-
-
-def test_the_name_of_the_file_and_labels_are_masked_too() -> None:
-    row = masked(name="anna@x.se.jsonl", expected_kind="mail to anna@x.se")
-    assert (row["file"], row["expected_kind"]) == ("removed.jsonl", "mail to [removed]")
-
-
 @pytest.mark.parametrize("line", [b"{", b'["anna@x.se"]', b'{"question": "anna@x.se"}', b'{"answer": 5}'])
 def test_a_failed_line_says_nothing_of_what_it_held(line: bytes) -> None:
     (pair,) = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(DROP), reference_mask(DROP))
@@ -71,9 +60,10 @@ def test_a_failed_line_says_nothing_of_what_it_held(line: bytes) -> None:
     assert "anna" not in str(pair)
 
 
-def test_texts_with_odd_quotes_are_still_distinguished() -> None:
-    row = masked(question='Is password="abc1234', answer='x anna@x.se"?')
-    assert row["answer"] == 'x [removed]"?'
+def test_the_name_of_the_file_labels_and_hidden_items_are_masked_too() -> None:
+    row = masked("anna@x.se.jsonl", expected_kind="mail to anna@x.se", answer="anna\u200b@x.se it is")
+    assert (row["file"], row["expected_kind"]) == ("removed.jsonl", "mail to [removed]")
+    assert row["answer"] == "[removed] it is"
 
 
 def test_ids_and_further_fields_are_masked_and_stay_what_they_were_otherwise() -> None:

@@ -1,0 +1,258 @@
+"""Entries of files of existing pairs: each becomes question, answer and what they rest on.
+
+An entry holds question and answer, or a chat of one turn.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from qa_pipeline.records import Coverage
+from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.text.lexicon.languages import LANGUAGES
+from qa_pipeline.text.references import NUMBER_MARK, mark_references, marked_numbers
+from qa_pipeline.text.rendering import first_names
+
+EXPECTED = "expected question + answer or messages"
+_NAMED_FIELDS, _SHOWN_OF_NAME = 12, 40
+"""Fields of an entry shown in a detail, and characters of each: those of most entries, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawCitation:
+    """A citation as it is written, before anybody looks whether what it names exists.
+
+    `passage` is the text it rests on, where no name is given; `number` is its number in the answer.
+    """
+
+    raw: str
+    reference: str | None = None
+    quote: str | None = None
+    passage: str | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawPair:
+    """An entry of a pairs file; of one that cannot be used, `reason` and `detail` say why.
+
+    `line` is its place in the file, counted as `unit_of` says, `sha256` the hash of the entry as written, and
+    `fields` a JSON object of what no column of `pairs` holds.
+    """
+
+    file: str
+    line: int
+    sha256: str
+    question: str | None = None
+    answer: str | None = None
+    citations: tuple[RawCitation, ...] = ()
+    language: str | None = None
+    coverage: str | None = None
+    expected_verdict: str | None = None
+    expected_kind: str | None = None
+    id: str | None = None
+    fields: str | None = None
+    reason: str | None = None
+    detail: str | None = None
+
+
+def _text(value: Any) -> Any:
+    return unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    """Return citations in one text: source marks, numbered marks, or references parted by ; or lines."""
+    if not isinstance(value, str):
+        return value
+    if not NUMBER_MARK.sub("", value).strip(" ,;."):
+        return NUMBER_MARK.findall(value)
+    return mark_references(value) or [part for part in re.split(r"[;\n]", value) if part.strip()]
+
+
+def _joined(content: object) -> object:
+    """Return the text of a message, which may come in parts."""
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    written = [text for text in texts if isinstance(text, str)]
+    return "\n".join(written) if len(written) == len(texts) else content
+
+
+Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class CitedSource(_Strict):
+    """A citation written as an object."""
+
+    document: Text | None = None
+    section: Text | None = None
+    chunk_id: Text | None = None
+    quote: Text | None = None
+    passage: Text | None = None
+
+
+class Message(_Strict):
+    """A message of a chat, in the fields of OpenAI."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[str, BeforeValidator(_joined)]
+
+
+class PairLine(_Strict):
+    """The fields of an entry; further fields are kept as they are.
+
+    `sources` and `contexts` are what numbers such as [2] count in where `citations` names no source itself;
+    what no number refers to in them is not cited, whatever it is.
+    """
+
+    question: Text | None = None
+    answer: Text | None = None
+    messages: list[Message] | None = None
+    citations: Annotated[list[Text | CitedSource], BeforeValidator(_listed)] = []
+    sources: object = None
+    contexts: object = None
+    language: str | None = Field(None, pattern=f"^(?:{'|'.join(LANGUAGES)})$")
+    coverage: Coverage | None = None
+    id: str | int | None = None
+    expected_verdict: Text | None = None
+    expected_kind: Text | None = None
+
+
+COLUMNS = frozenset(PairLine.model_fields)
+"""Names that columns of CSV files may have in any case."""
+_READ = COLUMNS - {"sources", "contexts"}
+_ENTRIES = TypeAdapter(list[Text | CitedSource])
+
+
+def read_entry(entry: object, unread: RawPair) -> RawPair:
+    """Return `unread` with what an entry holds, or with the reason why it cannot be used."""
+    if isinstance(entry, Fault):
+        return replace(unread, reason=entry.reason, detail=entry.detail)
+    if not isinstance(entry, dict):
+        detail = f"expected an object, found {type(entry).__name__}"
+        return replace(unread, reason="broken_line", detail=detail)
+    try:
+        _text_of(entry).encode()
+    except UnicodeEncodeError:
+        detail = "contains half a character (a lone surrogate)"
+        return replace(unread, reason="broken_line", detail=detail)
+    further = {str(name): value for name, value in entry.items() if name not in _READ}
+    read = _read_fields({name: value for name, value in entry.items() if value is not None})
+    if isinstance(read, Fault):
+        read = {"reason": read.reason, "detail": read.detail}
+    elif system := read.pop("system"):
+        further["system"] = system
+    pair_id = None if entry.get("id") is None else _text_of(entry["id"])
+    return replace(unread, id=pair_id, fields=_text_of(further) if further else None, **read)
+
+
+def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
+    """Return the fields of a `RawPair` and the system message, or why the entry cannot be used."""
+    try:
+        line = PairLine.model_validate(fields)
+    except ValidationError as error:
+        return _explain(error)
+    question, answer, system = line.question, line.answer, ""
+    if line.messages is not None:
+        turn = _turn(line)
+        if isinstance(turn, Fault):
+            return turn
+        question, answer, system = turn
+    if not question or not answer:
+        return fault_of_names(fields) or Fault("missing_field", "question or answer is empty")
+    if "\0" in question + answer:
+        return Fault("broken_line", "contains a NUL character")
+    read = line.model_dump(include={"language", "coverage", "expected_verdict", "expected_kind"})
+    citations = tuple(_citations(line, answer))
+    return {**read, "question": question, "answer": answer, "system": system, "citations": citations}
+
+
+def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
+    """Return the single question and answer of a chat, and its system message."""
+    if line.question or line.answer:
+        return Fault("two_layouts", "field question or answer beside messages; leave one out")
+    spoken = [message for message in line.messages or () if message.role in ("user", "assistant")]
+    if len(spoken) > 2:
+        detail = "a later question may rest on the turns before it: write each as a pair that stands alone"
+        return Fault("several_turns", f"{len(spoken)} messages of user and assistant; {detail}")
+    if [message.role for message in spoken] != ["user", "assistant"]:
+        found = " then ".join(message.role for message in spoken) or "none"
+        return Fault("missing_field", f"expected messages of user then assistant, found {found}")
+    system = [message.content for message in line.messages or () if message not in spoken]
+    question, answer = (_text(message.content) for message in spoken)
+    return question, answer, "\n".join(system)
+
+
+def fault_of_names(names: Iterable[str]) -> Fault | None:
+    """Return why fields of these names hold no pair; None where they may."""
+    missing = {"question", "answer"}.difference(names)
+    if "messages" in names or not missing:
+        return None
+    if len(missing) == 1:
+        return Fault("missing_field", f"field {missing.pop()} is missing or empty")
+    found = first_names([str(name)[:_SHOWN_OF_NAME] for name in names], _NAMED_FIELDS)
+    return Fault("unknown_layout", f"found {found or 'no field with a value'}; {EXPECTED}")
+
+
+def _explain(error: ValidationError) -> Fault:
+    """Return the first problem as a reason code and a sentence."""
+    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = str(problem["loc"][0])
+    if problem["type"] in ("too_short", "string_too_short") and field in ("question", "answer"):
+        return Fault("missing_field", f"field {field} is missing or empty")
+    if field == "language":
+        return Fault("unsupported_language", f"language must be one of {', '.join(LANGUAGES)}")
+    return Fault("wrong_type", f"field {field}: {problem['msg']}")
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _citations(line: PairLine, answer: str) -> list[RawCitation]:
+    """Return the citations of a line: the sources it names, and those that its numbers stand for.
+
+    [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
+    `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
+    """
+    marks = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
+    named = [_citation(one) for one in line.citations if one not in marks]
+    numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
+    if not numbers:
+        return named
+    entries = named or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
+    by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
+    missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
+    if not named:
+        return [*by_number.values(), *missing]
+    return [*(by_number.get(place, citation) for place, citation in enumerate(named, 1)), *missing]
+
+
+def _entries(value: object, *, passages: bool) -> list[RawCitation]:
+    """Return the entries of a list that numbers count in; none where it is no such list."""
+    try:
+        entries = _ENTRIES.validate_python([value] if passages and isinstance(value, str) else _listed(value))
+    except ValidationError:
+        return []
+    return [
+        _citation(CitedSource(passage=entry) if passages and isinstance(entry, str) else entry)
+        for entry in entries
+    ]
+
+
+def _citation(citation: str | CitedSource) -> RawCitation:
+    if isinstance(citation, str):
+        return RawCitation(citation, citation)
+    section = f"#{citation.section}" if citation.section else ""
+    reference = citation.chunk_id or (f"{citation.document}{section}" if citation.document else None)
+    raw = f"source:{reference}" if citation.document and not citation.chunk_id else reference
+    raw = raw or citation.passage or citation.quote or ""
+    return RawCitation(raw, reference, citation.quote, citation.passage)
