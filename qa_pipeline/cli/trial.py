@@ -139,14 +139,14 @@ class Trial:
     def show_end(self, others: Sequence[int]) -> None:
         """Print usage and projection; `others` counts the files of each batch that was not read."""
         currency = load_prices(self._settings.llm.budget.prices).currency
-        whole = project(self.tried, others) if self.tried else None
+        projected = project(self.tried, others) if self.tried else None
         took = sum((last for _, last in self.tried), Tried(0, 0, 0, 0, 0, 0.0))
         if self._as_json:
             print_document(
                 {
                     "pairs": [asdict(pair) for pair in self._pairs.values()],
                     "tried": asdict(took),
-                    "whole": whole and asdict(whole),
+                    "whole": projected and asdict(projected),
                     "currency": currency,
                     "outcomes": [asdict(outcome) for outcome in self.outcomes],
                 }
@@ -162,17 +162,17 @@ class Trial:
         for outcome in self.outcomes:
             if not outcome.passed:
                 print_line(f"{outcome.batch}: {outcome.error}", "red")
-        if whole is None:
+        if projected is None:
             return
         if not took.calls:
             print_line(
-                f"The whole corpus: about {plural(whole.chunks, 'chunk')}. No hosted model was asked anew."
+                f"The whole corpus: about {plural(projected.chunks, 'chunk')}. No hosted model was asked anew."
             )
             return
         print_line(f"This trial took {_figures(took.calls, took.tokens, took.cost, currency)}.")
         print_line(
-            f"The whole corpus: about {plural(whole.chunks, 'chunk')}, "
-            f"{_figures(whole.calls, whole.tokens, whole.cost, currency)}."
+            f"The whole corpus: about {plural(projected.chunks, 'chunk')}, "
+            f"{_figures(projected.calls, projected.tokens, projected.cost, currency)}."
         )
         print_line(
             "Run the same command without --try to go on: what was asked is stored and not paid again."
@@ -210,7 +210,7 @@ def project(tried: Sequence[tuple[Tried, Tried]], others: Sequence[int]) -> Proj
     chunks += round(chunks / max(1, last.files) * sum(others))
     batches = 1 + len(others) / len(tried)
 
-    def whole(before: float, after: float) -> float:
+    def scaled(before: float, after: float) -> float:
         more = last.asked - first.asked
         each = (after - before) / more if more else before / max(1, first.asked)
         fixed = max(0.0, before - each * first.asked)
@@ -219,7 +219,7 @@ def project(tried: Sequence[tuple[Tried, Tried]], others: Sequence[int]) -> Proj
     known = first.cost is not None and last.cost is not None
     return Projection(
         chunks,
-        round(whole(first.calls, last.calls)),
-        round(whole(first.tokens, last.tokens)),
-        whole(first.cost or 0.0, last.cost or 0.0) if known else None,
+        round(scaled(first.calls, last.calls)),
+        round(scaled(first.tokens, last.tokens)),
+        scaled(first.cost or 0.0, last.cost or 0.0) if known else None,
     )

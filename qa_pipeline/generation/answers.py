@@ -186,8 +186,8 @@ def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[Ans
     answer, quotes = row["drafted_answer"], row["drafted_quotes"]
     if answer is None or not quotes:
         return None
-    shown = enumerate(row["passage_ids"], start=1)
-    targets = [(number, chunk_id) for number, chunk_id in shown if chunk_id in row["target_chunk_ids"]]
+    numbered = enumerate(row["passage_ids"], start=1)
+    targets = [(number, chunk_id) for number, chunk_id in numbered if chunk_id in row["target_chunk_ids"]]
     citations = [
         DraftCitation(passage=number, quote=quote)
         for quote in quotes
@@ -207,17 +207,17 @@ def _still_rests(pair: PairRow, draft: Draft) -> bool:
     """
     if pair["guard_passed"] != draft.guard_passed or pair["prompt_hash"] != draft.request.prompt_hash:
         return False
-    used, shown = pair["used_chunk_ids"], draft.row["passage_ids"]
-    if pair["coverage"] == "full" and used and all(one["chunk_id"] for one in pair["citations"]):
-        return set(used) <= set(shown)
-    return pair["passage_ids"] == shown
+    used, passage_ids = pair["used_chunk_ids"], draft.row["passage_ids"]
+    if pair["coverage"] == "full" and used and all(citation["chunk_id"] for citation in pair["citations"]):
+        return set(used) <= set(passage_ids)
+    return pair["passage_ids"] == passage_ids
 
 
 def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, Passage]) -> PairRow:
     """Return the earlier pair with what is retrieved now, and its citations in the documents of now."""
-    shown = question["passage_ids"]
+    passage_ids = question["passage_ids"]
     citations = [
-        _citation(citation["quote"], shown.index(citation["chunk_id"]) + 1, shown, passages)
+        _citation(citation["quote"], passage_ids.index(citation["chunk_id"]) + 1, passage_ids, passages)
         if citation["chunk_id"] is not None
         else citation
         for citation in pair["citations"]
@@ -225,7 +225,7 @@ def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, 
     return {
         **pair,
         "difficulty": question["difficulty"],
-        "passage_ids": shown,
+        "passage_ids": passage_ids,
         "passage_scores": question["passage_scores"],
         "citations": citations,
     }
@@ -257,21 +257,23 @@ def _pair(
     if isinstance(reply, ModelError):
         pair["status"], pair["reason"], pair["detail"] = "failed", reply.reason, str(reply)
     else:
-        value, shown = reply.value, question["passage_ids"]
+        value, passage_ids = reply.value, question["passage_ids"]
         numbers = [*value.used_chunks, *(citation.passage for citation in value.citations)]
         pair["answer"] = value.answer
         pair["coverage"] = coverage_of(value.answer, value.coverage)
-        used = [shown[number - 1] for number in numbers if 1 <= number <= len(shown)]
+        used = [passage_ids[number - 1] for number in numbers if 1 <= number <= len(passage_ids)]
         pair["used_chunk_ids"] = list(dict.fromkeys(used))
-        pair["citations"] = [_citation(one.quote, one.passage, shown, passages) for one in value.citations]
+        pair["citations"] = [
+            _citation(citation.quote, citation.passage, passage_ids, passages) for citation in value.citations
+        ]
     pair["pair_id"] = _pair_id(pair)
     return pair
 
 
 def _citation(
-    quote: str | None, number: int, shown: Sequence[str], passages: Mapping[str, Passage]
+    quote: str | None, number: int, passage_ids: Sequence[str], passages: Mapping[str, Passage]
 ) -> CitationStruct:
-    chunk_id = shown[number - 1] if number <= len(shown) else None
+    chunk_id = passage_ids[number - 1] if number <= len(passage_ids) else None
     return {
         "raw": f"[c{number}]",
         "document_id": None if chunk_id is None else passages[chunk_id].document_id,

@@ -90,12 +90,12 @@ def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
     """Return each question's mean cosine to the beginnings of its best passages; None without any."""
-    texts = [[passage.text[:CHARACTERS] for passage in shown[:CONTEXTS]] for shown in passages]
-    vectors = encoder.encode([*questions, *(text for shown in texts for text in shown)])
+    texts = [[passage.text[:CHARACTERS] for passage in contexts[:CONTEXTS]] for contexts in passages]
+    vectors = encoder.encode([*questions, *(text for contexts in texts for text in contexts)])
     rest = iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    for question, shown in zip(vectors, texts, strict=False):
-        cosines = [next(rest) @ question for _ in shown]
+    for question, contexts in zip(vectors, texts, strict=False):
+        cosines = [next(rest) @ question for _ in contexts]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 

@@ -184,8 +184,8 @@ def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
         detail = "a later question may rest on the turns before it: write each as a pair that stands alone"
         return Fault("several_turns", f"{len(spoken)} messages of user and assistant; {detail}")
     if [message.role for message in spoken] != ["user", "assistant"]:
-        found = " then ".join(message.role for message in spoken) or "none"
-        return Fault("missing_field", f"expected messages of user then assistant, found {found}")
+        roles = " then ".join(message.role for message in spoken) or "none"
+        return Fault("missing_field", f"expected messages of user then assistant, found {roles}")
     system = [message.content for message in line.messages or () if message not in spoken]
     question, answer = (_text(message.content) for message in spoken)
     return question, answer, "\n".join(system)
@@ -198,8 +198,8 @@ def fault_of_names(names: Iterable[str]) -> Fault | None:
         return None
     if len(missing) == 1:
         return Fault("missing_field", f"field {missing.pop()} is missing or empty")
-    found = first_names([str(name)[:_SHOWN_OF_NAME] for name in names], _NAMED_FIELDS)
-    return Fault("unknown_layout", f"found {found or 'no field with a value'}; {EXPECTED}")
+    fields = first_names([str(name)[:_SHOWN_OF_NAME] for name in names], _NAMED_FIELDS)
+    return Fault("unknown_layout", f"found {fields or 'no field with a value'}; {EXPECTED}")
 
 
 def _explain(error: ValidationError) -> Fault:

@@ -45,7 +45,7 @@ def _folded(text: str) -> str:
 
 
 class Batch:
-    """What pairs of a batch may cite, and the languages they may be in."""
+    """The documents and chunks that pairs of a batch may cite, and their languages."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._sources, self._texts = Sources(documents, chunks), Texts(documents, chunks)

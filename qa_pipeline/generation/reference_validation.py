@@ -46,8 +46,8 @@ def select_passages(
         SettingsError: the strategy asks a model and there is none.
         PermanentModelError: the model can answer no further request.
     """
-    shown = [(row, passages[chunk_id]) for row in rows for chunk_id in row["passage_ids"]]
-    decisions = iter(validate_references(shown, settings, encoder, model, llm))
+    pairs = [(row, passages[chunk_id]) for row in rows for chunk_id in row["passage_ids"]]
+    decisions = iter(validate_references(pairs, settings, encoder, model, llm))
     selections: list[list[int] | ModelError] = []
     for row in rows:
         decided = [next(decisions) for _ in row["passage_ids"]]
@@ -58,7 +58,7 @@ def select_passages(
 
 
 def validate_references(
-    shown: Sequence[tuple[Question, Passage]],
+    pairs: Sequence[tuple[Question, Passage]],
     settings: GenerationSettings,
     encoder: Encoder,
     model: LanguageModel | None,
@@ -66,15 +66,15 @@ def validate_references(
 ) -> list[Decision | ModelError]:
     """Return a decision on each passage of a question; rationales are dropped."""
     if settings.validation_strategy == "embedding":
-        questions = encoder.encode([row["question"] for row, _ in shown])
-        texts = encoder.encode([passage.text[:CHARACTERS] for _, passage in shown])
+        questions = encoder.encode([row["question"] for row, _ in pairs])
+        texts = encoder.encode([passage.text[:CHARACTERS] for _, passage in pairs])
         return [_decide(cosine) for cosine in np.einsum("ij,ij->i", questions, texts).astype(float).round(6)]
     if model is None:
         raise SettingsError(
             "generation.validation_strategy is llm, and no model is configured; name a provider, or choose "
             "embedding"
         )
-    requests = [reference_request(row, passage, llm) for row, passage in shown]
+    requests = [reference_request(row, passage, llm) for row, passage in pairs]
     replies = complete_all(model, requests, workers=llm.workers)
     return [reply if isinstance(reply, ModelError) else reply.value.decision for reply in replies]
 

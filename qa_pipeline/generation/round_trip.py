@@ -108,10 +108,10 @@ def make_round_trips(
         trip.columns["fewer_chunks_answer"] = True if trip.is_hop and is_proved_by_one else None
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
-        asked, llm = [trip for trip in trips if trip.is_hop or not only_hops], llm or LLMSettings()
-        _ask(asked, passages_by_id(chunks), model, llm, notify)
-        _compare(asked, model, llm)
-        for trip in asked:
+        to_ask, llm = [trip for trip in trips if trip.is_hop or not only_hops], llm or LLMSettings()
+        _ask(to_ask, passages_by_id(chunks), model, llm, notify)
+        _compare(to_ask, model, llm)
+        for trip in to_ask:
             for name, agreements in trip.agreements.items() if trip.columns["status"] == "checked" else ():
                 trip.columns[name] = True if True in agreements else None if None in agreements else False
     return ROUND_TRIPS.frame([trip.columns for trip in trips])
@@ -150,19 +150,19 @@ def _ask(
         trip.columns["status"] = "checked"
     requests = [request for _, _, request in attempts]
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
-    for (trip, asked, _), reply in zip(attempts, replies, strict=True):
+    for (trip, kind, _), reply in zip(attempts, replies, strict=True):
         if isinstance(reply, ModelError):
             trip.fail(reply)
             continue
         trip.columns["model"] = maker(model.name, reply)
         value: AnswerReply | RecallReply = reply.value
         answer = None if isinstance(value, AnswerReply) and value.coverage == "none" else value.answer
-        if asked in _ANSWERS:
-            trip.columns[_ANSWERS[asked]] = answer
+        if kind in _ANSWERS:
+            trip.columns[_ANSWERS[kind]] = answer
         if answer is None or _is_same(answer, trip.pair["answer"]):
-            trip.agreements[asked].append(answer is not None)
+            trip.agreements[kind].append(answer is not None)
         else:
-            trip.in_other_words.append((asked, answer))
+            trip.in_other_words.append((kind, answer))
 
 
 def _attempts(
@@ -199,8 +199,8 @@ def _compare(trips: Sequence[RoundTrip], model: LanguageModel, llm: LLMSettings)
             trip.fail(reply)
             continue
         decided = {comparison.answer: comparison.agreement for comparison in reply.value.comparisons}
-        for number, (asked, _) in enumerate(trip.in_other_words, start=1):
-            trip.agreements[asked].append(_AGREES[decided.get(number, "unsure")])
+        for number, (kind, _) in enumerate(trip.in_other_words, start=1):
+            trip.agreements[kind].append(_AGREES[decided.get(number, "unsure")])
 
 
 def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:

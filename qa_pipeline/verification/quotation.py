@@ -132,16 +132,18 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
     """
     mine, theirs = claim.tokens, unit.tokens
     if len(mine) == len(theirs):
-        pairs = [(one, other) for one, other in zip(mine, theirs, strict=True) if one != other]
+        pairs = [(first, second) for first, second in zip(mine, theirs, strict=True) if first != second]
         if len(pairs) != 1 or len(mine) < 3:
             return None
-        one, other = pairs[0]
-        reason = None if one in stated else _slot(one, other, claim.language)
-        return Denial(reason, one, other) if reason else None
+        first, second = pairs[0]
+        reason = None if first in stated else _slot(first, second, claim.language)
+        return Denial(reason, first, second) if reason else None
     shorter, longer = sorted((mine, theirs), key=len)
     if len(longer) - len(shorter) != 1 or len(shorter) < 3:
         return None
-    at = next((n for n, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), -1)
+    at = next(
+        (n for n, (first, second) in enumerate(zip(shorter, longer, strict=False)) if first != second), -1
+    )
     extra = longer[at]
     if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in lexicon(claim.language).negations:
         claimed, left_out = (extra, "") if longer is mine else ("", extra)
@@ -149,10 +151,10 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
     return None
 
 
-def _slot(one: str, other: str, language: str) -> str | None:
+def _slot(first: str, second: str, language: str) -> str | None:
     """Return the reason code of two tokens that fill the same slot and differ; None for other words."""
-    vocabulary, both = lexicon(language), (one.casefold(), other.casefold())
-    values = number_value(one, language), number_value(other, language)
+    vocabulary, both = lexicon(language), (first.casefold(), second.casefold())
+    values = number_value(first, language), number_value(second, language)
     if None not in values:
         return "number_mismatch" if _differs(*values) else None
     if all(word in vocabulary.months for word in both):
@@ -161,15 +163,15 @@ def _slot(one: str, other: str, language: str) -> str | None:
         return "number_mismatch"
     if all(word in vocabulary.proof.units for word in both):
         return "unit_mismatch"
-    if is_identifier(one) or is_identifier(other):
+    if is_identifier(first) or is_identifier(second):
         return "name_mismatch"
     denies = [word in vocabulary.negations for word in both]
     return "negation_mismatch" if denies[0] != denies[1] else None
 
 
-def _differs(one: str | None, other: str | None) -> bool:
+def _differs(first: str | None, second: str | None) -> bool:
     """Return True if two numbers have other values: 5 and 5.0 may be two versions or one amount."""
     try:
-        return float(one or 0) != float(other or 0)
+        return float(first or 0) != float(second or 0)
     except ValueError:  # versions and dates, such as 3.10.1
-        return one != other
+        return first != second

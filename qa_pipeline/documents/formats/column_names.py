@@ -13,7 +13,7 @@ _MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such a
 _LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
 _LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
-_IDENTIFIER = re.compile(r"[a-z][\w.-]*|[A-Za-z]\w*_[\w.-]*", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
 _COMMON_NAMES = frozenset(of_all("layout.columns"))
 
@@ -42,8 +42,8 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     if 2 * len(common) >= count or any(over_figures):
         return True
     filled = {name: column for name, column in columns.items() if column}
-    are_identifiers = all(map(_IDENTIFIER.fullmatch, columns))
-    others = (_share_of(column, _IDENTIFIER.fullmatch) < 1 - _MOSTLY for column in filled.values())
+    are_identifiers = all(map(_is_identifier, columns))
+    others = (_share_of(column, _is_identifier) < 1 - _MOSTLY for column in filled.values())
     if are_identifiers and any(others):
         return True
     return max(map(len, columns)) <= _LONG_VALUE and any(
@@ -71,3 +71,8 @@ def _is_figure(text: str) -> bool:
     """Return True if a cell is a number, date, amount or code: half of it digits, signs aside."""
     bare = text.translate(_BETWEEN_DIGITS)
     return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
+
+
+def _is_identifier(text: str) -> bool:
+    """Return True for a name as programs write it: `max_speed` or `speed`."""
+    return _IDENTIFIER.fullmatch(text) is not None and (text[0].islower() or "_" in text)

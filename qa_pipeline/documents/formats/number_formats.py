@@ -85,14 +85,14 @@ def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
 
 def _fill(value: float, shape: tuple[str, ...]) -> str:
     """Return a number without its sign in the places of its format."""
-    before, whole, scale, decimals, more, exponent, after = shape
+    before, integer, scale, decimals, more, exponent, after = shape
     digits = ""
     if exponent:
         mantissa, _, tens = f"{abs(value):.{len(decimals)}E}".partition("E")
         digits = f"{mantissa}E{tens[0]}{tens[1:].lstrip('0').zfill(len(exponent))}"
-    elif whole or decimals:
+    elif integer or decimals:
         power = 2 * (before + after).count("%") - 3 * len(scale + more)
-        digits = _digits(abs(Decimal(repr(value))).scaleb(power), whole, decimals)
+        digits = _digits(abs(Decimal(repr(value))).scaleb(power), integer, decimals)
     text = "".join(
         chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{before}{digits}{after}"
     )
@@ -104,18 +104,18 @@ def _set_apart(literal: re.Match[str]) -> str:
     return "".join(chr(ord(sign) + _APART) for sign in text if ord(sign) < _APART)
 
 
-def _digits(number: Decimal, whole: str, decimals: str) -> str:
+def _digits(number: Decimal, integer: str, decimals: str) -> str:
     """Return the digits of a number in the places of its format."""
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     digits, _, behind = f"{rounded:f}".partition(".")
     least = len(decimals.rstrip("#?"))
     behind = behind[:least] + behind[least:].rstrip("0")
-    digits = digits.lstrip("0").rjust(whole.count("0"), "0")
+    digits = digits.lstrip("0").rjust(integer.count("0"), "0")
     written: list[str] = []
-    if "," in whole:
-        digits = f"{int(digits):,}".rjust(whole.count("0"), "0") if digits else ""
+    if "," in integer:
+        digits = f"{int(digits):,}".rjust(integer.count("0"), "0") if digits else ""
     else:  # with signs between the places, such as those of a postal code
-        for sign in reversed(whole):
+        for sign in reversed(integer):
             if digits and sign in "0#?":
                 digits, last = digits[:-1], digits[-1]
                 written.append(last)

@@ -165,37 +165,37 @@ class _Any(Directive):
             text = "\n".join([first, *below, *self.content, *self.options.values()])
             return [_left_out(what, "" if what == "include" else text)]
         inline, _ = self.state.inline_text(caption := self.options.pop("caption", ""), self.lineno)
-        found: list[nodes.Node] = [nodes.paragraph(caption, "", *inline)] if caption.strip() else []
+        content: list[nodes.Node] = [nodes.paragraph(caption, "", *inline)] if caption.strip() else []
         if name.startswith(_INCLUDES):
             file = "" if name.startswith("auto") else first  # what it names is shown with what it says
-            found += [_left_out("include", file), *self._read("" if file else first, *below)]
+            content += [_left_out("include", file), *self._read("" if file else first, *below)]
         elif name in _CODE or name.startswith(_CODE_STARTS):
             lines = [*below, *self.content] if name not in _CODE else [first, *below, "", *self.content]
             text = "\n".join(lines).strip("\n")
-            found += [nodes.literal_block(text, text)] if text.strip() else []
+            content += [nodes.literal_block(text, text)] if text.strip() else []
         elif name in ("image", "figure"):
             alt = " ".join([self.options.pop("alt", ""), *below])
-            found += [nodes.image(alt=alt), *self._read()]
+            content += [nodes.image(alt=alt), *self._read()]
         else:
-            found += self._box(name, first, below)
+            content += self._box(name, first, below)
         rest = " ".join(self.options.values()).strip()
-        return [*found, _left_out("option", rest)] if rest else found
+        return [*content, _left_out("option", rest)] if rest else content
 
     def _box(self, name: str, first: str, below: list[str]) -> list[nodes.Node]:
         """Return what a directive holds, under the label of its kind or its own."""
-        label, found = _BOXES.get(name, ""), []
+        label, content = _BOXES.get(name, ""), []
         if name in _VERSIONS:
             version, _, first = first.partition(" ")
             label = f"{_VERSIONS[name]} {version}"
         elif name in _TITLED_BOXES:
             label, first, below = " ".join([first, *below]).strip().rstrip(":"), "", []
         elif name in ("only", "rst-class", "container") or (name == "class" and _CLASSES.fullmatch(first)):
-            first, found = "", [_left_out("option", first)] if first else []
+            first, content = "", [_left_out("option", first)] if first else []
         elif not label and name not in _FRAMES:
-            found = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40], name if first else "")]
+            content = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40], name if first else "")]
             label = "" if first else re.sub(r"[-_:]", " ", name).capitalize()
         inside = self._read(first, *below)
-        return [*found, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
+        return [*content, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
 
     def _read(self, *above: str) -> list[nodes.Node]:
         """Return the lines above the content, and the content, as blocks."""

@@ -182,8 +182,10 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
         connection.execute(insert_missing(REPLIES), replies)
     if calls:
         connection.execute(insert_missing(CALLS), calls)
-    shown = {(*job.id, shown) for job in jobs if job.outcome or job.calls for shown in job.request.documents}
-    _note_documents(connection, shown)
+    documents = {
+        (*job.id, name) for job in jobs if job.outcome or job.calls for name in job.request.documents
+    }
+    _note_documents(connection, documents)
 
 
 def _look_up(

@@ -49,10 +49,10 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
             _add_ancestors(around_content, node)
 
 
-def _add_ancestors(found: set[int], node: "LexborNode") -> None:
+def _add_ancestors(visited: set[int], node: "LexborNode") -> None:
     around = node.parent
-    while around is not None and around.mem_id not in found:
-        found.add(around.mem_id)
+    while around is not None and around.mem_id not in visited:
+        visited.add(around.mem_id)
         around = around.parent
 
 
@@ -223,9 +223,9 @@ def _find_styled(
         shows = _SHOWING.search(_HIDING.sub("", style)) is not None
         if without_state.strip() and (shows or without_state == selector):
             with suppress(SelectolaxError):  # which browsers ignore, too
-                found = tree.css(without_state)
-                shown.update(node.mem_id for node in found if shows)
-                styled += [(node, style) for node in found if without_state == selector]
+                selected = tree.css(without_state)
+                shown.update(node.mem_id for node in selected if shows)
+                styled += [(node, style) for node in selected if without_state == selector]
     inline = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
     for name, parts_of_css in _ATTRIBUTES.items():
         inline += [(node, f"{parts_of_css}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
@@ -299,10 +299,10 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
             yield node
 
 
-def _nearest(node: "LexborNode", found: "Container[int]") -> "LexborNode | None":
-    """Return the element, or the nearest one around it, that is among those found."""
+def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | None":
+    """Return the element, or the nearest one around it, that is a candidate."""
     around: LexborNode | None = node
-    while around is not None and around.mem_id not in found:
+    while around is not None and around.mem_id not in candidates:
         around = around.parent
     return around
 

@@ -94,7 +94,7 @@ class Styles:
         if paragraph not in self._roles:
             chain = list(self.chain(paragraph))
             names = [value_of(style, "name").strip() for style in chain] or [paragraph]
-            named = (
+            by_name = (
                 Role(role, int((match.groups() or ("0",))[0] or 1) - (role == "item"))
                 for name in names
                 for role, pattern in _ROLES.items()
@@ -103,7 +103,7 @@ class Styles:
             outlines = (value_of(style, f"pPr/{WORD}outlineLvl") for style in chain)
             outline = read_number(next(filter(None, outlines), None), _BODY_TEXT)
             outlined = Role("heading", outline + 1) if outline < _BODY_TEXT else Role()
-            self._roles[paragraph] = next(named, outlined)
+            self._roles[paragraph] = next(by_name, outlined)
         return self._roles[paragraph]
 
     def shade(self, properties: "_Element | None", style: str) -> "_Element | None":
@@ -171,40 +171,40 @@ class Numbering:
         number = value_of(numbering, "numId") or value_of(of_style, "numId")
         if number in ("", "0"):
             return None
-        found = self._lists.get(number)
-        named = found.of_styles.get(style, "") if found and style else ""
-        level = read_number(value_of(numbering, "ilvl") or named or value_of(of_style, "ilvl"), 0)
-        definition = found.levels.get(str(level)) if found else None
+        numbered_list = self._lists.get(number)
+        of_style_level = numbered_list.of_styles.get(style, "") if numbered_list and style else ""
+        level = read_number(value_of(numbering, "ilvl") or of_style_level or value_of(of_style, "ilvl"), 0)
+        definition = numbered_list.levels.get(str(level)) if numbered_list else None
         bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
         return None if definition is not None and bare else (number, level)
 
     def count(self, number: str, level: int) -> str:
         """Return the number of the next paragraph of a list and level as Word shows it; "" for a bullet."""
-        found = self._lists.get(number)
-        definition = found.levels.get(str(level)) if found else None
-        if found is None or definition is None or value_of(definition, "numFmt") == "bullet":
+        numbered_list = self._lists.get(number)
+        definition = numbered_list.levels.get(str(level)) if numbered_list else None
+        if numbered_list is None or definition is None or value_of(definition, "numFmt") == "bullet":
             return ""
 
         def start(depth: int) -> int:
-            written = value_of(found.levels.get(str(depth)), "start")
-            return found.starts.get(str(depth), read_number(written, 1))
+            written = value_of(numbered_list.levels.get(str(depth)), "start")
+            return numbered_list.starts.get(str(depth), read_number(written, 1))
 
-        counts = self._counts[found.counted_with]
-        if str(level) in found.starts and (number, level) not in self._begun:
+        counts = self._counts[numbered_list.counted_with]
+        if str(level) in numbered_list.starts and (number, level) not in self._begun:
             counts[level] = start(level)
         else:
             counts[level] = counts[level] + 1 if level in counts else start(level)
         self._begun.add((number, level))
         for deeper in [other for other in counts if other > level]:
-            again = read_number(value_of(found.levels.get(str(deeper)), "lvlRestart"), deeper)
+            again = read_number(value_of(numbered_list.levels.get(str(deeper)), "lvlRestart"), deeper)
             if level < again:  # by default every level above restarts it; 0 never does
                 del counts[deeper]
         plain = is_on(definition.find(f"{WORD}isLgl"))
 
         def format_place(match: re.Match[str]) -> str:
             depth = int(match[1]) - 1
-            named = value_of(found.levels.get(str(depth)), "numFmt", "decimal")
-            return format_number(counts.get(depth, start(depth)), "decimal" if plain else named)
+            number_format = value_of(numbered_list.levels.get(str(depth)), "numFmt", "decimal")
+            return format_number(counts.get(depth, start(depth)), "decimal" if plain else number_format)
 
         return " ".join(_PLACE.sub(format_place, value_of(definition, "lvlText")).split())
 
