@@ -166,7 +166,8 @@ class Trial:
             return
         if not took.calls:
             print_line(
-                f"The whole corpus: about {plural(projected.chunks, 'chunk')}. No hosted model was asked anew."
+                f"The whole corpus: about {plural(projected.chunks, 'chunk')}. "
+                "No hosted model was asked anew."
             )
             return
         print_line(f"This trial took {_figures(took.calls, took.tokens, took.cost, currency)}.")
