@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 # a worker for each core: threads of their own would only wait for each other
 os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1")
+
+# a suite in the background of a script ignores Ctrl-C; Dagster would ignore SIGTERM with it, and so would the
+# processes that follow the logs of a run, for which it waits a minute
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # looking for cycles among all that tests import and remember takes a tenth of their time
 gc.set_threshold(50_000, 20, 100)
