@@ -21,7 +21,7 @@ _SHAPE = re.compile(
 """Signs around the places of digits before and behind the point; a comma beside it stands for a thousand."""
 _CONDITION = re.compile(r"\[[<>=]")
 _ANY = re.compile("General|@|/", re.IGNORECASE)
-"""What is shown without a format: text and fractions."""
+"""Formats that are ignored: text and fractions."""
 _FIELDS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]{0,200}\]|\[[A-Za-z]{4,200}\]|AM/PM|A/P', re.IGNORECASE)
 _LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
 _LARGEST = 1e21

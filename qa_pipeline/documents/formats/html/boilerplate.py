@@ -107,7 +107,7 @@ _KINDS = {
     "deleted_text": "del, s, strike",
     "navigation": "nav",
 }
-"""What is never content, by the kind it is counted as."""
+"""Selectors of elements without content, by the kind that they are counted as."""
 _KINDS_OF_A_PAGE = {
     "hidden": "[aria-hidden=true]",
     "navigation": (
@@ -294,9 +294,19 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     for node, colours in coloured.values():
         holder = _nearest(node, grounds)
         ground = grounds[holder.mem_id] if holder is not None else ["white"] if is_whole else []
-        inner = any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id)
-        if not inner and ground and all(looks_alike(colour, under) for colour in colours for under in ground):
-            yield node
+        if ground and all(looks_alike(colour, under) for colour in colours for under in ground):
+            yield from _text_coloured_by(node, coloured)
+
+
+def _text_coloured_by(node: "LexborNode", coloured: "Container[int]") -> "Iterator[LexborNode]":
+    """Yield an element, or its text alone if elements inside it have colours of their own."""
+    if not any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id):
+        yield node
+        return
+    for part in node.traverse(include_text=True):
+        holder = _nearest(part, coloured) if part.tag == "-text" else None
+        if holder is not None and holder.mem_id == node.mem_id:
+            yield part
 
 
 def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | None":

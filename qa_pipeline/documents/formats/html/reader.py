@@ -326,7 +326,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
-    """Return a cell with what it holds as one text."""
+    """Return a cell with its content joined into one text."""
     attributes = cell.attributes
     columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
     deepest = [Block("paragraph", cell.text())]

@@ -72,7 +72,7 @@ _PLAIN |= {
     )
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
-"""Rare signs that mammoth writes for those of Wingdings, and common ones of the same look."""
+"""Common signs for the rare ones that mammoth writes in place of Wingdings."""
 _BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _LEAST_RAISED = 3  # half points: less adjusts a line

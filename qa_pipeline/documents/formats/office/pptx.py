@@ -143,7 +143,7 @@ class _Reader:
     def _html(
         self, shapes: "Sequence[BaseShape]", at: int, heading: str = "", *, inside: bool = False
     ) -> Iterator[str]:
-        """Yield the HTML of one of the shapes that lie above each other, the lowest first."""
+        """Yield the HTML of the shape at an index; `shapes` are ordered from the lowest to the highest."""
         shape = shapes[at]
         role = _role_of(shape)
         above = () if self._is_moving else shapes[at + 1 :]
@@ -260,7 +260,7 @@ class _Reader:
 
 
 def _run(run: "_Element") -> str:
-    """Return a run as HTML, which says what the reader of HTML needs to tell what is seen."""
+    """Return a run as HTML with the styles that decide whether it is visible."""
     look = run.find(f"{DRAWING}rPr")
     about = run.attrib if look is None else look.attrib
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
@@ -276,7 +276,7 @@ def _run(run: "_Element") -> str:
 
 
 def _colour_of(properties: "_Element | None") -> str:
-    """Return the one colour that properties fill with, as CSS; "" for none, or one that is not known."""
+    """Return the fill colour as CSS; "" if there is no known colour."""
     if properties is None:
         return ""
     fill = properties.find(f"{DRAWING}solidFill")
@@ -286,7 +286,7 @@ def _colour_of(properties: "_Element | None") -> str:
 
 
 def _colour_in(element: "_Element") -> str:
-    """Return the colour below an element; those of themes by their usual values."""
+    """Return the colour that an element contains as CSS; theme colours have their usual values."""
     if element.find(f".//{DRAWING}alpha[@val='0']") is not None:
         return "transparent"
     colours = list(element.iter(f"{DRAWING}srgbClr", f"{DRAWING}schemeClr"))
@@ -296,7 +296,7 @@ def _colour_in(element: "_Element") -> str:
 
 
 def _ground_of(shape: "BaseShape") -> str:
-    """Return the style of what a shape is filled with; "" where what lies behind is seen through it."""
+    """Return the background style of a shape; "" if it is transparent."""
     properties = shape.element.find(f"{SLIDES}spPr")
     fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
     if fills == [f"{DRAWING}noFill"] or not (fills or shape.element.find(f"{SLIDES}style") is not None):

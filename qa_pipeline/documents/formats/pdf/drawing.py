@@ -1,4 +1,4 @@
-"""What is on a PDF page beside its text: ruled lines, pictures and annotations."""
+"""Read ruled lines, pictures and annotations of a PDF page."""
 
 import ctypes
 from collections.abc import Iterator, Sequence
