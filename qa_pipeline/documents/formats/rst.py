@@ -84,7 +84,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     try:
         with _look_up_here():
             Parser(_HEADERS.match(f"{text}\n") is not None).parse(text, document)
-        unread = _replace_messages(document)
+        unread = _replace_messages(document, text.split("\n"))
         PropagateTargets(document).apply()
         _substitute(document, omissions)
         fields = _read_first_fields(document)
@@ -248,7 +248,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     return [node], []
 
 
-def _replace_messages(document: nodes.document) -> int:
+def _replace_messages(document: nodes.document, lines: list[str]) -> int:
     """Put the markup that a message quotes in its place, as it is written; how many pieces there are.
 
     A title out of order stays a heading. Other messages go: they are docutils' words, not the file's.
@@ -257,7 +257,14 @@ def _replace_messages(document: nodes.document) -> int:
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
         if quoted is None:
+            before = message.parent[max(message.parent.index(message) - 1, 0)]
             message.parent.remove(message)
+            if isinstance(before, nodes.comment) and "malformed" in message.astext():
+                # A target or substitution, of which docutils takes the last line for a comment.
+                starts = [number for number in range(message["line"]) if lines[number].lstrip()[:2] == ".."]
+                written = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : message["line"]]))
+                before.replace_self(nodes.literal_block(written, written))
+                unread += 1
         elif title := _ADORNED.match(quoted.astext()):
             heading = isinstance(message.parent, nodes.section | nodes.document)
             message.replace_self((nodes.rubric if heading else nodes.paragraph)("", title["text"]))
