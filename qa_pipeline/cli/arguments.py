@@ -82,7 +82,7 @@ Change = Annotated[
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
 Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
-MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in USD.")]
 
 
 def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str) -> list[str]:

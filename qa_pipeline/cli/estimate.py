@@ -63,9 +63,10 @@ def estimate(
 
 def _print(made: "Estimate") -> None:
     from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.llm.budget.prices import CURRENCY
 
     def row(batch: str, stage: str, calls: int, read: int, written: int, cost: Decimal | None) -> list[str]:
-        money = "not known" if cost is None else f"{cost:.4f} {made.currency}"
+        money = "not known" if cost is None else f"{cost:.4f} {CURRENCY}"
         return [batch, stage, f"{calls:,}", f"{read:,}", f"{written:,}", money]
 
     if not made.stages:
@@ -76,18 +77,19 @@ def _print(made: "Estimate") -> None:
     show_table("Estimate", _COLUMNS, [*(row(*astuple(stage)) for stage in made.stages), total])
     print_line("Counts follow the plan of questions; tokens and shares are means, on the high side.")
     if made.cost is None:
-        print_line("The price of a model is not known: set llm.budget.prices.")
+        print_line("The price of a model is not known.")
 
 
 def _print_json(made: "Estimate") -> None:
     from qa_pipeline.cli.console import print_document
+    from qa_pipeline.llm.budget.prices import CURRENCY
 
     def number(cost: Decimal | None) -> float | None:
         return None if cost is None else float(cost)
 
     document = {
         "stages": [{**asdict(stage), "cost": number(stage.cost)} for stage in made.stages],
-        "currency": made.currency,
+        "currency": CURRENCY,
         "calls": sum(stage.calls for stage in made.stages),
         "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
         "cost": number(made.cost),

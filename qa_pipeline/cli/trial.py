@@ -15,7 +15,7 @@ from qa_pipeline.cli.samples import Sample, all_pairs
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.generation.questions import OVER_LIMIT
-from qa_pipeline.llm.budget.prices import load_prices
+from qa_pipeline.llm.budget.prices import CURRENCY
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources, StageObserver
@@ -138,7 +138,6 @@ class Trial:
 
     def show_end(self, others: Sequence[int]) -> None:
         """Print usage and projection; `others` counts the files of each batch that was not read."""
-        currency = load_prices(self._settings.llm.budget.prices).currency
         projected = project(self.tried, others) if self.tried else None
         took = sum((last for _, last in self.tried), Tried(0, 0, 0, 0, 0, 0.0))
         if self._as_json:
@@ -147,7 +146,7 @@ class Trial:
                     "pairs": [asdict(pair) for pair in self._pairs.values()],
                     "tried": asdict(took),
                     "whole": projected and asdict(projected),
-                    "currency": currency,
+                    "currency": CURRENCY,
                     "outcomes": [asdict(outcome) for outcome in self.outcomes],
                 }
             )
@@ -170,18 +169,18 @@ class Trial:
                 "No hosted model was asked anew."
             )
             return
-        print_line(f"This trial took {_figures(took.calls, took.tokens, took.cost, currency)}.")
+        print_line(f"This trial took {_figures(took.calls, took.tokens, took.cost)}.")
         print_line(
             f"The whole corpus: about {plural(projected.chunks, 'chunk')}, "
-            f"{_figures(projected.calls, projected.tokens, projected.cost, currency)}."
+            f"{_figures(projected.calls, projected.tokens, projected.cost)}."
         )
         print_line(
             "Run the same command without --try to go on: what was asked is stored and not paid again."
         )
 
 
-def _figures(calls: int, tokens: int, cost: float | None, currency: str) -> str:
-    money = "" if cost is None else f", {cost:.2f} {currency}"
+def _figures(calls: int, tokens: int, cost: float | None) -> str:
+    money = "" if cost is None else f", {cost:.2f} {CURRENCY}"
     return f"{calls:,} calls, {tokens:,} tokens{money}"
 
 

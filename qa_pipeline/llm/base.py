@@ -92,7 +92,7 @@ class Reply(Generic[ReplyT_co]):
 
 
 def is_fake(name: str | None) -> bool:
-    """Return whether a model's name, as it replied or as `maker` marks it, is that of `make serve-fake`."""
+    """Return True if a model's name, as it replied or as `maker` marks it, is that of `make serve-fake`."""
     provider, slash, model = (name or "").partition("/")
     return bool(slash) and (provider.startswith(FAKE) or model.startswith(FAKE))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.budget.budget import Budget
-from qa_pipeline.llm.budget.prices import check_cost_caps, load_prices
+from qa_pipeline.llm.budget.prices import check_cost_cap
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
@@ -58,20 +58,19 @@ class Models:
 
     @cached_property
     def budget(self) -> Budget:
-        """Return the prices and caps of the run.
+        """Return the caps of the run.
 
         Raises:
-            SettingsError: the price file cannot be used, or cost is capped and a model has no price.
+            SettingsError: cost is capped and a model has no price.
         """
-        prices = load_prices(self._settings.budget.prices)
-        check_cost_caps(self._settings, prices)
-        return Budget(self._settings.budget, prices)
+        check_cost_cap(self._settings)
+        return Budget(self._settings.budget)
 
     def check(self, models: Iterable[ModelSettings]) -> None:
         """Build these models, the budget before them; nothing is asked.
 
         Raises:
-            SettingsError: a model, the prices or the caps cannot be used.
+            SettingsError: a model or the caps cannot be used.
             KeyRejectedError: a key is missing.
         """
         _ = self.budget

@@ -23,6 +23,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.budget.budget import Budget, Reservation
+from qa_pipeline.llm.budget.prices import CURRENCY
 from qa_pipeline.llm.budget.tokens import most_request_tokens
 from qa_pipeline.llm.provider import Clock, Provider, RawReply
 from qa_pipeline.llm.replies import read_reply
@@ -62,11 +63,6 @@ class _Asking:
     own_faults: int = 0
     failing_since: float | None = None
     failed_at: float | None = None
-
-    @property
-    def charged_faults(self) -> int:
-        """Return how often the request reached a server that failed then."""
-        return sum(call.outcome == TransientModelError.reason for call in self.calls)
 
 
 class HostedModel:
@@ -205,7 +201,7 @@ class HostedModel:
                 outcome=outcome,
                 usage=usage,
                 cost=None if cost is None else float(cost),
-                currency=None if cost is None else self._budget.currency,
+                currency=None if cost is None else CURRENCY,
                 prompt=request.prompt if self._settings.store.keep_prompts else None,
             )
         )
@@ -257,7 +253,8 @@ class HostedModel:
             return True
         waited = now - failing_since
         if error.is_away and asking.faults >= most and waited > patience * 60:
-            if asking.charged_faults >= most:  # the request may be what ends the server
+            # the request may be what ends the server
+            if sum(call.outcome == TransientModelError.reason for call in asking.calls) >= most:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
         if error.is_away and waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:

@@ -54,9 +54,6 @@ class Provider(ABC):
     async def aclose(self) -> None:
         """Close the connections of the running loop; the provider can be used again, in any loop."""
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
 
 def place_of(base_url: str | None) -> str:
     """Return the part of a provider's name that identifies its server; empty for the provider's own."""

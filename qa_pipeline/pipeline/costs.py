@@ -40,8 +40,8 @@ class CostSummary:
             )
         if self.calls_without_cost:
             notes.append(
-                f"Calls of unknown cost: {self.calls_without_cost}. Their model has no price "
-                "(llm.budget.prices), or its provider did not report tokens."
+                f"Calls of unknown cost: {self.calls_without_cost}. Their model has no known price, or its "
+                "provider did not report tokens."
             )
         return notes
 

@@ -8,7 +8,7 @@ from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import read_pairs_beside
 from qa_pipeline.generation.question_requests import answered_at_once, plan_requests
 from qa_pipeline.generation.questions import still_valid
-from qa_pipeline.llm.budget.prices import load_prices, price_of
+from qa_pipeline.llm.budget.prices import price_of
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.resources import Resources
@@ -57,7 +57,6 @@ class Estimate:
     """All stages of all batches; none where no hosted model is asked."""
 
     stages: tuple[StageEstimate, ...]
-    currency: str
 
     @property
     def cost(self) -> Decimal | None:
@@ -71,21 +70,18 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     """Estimate a run. Documents are read and chunked; no model is asked and nothing written.
 
     `now` is Unix seconds, for prices that change.
-
-    Raises:
-        SettingsError: the prices cannot be read.
     """
-    models, prices = _role_models(resources.settings), load_prices(resources.settings.llm.budget.prices)
+    models = _role_models(resources.settings)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
         for role, calls, read, written in _calls(resources, batch, models):
-            price, mean = price_of(models[role], prices), Usage(0, 0)
+            price, mean = price_of(models[role]), Usage(0, 0)
             if calls:  # by the mean call: a sum over calls would look like one very long prompt
                 mean = Usage(round(read / calls), round(written / calls))
             cost = price.cost(mean, now) if price else None
             cost = None if cost is None else cost * Decimal(repr(calls))
             stages.append(StageEstimate(batch, role, round(calls), round(read), round(written), cost))
-    return Estimate(tuple(stages), prices.currency)
+    return Estimate(tuple(stages))
 
 
 def _role_models(settings: Settings) -> dict[Role, ModelSettings]:

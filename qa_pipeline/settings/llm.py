@@ -127,9 +127,7 @@ class BudgetSettings(Group):
     max_tokens: int | None = Field(None, ge=0)
     """Tokens of a run, prompts and replies."""
     max_cost: float | None = Field(None, ge=0, allow_inf_nan=False)
-    """Cost of a run, in the currency of the prices."""
-    prices: Path | None = None
-    """YAML file of prices; they replace those of the package, model by model."""
+    """Cost of a run in USD."""
 
     @property
     def caps_a_run(self) -> bool:

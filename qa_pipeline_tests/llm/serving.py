@@ -6,7 +6,6 @@ from typing import Any
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.budget import Budget
-from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.openai_compatible import OpenAIProvider
@@ -41,7 +40,7 @@ def provider_for(
 def model_for(server: Served) -> HostedModel:
     """A model of few tries behind the server's provider."""
     settings = LLMSettings(max_tries=3, wait_minutes=0)
-    budget = Budget(BudgetSettings(), load_prices())
+    budget = Budget(BudgetSettings())
     return HostedModel(provider_for(server), settings, Throttle(), budget, run="run", most_output=1000)
 
 

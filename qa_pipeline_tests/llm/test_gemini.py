@@ -7,7 +7,7 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
-from qa_pipeline.llm.budget.prices import load_prices
+from qa_pipeline.llm.budget.prices import price_by_name
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.settings.llm import ModelSettings
@@ -115,7 +115,7 @@ def test_the_name_tells_models_and_servers_apart_and_holds_no_password(
     token = Credentials(token="t")  # type: ignore[no-untyped-call]
     provider = GeminiProvider(made, 1.0, {"GOOGLE_API_KEY": "k"}, credentials=token)
     assert provider.name == name
-    assert (load_prices().of_name(name) is None) == ("base_url" in settings)
+    assert (price_by_name(name) is None) == ("base_url" in settings)
 
 
 def test_no_environment_variable_sends_requests_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from qa_pipeline.llm.provider import Clock, Provider, RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import Passage, Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
-from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL
+from qa_pipeline_tests.llm.budget.fakes import MODEL, dollar_a_token
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 JSON = ACCEPT.model_dump_json()
@@ -84,7 +84,7 @@ def ask(
     others_are_answered: bool = False,
     **settings: Any,
 ) -> Asked:
-    provider, budget = Played(plays), Budget(BudgetSettings(), DOLLAR_A_TOKEN)
+    provider, budget = Played(plays), Budget(BudgetSettings(), price_by_name=dollar_a_token)
     clock = Clock(steady=lambda: 1000.0 + provider.seconds)
     throttle = Throttle(clock=clock)
     if others_are_answered:
@@ -183,7 +183,10 @@ def test_calls_that_fail_one_after_the_other_stop_the_run_and_one_that_succeeds_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(hosted, "MOST_FAILED_CALLS", 3)
-    provider, budget = Played([DOWN, DOWN, JSON, DOWN, DOWN, DOWN]), Budget(BudgetSettings(), DOLLAR_A_TOKEN)
+    provider, budget = (
+        Played([DOWN, DOWN, JSON, DOWN, DOWN, DOWN]),
+        Budget(BudgetSettings(), price_by_name=dollar_a_token),
+    )
     model = HostedModel(provider, LLMSettings(max_tries=1), Throttle(), budget, run="r", most_output=9)
 
     async def run(number: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.prices import Price, PriceTable, believed, unpriced_message
+from qa_pipeline.llm.budget.prices import Price, believed, price_by_name, unpriced_message
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.base import PREFIX
 from qa_pipeline.settings.llm import BudgetSettings
@@ -25,7 +25,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Calls, tokens of prompts and replies, and cost in the currency of the prices."""
+    """Calls, tokens of prompts and replies, and cost in USD."""
 
     calls: int = 0
     tokens: int = 0
@@ -74,16 +74,15 @@ class Budget:
     def __init__(
         self,
         settings: BudgetSettings,
-        prices: PriceTable,
         *,
+        price_by_name: Callable[[str], Price | None] = price_by_name,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.spent = Amount()
-        self.currency = prices.currency
         # a cost as it was written: 0.1 is a tenth
         most_cost = None if settings.max_cost is None else Decimal(repr(settings.max_cost))
         self._caps = {"calls": settings.max_calls, "tokens": settings.max_tokens, "cost": most_cost}
-        self._prices = prices
+        self._price_by_name = price_by_name
         self._sleep = sleep
         self._lock = threading.Lock()
         self._reserved = Amount()
@@ -97,7 +96,7 @@ class Budget:
             BudgetExhaustedError: a cap leaves no room, whatever becomes of the calls in flight.
             SettingsError: cost is capped and nobody knows the price of the model.
         """
-        price = self._prices.of_name(asked_model)
+        price = self._price_by_name(asked_model)
         if price is None and self._caps["cost"] is not None:
             raise SettingsError(unpriced_message(asked_model))
         most_cost = price.most(tokens_in, most_tokens_out, time.time()) if price else Decimal(0)

@@ -3,7 +3,6 @@
 Times are Unix seconds. `asked_model` and `request_key` together name a request.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -23,27 +22,17 @@ KEYS_A_STATEMENT = 500
 
 _LONGEST_NAME = 400  # characters: provider, model, server and every fixed parameter are in a name
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_MARK = "\ue000json:"
 
 
 class AnyText(sa.TypeDecorator[str]):
-    """Any Python string; one that no database holds is stored in a marked form."""
+    """Any Python string; characters that no database holds are replaced."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Return the text itself, or JSON of it behind a mark."""
-        if value is not None and (_UNSTORABLE.search(value) or value.startswith(_MARK)):
-            return _MARK + json.dumps(value)
-        return value
-
-    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Return the text that was stored."""
-        if value is None or not value.startswith(_MARK):
-            return value
-        text: str = json.loads(value[len(_MARK) :])
-        return text
+        """Return the text as it can be stored."""
+        return None if value is None else _UNSTORABLE.sub("\ufffd", value)
 
 
 def _token_columns() -> Iterator[sa.Column[Any]]:

@@ -10,7 +10,7 @@ from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.budget.budget import Amount, Budget, Reservation
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
-from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL
+from qa_pipeline_tests.llm.budget.fakes import MODEL, dollar_a_token
 from qa_pipeline_tests.llm.requests import claim
 
 CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())
@@ -18,7 +18,9 @@ CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st
 
 
 def budget(**caps: float | None) -> Budget:
-    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, sleep=lambda _: asyncio.sleep(0))
+    return Budget(
+        BudgetSettings.model_validate(caps), price_by_name=dollar_a_token, sleep=lambda _: asyncio.sleep(0)
+    )
 
 
 async def reserve(of: Budget, tokens_in: int = 1, tokens_out: int = 1, model: str = MODEL) -> Reservation:

@@ -10,9 +10,7 @@ from qa_pipeline.llm.store.store import Outcome, ReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.llm.requests import claim
 
-HOSTILE = st.text(st.characters(codec=None, categories=None), max_size=30) | st.sampled_from(
-    ["\0", "\ud800", "\ue000json:1", "'; DROP TABLE replies; --"]
-)
+HOSTILE = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 COUNTS = st.none() | st.integers(0, 2**63 - 1)
 OUTCOMES = st.one_of(
     st.builds(

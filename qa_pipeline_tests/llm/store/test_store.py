@@ -81,6 +81,11 @@ def test_the_first_outcome_that_is_stored_stays_as_it_was(
     assert find(store, request.prompt) == outcome
 
 
+def test_characters_that_no_database_holds_are_replaced(store: ReplyStore) -> None:
+    stored = put(store, claim(), Outcome("replied", raw="a\0b\ud800", value="{}"))
+    assert (stored.raw, find(store, claim().prompt)) == ("a\ufffdb\ufffd", stored)
+
+
 @given(data=st.data())
 def test_however_the_askers_of_a_process_interleave_each_request_is_paid_once(
     new_place: NewPlace, data: st.DataObject
