@@ -241,12 +241,6 @@ class ReferenceReply(ReplyModel):
     decision: Literal["accept", "reject", "unsure"] = Field(description="Does the passage help?")
 
 
-class RecallReply(ReplyModel):
-    """An answer from what a model knows by itself."""
-
-    answer: str | None = Field(description="The answer; null where it is not known.")
-
-
 class Comparison(ReplyModel):
     """A decision how one numbered answer relates to the reference answer; reasoning comes first."""
 
@@ -366,7 +360,6 @@ Role = Literal[
     "split",
     "verify",
     "solve",
-    "recall",
     "compare",
     "judge",
     "evaluate",

@@ -22,7 +22,7 @@ from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.question_requests import question_request, standalone_request
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import reference_request
-from qa_pipeline.generation.round_trip import compare_request, recall_request
+from qa_pipeline.generation.round_trip import compare_request
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
@@ -185,11 +185,6 @@ def judge(attack: Attack, model: LanguageModel) -> object:
     )
 
 
-def recall(attack: Attack, model: LanguageModel) -> object:
-    row: Question = {"question": attack.text, "language": attack.language, "batch": "b"}
-    return complete_all(model, [recall_request(row, LLMSettings())], workers=1)
-
-
 def compare(attack: Attack, model: LanguageModel) -> object:
     row: AnsweredQuestion = {
         "question": attack.text,
@@ -252,7 +247,6 @@ STAGES = {
     "answer": Stage(
         answer, lambda attack: {"passages": attack.passages, "question": [("text", attack.text)]}
     ),
-    "recall": Stage(recall, lambda attack: {"question": [("question", attack.text)]}),
     "compare": Stage(
         compare,
         lambda attack: {

@@ -49,7 +49,7 @@ SCORES = (*DIMENSIONS, "question_quality")
 _DIGITS = 9
 
 
-_TRIP = ("pair_id", "agrees", "memorised", "fewer_chunks_answer", "solved_answer", "recalled_answer")
+_TRIP = ("pair_id", "agrees", "fewer_chunks_answer", "solved_answer")
 _EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
@@ -232,11 +232,6 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(hops & fewer, "rejected", "round_trip", "fewer_chunks_answer"),
         Rule(hops & fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
         Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
-        *(
-            [Rule(pl.col("memorised"), "rejected", "round_trip", "memorised", pl.col("recalled_answer"))]
-            if judging.memorised == "reject"
-            else []
-        ),
         *(
             [Rule(not_judged & all_supported, "accepted", done, "unjudged", judged_detail)]
             if judging.accept_unjudged

@@ -61,7 +61,6 @@ REASONS: Mapping[str, str] = {
     "low_grounding": "too little of it is supported",
     "low_question_quality": "the question is unclear or not worth asking",
     "low_relevance": "the answer is not relevant enough",
-    "memorised": "a model answers it without the documents",
     "no_claims": "the answer states nothing that can be checked",
     "no_evidence_found": "nothing in its batch says so",
     "no_refusal_evidence": "nobody looked whether the documents answer it",

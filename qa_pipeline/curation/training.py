@@ -83,7 +83,6 @@ def build_training_examples(
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
     assessments: pl.DataFrame,
-    round_trips: pl.DataFrame,
     chunks: pl.DataFrame,
     documents: pl.DataFrame,
     count_tokens: CountTokens,
@@ -111,7 +110,6 @@ def build_training_examples(
             how="left",
             maintain_order="left",
         )
-        .join(round_trips.select("pair_id", "memorised"), on="pair_id", how="left", maintain_order="left")
         .with_columns(
             pl.col("evidence").fill_null([]),
             pl.col("source_uris", "licences").fill_null([]),

@@ -134,7 +134,7 @@ def training_examples(context: dg.AssetExecutionContext, resources: ResourcesPar
     """Write the accepted pairs as chat messages, with the proof of each claim and where it comes from."""
     with step_of(context, resources) as step:
         refuse_blocked(resources, step.batch)
-        examples = stages.select_examples(resources, **step.inputs(tables.ROUND_TRIPS))
+        examples = stages.select_examples(resources, **step.inputs())
         stored = step.store(examples)
         if all(check.passed for check in stored.check_results):
             stages.publish(resources.layout, step.batch, examples)

@@ -1,17 +1,14 @@
-"""Two further ways to question a verified pair: solved from its quotes, and answered without them.
+"""A verified pair is solved again: a model answers its question from the quotes of the proof alone.
 
-(a) An independent model answers the question from the quotes of the proof alone, and should agree; only where
-    a step that weighs decided a claim, since rules have read the others from their quotes.
-(b) The model answers it from what it knows; if it can, the pair teaches it nothing (`memorised`).
-
-A question of two hops is answered from each proving chunk alone as well, and none should do. A last call
-compares what was said with the answer where words differ.
+Its answer should agree. It is asked only where a step that weighs decided a claim, since rules have read the
+others from their quotes. A question of two hops is answered from each proving chunk alone as well, and none
+should do. A last call compares what was said with the answer where words differ.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -29,7 +26,6 @@ from qa_pipeline.records import (
     Passage,
     ProgressCallback,
     Question,
-    RecallReply,
     no_progress,
     passages_by_id,
 )
@@ -39,7 +35,7 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
-Asked = Literal["agrees", "memorised", "fewer_chunks_answer"]
+Asked = Literal["agrees", "fewer_chunks_answer"]
 """Columns of what a model is asked."""
 
 
@@ -54,8 +50,6 @@ class QuotedPairRow(DraftedPairRow):
 _PROVING = ("citation", "quotation")
 """Steps that accept a claim only where nothing sets it apart from its quote."""
 _AGREES = {"same": True, "different": False, "unsure": None}
-_ANSWERS: dict[Asked, str] = {"agrees": "solved_answer", "memorised": "recalled_answer"}
-"""Column of the answer that decides another column."""
 
 
 @dataclass(slots=True)
@@ -155,10 +149,9 @@ def _ask(
             trip.fail(reply)
             continue
         trip.columns["model"] = maker(model.name, reply)
-        value: AnswerReply | RecallReply = reply.value
-        answer = None if isinstance(value, AnswerReply) and value.coverage == "none" else value.answer
-        if kind in _ANSWERS:
-            trip.columns[_ANSWERS[kind]] = answer
+        answer = None if reply.value.coverage == "none" else reply.value.answer
+        if kind == "agrees":
+            trip.columns["solved_answer"] = answer
         if answer is None or _is_same(answer, trip.pair["answer"]):
             trip.agreements[kind].append(answer is not None)
         else:
@@ -167,7 +160,7 @@ def _ask(
 
 def _attempts(
     trip: RoundTrip, passages: Mapping[str, Passage], llm: LLMSettings
-) -> Iterator[tuple[Asked, Request[Any]]]:
+) -> Iterator[tuple[Asked, Request[AnswerReply]]]:
     """Yield what a model is asked about a pair."""
     pair, ids = trip.pair, trip.pair["evidence_chunk_id"]
     if pair["is_in_doubt"]:
@@ -177,7 +170,6 @@ def _attempts(
             for chunk, quote in proofs
         ]
         yield "agrees", solve_request(pair, quotes, llm)
-    yield "memorised", recall_request(pair, llm)
     chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(ids)]
     if trip.is_hop and len(chunks) > 1:
         for chunk in chunks:
@@ -207,11 +199,6 @@ def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -
     """Return the request to answer a question from what is visible."""
     prompt = load_prompt(row["language"], "answer", llm)
     return request_about(row, "solve", prompt, AnswerReply, llm, visible, label="text")
-
-
-def recall_request(row: Question, llm: LLMSettings) -> Request[RecallReply]:
-    """Return the request to answer the question alone."""
-    return request_about(row, "recall", load_prompt(row["language"], "recall", llm), RecallReply, llm)
 
 
 def compare_request(row: AnsweredQuestion, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:

@@ -28,12 +28,12 @@ SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
 """Calls for each answer to cut it into claims, by verification.split_claims."""
 PROMPT_TOKENS: Mapping[Role, int] = {
     "standalone": 320, "validate": 400, "guard": 750, "answer": 750, "split": 600, "verify": 820,
-    "solve": 750, "recall": 300, "compare": 400, "judge": 770,
+    "solve": 750, "compare": 400, "judge": 770,
 }  # fmt: skip
 """Tokens of a prompt but for its passages."""
 REPLY_TOKENS: Mapping[Role, int] = {
     "questions": 150, "standalone": 30, "validate": 40, "guard": 60, "answer": 130, "split": 140,
-    "verify": 200, "solve": 130, "recall": 60, "compare": 80, "judge": 150,
+    "verify": 200, "solve": 130, "compare": 80, "judge": 150,
 }  # fmt: skip
 """Tokens of a reply without thoughts; for questions, of each one with its answer."""
 THOUGHTS = {"minimal": 0, "low": 250, "medium": 600, "high": 1200}
@@ -93,7 +93,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
         "guard": generation.guard.asks_a_model,
         "split": verification.split_claims != "rules",
         "verify": True,
-        **dict.fromkeys(("solve", "recall", "compare"), round_trip),
+        **dict.fromkeys(("solve", "compare"), round_trip),
     }
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
     models |= {role: llm.reviewer("verifier") for role, is_asked in verifying.items() if is_asked}
@@ -125,13 +125,13 @@ def _calls(
     counts: dict[Role, float] = {
         "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
         "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
-        "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops, "recall": again,
+        "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops,
         "compare": again, "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * canaries,
     }  # fmt: skip
     passage = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     calls = []
     for role, model in models.items():
-        passages = {"answer": top_k, "guard": top_k, "recall": 0, "compare": 0}.get(role, 1)
+        passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
         read = (PROMPT_TOKENS.get(role, 0) + passages * passage) * counts[role]
         written = float(REPLY_TOKENS[role] * counts[role])
         if role == "questions":

@@ -48,7 +48,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     "claims": ("split",),
     "claim_verdicts": ("verify",),
     "canaries": ("verify", "judge"),
-    "assessments": ("judge", "answer", "recall", "compare"),
+    "assessments": ("judge", "answer", "compare"),
     "training_examples": SYSTEM_PROMPTS,
 }
 """The prompts that do."""

@@ -34,7 +34,6 @@ PromptName = Literal[
     "answer",
     "split",
     "verify",
-    "recall",
     "compare",
     "judge",
     "contradicts",

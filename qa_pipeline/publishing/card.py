@@ -120,7 +120,6 @@ _VALUES = {
     "question_type": "type of question",
     "coverage": "how far the documents answer it",
     "difficulty": "difficulty for the search",
-    "memorised": "answered by a model without documents",
     "origin": "origin",
     "decided_by": "who decided of the claims",
 }

@@ -18,7 +18,7 @@ SHOWN_SOURCES = 50
 """Documents that the card lists; all are in `sources.parquet`."""
 _PAIR_SCORES = ("composite", "grounding", "relevance", "correctness", "completeness", "question_quality")
 _CLAIM_SCORES = ("similarity", "entailment")
-_COUNTED = ("language", "question_type", "coverage", "difficulty", "memorised")
+_COUNTED = ("language", "question_type", "coverage", "difficulty")
 _PROVENANCE = ("origin", "generator", "judge", "thresholds_id")
 LENGTHS = {
     f"{unit} of the {part}": expression

@@ -97,8 +97,6 @@ class JudgingSettings(Group):
 
     enabled: bool = True
     """Let a model judge verified pairs, where one is configured that can judge."""
-    memorised: Decides[Literal["label", "reject"]] = "label"
-    """Treatment of a pair that the model answers from memory: label marks it, reject rejects it."""
     accept_unjudged: Decides[bool | None] = None
     """Accept fully supported pairs that no model judged. none accepts them in the embedded profile while no
     hosted model is configured, and sends them to review otherwise."""

@@ -326,7 +326,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 # One column a line reads best.
 # fmt: off
@@ -491,7 +491,6 @@ TRAINING_EXAMPLES = Table(
         column("language", S, "Language of the pair."),
         column("question_type", S, "Type of the question: the judge's word before that of whoever asked it."),
         column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
-        column("memorised", B, "Whether a model answers it without documents; null where none was asked, or it is not known.", nullable=True),
         column("source_fields", S, "Further fields, as a JSON object; null without any.", nullable=True),
         column("coverage", S, "full, partial or none (a proved refusal)."),
         column("messages", MESSAGES, "Chat messages, the question alone (closed_book): what trainers such as TRL read."),
@@ -520,12 +519,10 @@ ROUND_TRIPS = Table(
         DETAIL,
         column("solved_answer", S, "Answer from the quotes of the proof alone; null where they were not enough.", nullable=True),
         column("agrees", B, "Whether that answer is the pair's; null where it is not known.", nullable=True),
-        column("recalled_answer", S, "Answer without any document; null where it was not known.", nullable=True),
-        column("memorised", B, "Whether that answer is the pair's too; null where it is not known.", nullable=True),
         column("fewer_chunks_answer", B, "Whether a question of two hops is answered from a chunk less; null for others, and where it is not known.", nullable=True),
         column("model", S, "Model that was asked; null without one.", nullable=True),
     ),
-    preview=("status", "agrees", "memorised", "solved_answer"),
+    preview=("status", "agrees", "solved_answer"),
     counted=("status", "reason"),
 )
 
@@ -586,7 +583,7 @@ LLM_CALLS = Table(
         column("call_id", S, "The call."),
         column("run", S, "The run that made it."),
         BATCH,
-        column("role", S, "questions, standalone, validate, guard, answer, split, verify, solve, recall, compare or judge."),
+        column("role", S, "questions, standalone, validate, guard, answer, split, verify, solve, compare or judge."),
         column("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
         column("replied_model", S, "Model that says it replied.", nullable=True),
         column("request_key", S, "Hash of the request; a request asked once more has a row for each call."),

@@ -23,7 +23,7 @@ from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
-from qa_pipeline.storage.tables import ROUND_TRIPS, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     assessment,
     assessments,
@@ -71,7 +71,6 @@ def write(layout: Layout, batch: str, page: int | None, score: float | None) -> 
     files = {n: b"".join(json_lines(rows)) for n, rows in ledger_files(ledger_rows(**made)).items()}
     examples = build_training_examples(
         **made,
-        round_trips=ROUND_TRIPS.empty(),
         chunks=chunks(chunk("c")),
         count_tokens=characters_of,
         settings=TrainingSettings(),

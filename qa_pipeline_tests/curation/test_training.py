@@ -13,7 +13,7 @@ from qa_pipeline.curation.training import build_training_examples, user_message
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.storage.tables import MESSAGE_COLUMNS, ROUND_TRIPS
+from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -60,7 +60,6 @@ def batch(
             *(claim_verdict(row["pair_id"], "supported") for row in rows if row["coverage"] != "none")
         ),
         "assessments": assessments(*(assessment(i) for i in ids)),
-        "round_trips": ROUND_TRIPS.empty(),
         "chunks": chunks(chunk("c"), *(chunk(f"o{n}", f"Other {n}.", document_id="o") for n in range(5))),
         "documents": documents(document("d"), document("o")),
         **replaced,

@@ -18,7 +18,7 @@ SignIn = Callable[[Path], TestClient]
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
     layout = Layout(tmp_path)
-    waiting = [verdict(f"p{number:03}", "needs_review", reason="memorised") for number in range(60)]
+    waiting = [verdict(f"p{number:03}", "needs_review", reason="solver_disagrees") for number in range(60)]
     write_verdicts(layout, "b", *waiting, verdict("known", "accepted", expected_verdict="rejected"))
     return layout
 
@@ -56,11 +56,11 @@ def test_next_and_previous_go_through_the_list_of_the_filters(layout: Layout, si
 def test_a_filter_that_is_set_is_chosen_in_its_form_and_in_every_link(
     layout: Layout, sign_in: SignIn
 ) -> None:
-    page = sign_in(layout.out).get("/?list=all&reason=memorised&search=p01").text
-    assert re.search(r'<option value="memorised" selected>[^<]*\(10\)</option>', page)
+    page = sign_in(layout.out).get("/?list=all&reason=solver_disagrees&search=p01").text
+    assert re.search(r'<option value="solver_disagrees" selected>[^<]*\(10\)</option>', page)
     assert 'name="search" value="p01"' in page
     assert len(links(page)) == 10
-    assert all("reason=memorised&search=p01" in link for link in links(page))
+    assert all("reason=solver_disagrees&search=p01" in link for link in links(page))
 
 
 def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in: SignIn) -> None:

@@ -35,7 +35,7 @@ MIN_CITATION_ACCURACY = 0.95
 """Least mean share of an accepted pair's citations that support a claim of it."""
 NOT_WRONG = (
     *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
-    *("superseded_by_edit", "memorised", "low_question_quality"),
+    *("superseded_by_edit", "low_question_quality"),
 )
 """Reasons for which rows are rejected that nothing proves wrong: they repeat others or teach nothing."""
 
