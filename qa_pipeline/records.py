@@ -35,15 +35,10 @@ RowFlaw = Literal[
     "copied_passage",
     "passage_not_cited",
     "language_mismatch",
-    "unclear_question",
     "not_standalone",
     "lead_in_only",
-    "cross_reference_only",
     "bare_heading",
     "bare_cells",
-    "fragment",
-    "dangling_reference",
-    "repeats_question",
 ]
 """The reasons for which a pair is rejected before anything proves it."""
 

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline import verify
-from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.text.words import tokenize
@@ -103,7 +102,7 @@ def test_every_word_of_a_training_row_belongs_to_a_supported_claim_or_a_connecti
         said = row["messages"][-1]["content"]
         assert said == without_marks(said)
         spans = supported.filter(pl.col("pair_id") == row["pair_id"]).select("start", "end").rows()
-        connectives = lexicon(row["language"]).conjunctions
+        connectives = {"en": {"and"}, "sv": {"och", "samt"}, "de": {"sowie", "und"}}[row["language"]]
         for token in tokenize(said, row["language"]):
             inside = any(start <= token.start and token.end <= end for start, end in spans)
             assert inside or token.folded in connectives

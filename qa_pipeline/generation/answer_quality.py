@@ -3,10 +3,9 @@
 They are found before they cost a verifier or a judge.
 """
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 
 import polars as pl
 
@@ -15,23 +14,15 @@ from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
 from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
-from qa_pipeline.text.language import QUOTED, in_other_language
-from qa_pipeline.text.lexicon.languages import any_of, lexicon
-from qa_pipeline.text.reading import read
+from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
 from qa_pipeline.verification.outcomes import FLAWED
 
 Flaw = tuple[RowFlaw, str]
-_FEWEST_QUESTION_WORDS = 3
-"""Words of a question that names nothing and may be understood all the same: "What is to be done?"."""
 _COPIED_SHARE = 0.8
 """Share of a passage that an answer repeats word for word to count as a copy of it."""
 _COPIED_CHARACTERS = 500
 """Characters from which such an answer is a copy."""
-_CUT_OFF = (",", ";", "-", "–", "\N{HORIZONTAL ELLIPSIS}")
-_OPENING_WORDS = 3
-"""Words among which a question has its question word: "In which year …"."""
-
 _LONGEST_HEADING = 200
 """Characters of an answer that is compared with headings: no heading that is one is longer."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
@@ -59,15 +50,9 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     passages = passages_by_id(chunks)
     found: dict[str, Flaw | None] = {}
     for row in typed_rows(drafted, StyledPairRow):
-        question, answer, language = row["question"], row["answer"], row["language"]
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
         flaws = _flaws_of_draft(row, used, settings) if row["origin"] == "generated" else iter(())
-        flaws = chain(
-            flaws,
-            _flaws_of_question(question, language),
-            _bare_heading(answer, used),
-            _flaws(question, without_marks(answer).strip(), language),
-        )
+        flaws = chain(flaws, _flaws_of_any(row, used))
         found[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in settings.ignore), None)
     rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in found.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
@@ -80,72 +65,6 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
         reason=looked_at.then("flaw").otherwise("reason"),
         detail=looked_at.then("flaw_detail").otherwise("detail"),
     ).drop("flaw", "flaw_detail")
-
-
-def _flaws_of_question(question: str, language: str) -> Iterator[Flaw]:
-    """Yield why nobody knows what is asked: nothing is named, it breaks off, or leans on a text not there."""
-    reading, vocabulary = read(question, language), lexicon(language)
-    words = reading.words
-    if len(words) < 2 or (len(words) < _FEWEST_QUESTION_WORDS and not reading.stems):
-        yield "unclear_question", question
-    once_only = vocabulary.indefinite | vocabulary.copulas  # "die, die die Steuer zahlen" is good German
-    doubled = any(
-        word.folded == following.folded and word.folded in once_only for word, following in pairwise(words)
-    )
-    # "setzt … ein?" and "finns det?" end well
-    open_ends = (vocabulary.definite - vocabulary.pronouns.leaning) | vocabulary.conjunctions
-    last = words[-1] if words else None
-    breaks_off = last and last.folded in open_ends and not question[last.start : last.end].isupper()
-    if doubled or breaks_off:
-        yield "unclear_question", question
-    if phrase := leans_on(question, language):
-        yield "not_standalone", phrase
-
-
-def _flaws(question: str, answer: str, language: str) -> Iterator[Flaw]:
-    """Yield what makes an answer unfit whoever wrote it."""
-    question_text, answer_text = read(question, language), read(answer, language)
-    # what a question quotes is what it asks about, and may be the answer to where it is said
-    question_stems = {word.stem for word in read(QUOTED.sub(" ", question), language).words}
-    vocabulary = lexicon(language)
-    if answer.endswith(":"):
-        yield "lead_in_only", answer.rpartition("\n")[2]
-    if _cross_reference(language).fullmatch(answer):
-        yield "cross_reference_only", answer
-    if _CELLS.fullmatch(answer):
-        yield "bare_cells", answer
-    if not answer_text.words:
-        return
-    first, last = answer_text.words[0], answer_text.words[-1]
-    dangling = vocabulary.joiners | vocabulary.determiners
-    if first.folded in vocabulary.clause_openers_only or answer[-1] in _CUT_OFF:
-        yield "fragment", answer
-    if last.folded in dangling and last.end == len(answer) and not answer[last.start : last.end].isupper():
-        yield "fragment", answer
-    if first.folded in vocabulary.pronouns.demonstratives and len(answer_text.words) > 2:
-        noun, verb = answer_text.words[1:3]  # no noun is "defines" in "This defines the user"
-        is_named = not noun.content or noun.stem in question_text.stems
-        if not is_named and verb.folded in vocabulary.finite_verbs:
-            yield "dangling_reference", answer[: noun.end]
-    openers = {word.folded for word in question_text.words[:_OPENING_WORDS]} & vocabulary.question_openers
-    choice = {word.folded for word in question_text.words} & (vocabulary.joiners - vocabulary.conjunctions)
-    glue = vocabulary.determiners | vocabulary.finite_verbs
-    added = [
-        word for word in answer_text.words if word.folded not in glue and word.stem not in question_stems
-    ]
-    if openers and not choice and not added:
-        yield "repeats_question", answer
-
-
-@functools.cache
-def _cross_reference(language: str) -> re.Pattern[str]:
-    """Return a pattern of a sentence that only points elsewhere: "See section 4 for details."."""
-    layout = lexicon(language).layout
-    see, sections = any_of(layout.see), any_of((*layout.sections, *layout.captions))
-    return re.compile(
-        rf"\W*{see}\b(?=.*(?:\b{sections}(?!\w)|§|\d|https?:))[^.!?\n]{{0,120}}(?:\.\d+)*[.!]?",
-        re.IGNORECASE,
-    )
 
 
 def _flaws_of_draft(
@@ -174,11 +93,16 @@ def _flaws_of_draft(
         yield "passage_not_cited", f"{used} of the {hops} passages that it needs"
 
 
-def _bare_heading(answer: str, passages: Sequence[Passage]) -> Iterator[Flaw]:
-    """Yield an answer that stands in its passages as a heading and nowhere else."""
-    if len(answer) > _LONGEST_HEADING:
-        return
-    words = answer.strip(" .:#\n").lower()
+def _flaws_of_any(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
+    """Yield what makes a pair unfit whoever wrote it."""
+    answer = without_marks(pair["answer"]).strip()
+    if phrase := leans_on(pair["question"], pair["language"]):
+        yield "not_standalone", phrase
+    if answer.endswith(":"):
+        yield "lead_in_only", answer.rpartition("\n")[2]
+    if _CELLS.fullmatch(answer):
+        yield "bare_cells", answer
+    words = answer.strip(" .:#\n").lower() if len(answer) <= _LONGEST_HEADING else None
     headings = {heading.strip(" .:").lower() for passage in passages for heading in passage.section_path}
     bodies = (_HEADING.sub("", passage.text).lower() for passage in passages)
     if words in headings and not any(words in body for body in bodies):

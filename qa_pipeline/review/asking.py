@@ -401,7 +401,7 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
     tried = PAIRS.frame([_quoting(row, [candidates[place]], passages, owners) for place in likely])
     checks = settings.generation.answer_checks
     # the question is a person's, and answered as it is; what is looked at is whether a sentence stands alone
-    of_questions = ("unclear_question", "not_standalone", "copied_passage", "repeats_question")
+    of_questions = ("not_standalone", "copied_passage")
     checks = checks.model_copy(update={"ignore": (*checks.ignore, *of_questions)})
     tried = mark_flawed(tried, near.chunks, checks)
     claims = near.claims(tried)

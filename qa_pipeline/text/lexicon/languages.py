@@ -80,9 +80,7 @@ class Layout(_Table):
     back_matter: tuple[str, ...]
     pages: tuple[str, ...]
     of: tuple[str, ...]
-    captions: tuple[str, ...]
     sections: tuple[str, ...]
-    see: tuple[str, ...]
     suspending: tuple[str, ...]
     compound_heads: tuple[str, ...]
     compound_tails: tuple[str, ...]
@@ -122,15 +120,12 @@ class Lexicon(_Table):
     prepositions: Words
     infinitive_marks: Words
     finite_verbs: Words
-    copulas: Words
     determiners: Words
     definite: Words
     indefinite: Words
-    conjunctions: Words
     joiners: Words
     question_openers: Words
     question_words: Words
-    clause_openers_only: Words
     contrasted: Words
     qualifying: Words
     conditional_words: Words
