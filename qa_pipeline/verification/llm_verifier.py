@@ -82,13 +82,22 @@ def decide_with_model(
     *,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Decide claims locally, then have the model decide what is left open; None asks nobody."""
+    """Decide claims locally, then have the model decide what is left open; None asks nobody.
+
+    Where every claim must be supported, a drafted answer with a rejected claim is not asked about further.
+    """
     if count := scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
     local = decide_claims(claims, pairs, settings)
     if model is None:
         return local
-    replies = ask_verifier(borderline(claims, local), pairs, sources, model, settings, llm, notify=notify)
+    open_claims = borderline(claims, local)
+    if settings.accept_grounding == 1:
+        drafted = pairs.filter(pl.col("origin") == "generated").select("pair_id")
+        rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))
+        out = rejected.join(drafted, on="pair_id", how="semi")
+        open_claims = open_claims.join(out, on="pair_id", how="anti", maintain_order="left")
+    replies = ask_verifier(open_claims, pairs, sources, model, settings, llm, notify=notify)
     return decide_claims(claims, pairs, settings, replies)
 
 

@@ -54,6 +54,16 @@ def test_only_borderline_claims_are_asked_about_and_equal_ones_once() -> None:
     assert verdicts["verdict"].to_list() == ["supported"] * 3
 
 
+@pytest.mark.parametrize(("origin", "calls"), [("generated", 0), ("imported", 1)])
+def test_a_drafted_answer_that_is_out_already_is_not_asked_about(origin: str, calls: int) -> None:
+    model, frame = ScriptedModel(deciding("accept")), documents({"0.md": TEXT})
+    rows = pairs(pair(f"The safety valve opens at 5 bar. {BORDERLINE}", cites="0.md", question=QUESTION))
+    rows = rows.with_columns(origin=pl.lit(origin))
+    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
+    verdicts = verify_claims(claims, rows, frame, chunks(frame), SETTINGS, model=model)
+    assert (verdicts["verdict"][0], len(model.asked)) == ("contradicted", calls)
+
+
 def test_a_reply_that_cannot_be_read_fails_the_claims_of_its_request_only() -> None:
     def play(request: Request[Any]) -> VerifyReply | ModelError:
         is_sauna = "sauna" in request.prompt
