@@ -6,7 +6,7 @@ that are in the passages and hold the figures and the negation of the claim (`mo
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
@@ -69,7 +69,9 @@ def verify_claims(
         PermanentModelError: the model can answer no further request.
     """
     sources = {} if model is None else sources_of(documents, chunks)
-    return decide_with_model(claims, pairs, sources, settings, model, llm or LLMSettings(), notify=notify)
+    drafted = pairs.filter(pl.col("origin") == "generated")["pair_id"]
+    llm = llm or LLMSettings()
+    return decide_with_model(claims, pairs, sources, settings, model, llm, drafted=drafted, notify=notify)
 
 
 def decide_with_model(
@@ -80,11 +82,13 @@ def decide_with_model(
     model: LanguageModel | None,
     llm: LLMSettings,
     *,
+    drafted: Collection[str] = (),
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Decide claims locally, then have the model decide what is left open; None asks nobody.
 
-    Where every claim must be supported, a drafted answer with a rejected claim is not asked about further.
+    Where every claim must be supported, one of the `drafted` pairs with a rejected claim is not asked about
+    further.
     """
     if count := scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
@@ -93,10 +97,9 @@ def decide_with_model(
         return local
     open_claims = borderline(claims, local)
     if settings.accept_grounding == 1:
-        drafted = pairs.filter(pl.col("origin") == "generated").select("pair_id")
-        rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))
-        out = rejected.join(drafted, on="pair_id", how="semi")
-        open_claims = open_claims.join(out, on="pair_id", how="anti", maintain_order="left")
+        rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))["pair_id"]
+        out = set(rejected).intersection(drafted)
+        open_claims = open_claims.filter(~pl.col("pair_id").is_in(list(out)))
     replies = ask_verifier(open_claims, pairs, sources, model, settings, llm, notify=notify)
     return decide_claims(claims, pairs, settings, replies)
 
