@@ -36,16 +36,14 @@ on_new_release = (
 
 @dg.asset(deps=[release], automation_condition=on_new_release, group_name="training", kinds={"polars"})
 def training_mix() -> dg.MaterializeResult[None]:
-    """How many rows, and tokens of them, there are to train on in each language."""
+    """How many rows, and characters of their answers, there are to train on in each language."""
     rows = qa_pipeline.load_release(RELEASES, "train")
-    mix = rows.group_by("language").agg(
-        rows=pl.len(), tokens=pl.col("tokens").struct.field("with_context").sum()
-    )
+    mix = rows.group_by("language").agg(rows=pl.len(), characters=pl.col("answer").str.len_chars().sum())
     counts = mix.sort("language").collect()
     return dg.MaterializeResult(
         metadata={
             "dagster/row_count": counts["rows"].sum(),
-            "tokens": counts["tokens"].sum(),
+            "characters": counts["characters"].sum(),
             "languages": ", ".join(counts["language"]),
         }
     )

@@ -1,24 +1,23 @@
-"""The data card of a release: `README.md`, from its facts and its manifest.
+"""The data card of a release: `README.md`, from its manifest alone, and both as files.
 
 Its front matter is the metadata that `datasets.load_dataset` and the Hugging Face hub read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from qa_pipeline.llm.base import is_fake
-from qa_pipeline.publishing.candidates import RELEASED
-from qa_pipeline.publishing.facts import LENGTHS, SHOWN_SOURCES, SOURCE_COLUMNS
-from qa_pipeline.publishing.manifest import CARD, File, Manifest
+from qa_pipeline.publishing.facts import LENGTHS, QUANTILES, SHOWN_SOURCES, SOURCE_COLUMNS
+from qa_pipeline.publishing.manifest import CARD, DATA, MANIFEST, File, Manifest, file_of
+from qa_pipeline.publishing.rows import released_table
 from qa_pipeline.storage.files import write_bytes
-from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.text.rendering import ranked, render_markdown, share
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
-_COLUMNS = tuple((column.name, column.description) for column in RELEASED.columns)
 _MOST_VALUES = 20
 """Values of a column that are listed, so that the card stays a page to read; the others are added up."""
 _LICENCES = frozenset(
@@ -30,91 +29,6 @@ _LICENCES = frozenset(
     )
 )  # fmt: skip
 """Licences that the hub knows by these names."""
-
-
-def write_card(folder: Path, facts: Mapping[str, Any], manifest: Manifest) -> Manifest:
-    """Write the card; return the manifest, which then names it too.
-
-    Args:
-        folder: of the release.
-        facts: of `CardFacts.document`.
-        manifest: of the release, without the card.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
-    content = data_card(facts, manifest).encode()
-    write_bytes(folder / CARD, content)
-    card = File(sha256=hash_file(folder / CARD), size=len(content))
-    files = dict(sorted({**manifest.files, CARD: card}.items()))
-    return manifest.model_copy(update={"files": files})
-
-
-def headline(rows: int, documents: int) -> str:
-    """Return the sentence of the card with its counts."""
-    return f"{rows:,} pairs from {documents:,} documents."
-
-
-def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
-    """Return the card as Markdown, the same for the same facts and manifest without its own entry."""
-    rows = facts["rows"]
-    sections = {section["status"]: section["count"] for section in facts["sections"]}
-    return render_markdown(
-        "publishing/card.md.j2",
-        facts=facts,
-        manifest=manifest,
-        front_matter=_front_matter(facts, manifest),
-        headline=headline(rows["rows"], facts["sources"]["documents"]),
-        splits=_splits(manifest),
-        # the size of the card itself is not known while it is written
-        files=[(name, _megabytes(file)) for name, file in manifest.files.items() if name != CARD],
-        values=_values(rows),
-        columns=_COLUMNS,
-        lengths=[{"": title, **rows["lengths"][title]} for title in LENGTHS],
-        sections=[(*item, share(item[1], sum(sections.values()))) for item in sections.items()],
-        claims=_claims(facts["claims"]),
-        canaries=_canaries(facts["canaries"]),
-        models=_made_by(facts["made_by"]),
-        shown_sources=SHOWN_SOURCES,
-        documents=[
-            (f"{batch}/{path}", licence, address, sha256[:12])
-            for batch, path, sha256, licence, address in (
-                map(source.__getitem__, SOURCE_COLUMNS) for source in facts["sources"]["first"]
-            )
-        ],
-        is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
-        deciders=_totals(
-            (claim["decided_by"], claim["count"]) for claim in facts["claims"] if claim["released"]
-        ),
-        similarity_only=SIMILARITY_ONLY,
-    )
-
-
-def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
-    files = [{"split": split, "path": f"data/{split}.parquet"} for split, n in ranked(manifest.splits) if n]
-    licences = [licence.lower() for licence in facts["sources"]["licences"]]
-    one_licence = len(licences) == 1 and licences[0] in _LICENCES
-    head = {
-        "configs": [{"config_name": "default", "data_files": files}],
-        "language": [language for language in facts["rows"]["language"] if language != "unknown"],
-        **({"license": licences[0]} if one_licence else {}),
-        "size_categories": [_size(facts["rows"]["rows"])],
-        "task_categories": ["question-answering", "text-generation"],
-    }
-    return str(yaml.safe_dump(head, sort_keys=False))
-
-
-def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
-    total = sum(manifest.splits.values())
-    for name, count in ranked(manifest.splits):
-        file = manifest.files.get(f"data/{name}.parquet")
-        yield name, count, share(count, total), None if file is None else _megabytes(file)
-
-
-def _megabytes(file: File) -> str:
-    return f"{file.size / 1e6:.2f} MB"
-
-
 _VALUES = {
     "language": "language",
     "question_type": "type of question",
@@ -126,28 +40,101 @@ _VALUES = {
 _ANSWERED = {"none": "none (a proved refusal)"}
 
 
-def _values(rows: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
+    """Write card and manifest, and return the manifest, which then names the card; equal ones in equal bytes.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    write_bytes(folder / CARD, data_card(manifest).encode())
+    files = dict(sorted({**manifest.files, CARD: file_of(folder / CARD)}.items()))
+    sealed = manifest.model_copy(update={"files": files})
+    content = json.dumps(sealed.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False)
+    write_bytes(folder / MANIFEST, f"{content}\n".encode())
+    return sealed
+
+
+def data_card(manifest: Manifest) -> str:
+    """Return the card as Markdown; the entry of the card itself is not looked at."""
+    facts = manifest.facts
+    makers = {
+        role: {one["model"] for one in facts["made_by"] if one["role"] == role}
+        for role in ("answers", "verified by a model", "judged")
+    }
+    released = [claim for claim in facts["claims"] if claim["released"]]
+    return render_markdown(
+        "publishing/card.md.j2",
+        facts=facts,
+        manifest=manifest,
+        front_matter=_front_matter(manifest),
+        splits=_splits(manifest),
+        files=[(name, _megabytes(file)) for name, file in manifest.files.items() if name != CARD],
+        values=_values(facts),
+        columns=[(column.name, column.description) for column in released_table(facts["lacking"]).columns],
+        lengths=[(name, *(facts["lengths"][name][one] for one in QUANTILES)) for name in LENGTHS],
+        quantiles=["", *QUANTILES],
+        claims=_claims(facts["claims"]),
+        canaries=[
+            {**kind, **{name: _interval(kind[name]) for name in ("rejected_share", "accepted_share")}}
+            for kind in facts["canaries"]
+        ],
+        models=_made_by(facts["made_by"]),
+        shown_sources=SHOWN_SOURCES,
+        documents=[
+            (f"{batch}/{path}", licence, address, sha256[:12])
+            for batch, path, sha256, licence, address in (
+                map(source.__getitem__, SOURCE_COLUMNS) for source in facts["first_documents"]
+            )
+        ],
+        is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
+        checks_itself=bool(makers["answers"] & (makers["verified by a model"] | makers["judged"])),
+        by_model=sum(claim["count"] for claim in released if claim["decided_by"] == "llm"),
+        claims_released=sum(claim["count"] for claim in released),
+        is_similarity_only=any(claim["decided_by"] == "similarity_only" for claim in released),
+        similarity_only=SIMILARITY_ONLY,
+    )
+
+
+def _front_matter(manifest: Manifest) -> str:
+    files = [{"split": split, "path": f"{DATA}/{split}.parquet"} for split, _ in ranked(manifest.splits)]
+    licences = [licence.lower() for licence in manifest.facts["licences"]]
+    one_licence = len(licences) == 1 and licences[0] in _LICENCES
+    head = {
+        "configs": [
+            {"config_name": "default", "data_files": files, "default": True},
+            {"config_name": "chat", "data_files": files, "columns": ["messages"]},
+        ],
+        "language": [language for language in manifest.facts["values"]["language"] if language != "unknown"],
+        **({"license": licences[0]} if one_licence else {}),
+        "size_categories": [_size(manifest.facts["rows"])],
+        "task_categories": ["question-answering", "text-generation"],
+    }
+    return str(yaml.safe_dump(json.loads(json.dumps(head)), sort_keys=False))  # the hub reads no anchors
+
+
+def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
+    total = sum(manifest.splits.values())
+    for name, count in ranked(manifest.splits):
+        file = manifest.files.get(f"{DATA}/{name}.parquet")
+        yield name, count, share(count, total), None if file is None else _megabytes(file)
+
+
+def _megabytes(file: File) -> str:
+    return f"{file.size / 1e6:.2f} MB"
+
+
+def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
     """Yield the most frequent values of each column, with the sum of the others."""
     for name, title in _VALUES.items():
-        if set(rows[name]) == {"unknown"}:
-            yield title, "unknown", rows["rows"], share(rows["rows"], rows["rows"])
-            continue
-        values = ranked(rows[name])
+        values = ranked(facts["values"].get(name, {}))
         first = [(_ANSWERED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
         if more := values[_MOST_VALUES:]:
             first.append((f"{len(more)} more", sum(count for _, count in more)))
         for place, (value, count) in enumerate(first):
-            yield title if place == 0 else "", value, count, share(count, rows["rows"])
+            yield title if place == 0 else "", value, count, share(count, facts["rows"])
 
 
-def _totals(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
-    totals: dict[str, int] = {}
-    for name, count in counted:
-        totals[name] = totals.get(name, 0) + count
-    return totals
-
-
-def _claims(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[Any]]:
+def _claims(claims: Sequence[Mapping[str, Any]]) -> list[Sequence[Any]]:
     """Return claims in released rows and in all pairs by verdict and decider, the most frequent first."""
     counts: dict[tuple[str, str], list[int]] = {}
     for claim in claims:
@@ -155,12 +142,6 @@ def _claims(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[Any]]:
         released_and_all[0] += claim["count"] if claim["released"] else 0
         released_and_all[1] += claim["count"]
     return [(*key, *pair) for key, pair in sorted(counts.items(), key=lambda item: -item[1][1])]
-
-
-def _canaries(kinds: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return counts of canaries with their shares in words."""
-    shares = ("rejected_share", "accepted_share")
-    return [{**kind, **{name: _interval(kind[name]) for name in shares}} for kind in kinds]
 
 
 def _interval(bounds: Mapping[str, Any]) -> str:

@@ -78,7 +78,15 @@ def certify(release: Path, file: Path) -> Certificate:
     if len(samples) != 1:
         raise InputError(f"{file} holds {len(samples)} samples; certify one file of qa-pipeline audit sample")
     seed, sample = samples.pop()
-    labels = {line.pair_id: line.label for line in lines}
+    labels: dict[str, str | None] = {}
+    for line in lines:
+        before = labels.get(line.pair_id)
+        if None not in (before, line.label) and before != line.label:
+            raise InputError(
+                f"{file} holds two labels of row {line.pair_id}: {before} and {line.label}; agree on one and "
+                "leave it once"
+            )
+        labels[line.pair_id] = line.label or before
     drawn = draw_sample(release, sample, seed)["pair_id"].to_list()
     missing = [pair_id for pair_id in drawn if labels.get(pair_id) is None]
     if missing or len(labels) > len(drawn) or not drawn:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.publishing.manifest import DATA, LEFT_OUT, read_manifest
-from qa_pipeline.storage.parquet import readable, scan_rows
+from qa_pipeline.publishing.manifest import LEFT_OUT, load_release, read_manifest
+from qa_pipeline.storage.parquet import readable
 
 
 def compare_releases(before: Path, after: Path) -> pl.DataFrame:
@@ -41,7 +41,7 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
 def _rows(folder: Path) -> pl.DataFrame:
     columns = ("pair_id", "batch", "question")
     parts = [
-        scan_rows(folder / DATA / f"{name}.parquet").select(*columns, split=pl.lit(name))
+        load_release(folder, name).select(*columns, split=pl.lit(name))
         for name in read_manifest(folder).splits
     ]
     return pl.concat(parts).collect()

@@ -1,6 +1,6 @@
 """Files of lines that trainers read, as one table: the columns of each format.
 
-Each row also says where it comes from (`ORIGIN`), so that a consumer can split, cite and forget; trainers
+Each row also says where it comes from (`ORIGIN`), so that a consumer can filter, cite and forget; trainers
 leave fields alone that they do not know.
 """
 
@@ -14,59 +14,40 @@ from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.training import unmarked_answer
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 
-Tables = Mapping[str, pl.DataFrame]
+ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "grounding", "composite")
+_MESSAGES = pl.col("messages")
+_ASKED, _SAID = _MESSAGES.list.slice(0, 2), _MESSAGES.list.tail(1)
+_SYSTEM, _USER, _ASSISTANT = (_MESSAGES.list.get(place).struct.field("content") for place in range(3))
 
-ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "version")
-"""The columns that every row carries; `version` is the release that first held it."""
-
-
-def _content(place: int, messages: pl.Expr) -> pl.Expr:
-    return messages.list.get(place).struct.field("content")
-
-
-def _asked(messages: pl.Expr) -> pl.Expr:
-    return messages.list.slice(0, messages.list.len() - 1)
-
-
-FORMATS: Mapping[str, Callable[[pl.Expr], list[pl.Expr]]] = {
+FORMATS: Mapping[str, Mapping[str, pl.Expr]] = {
     # OpenAI's fine-tuning format, which most chat trainers read
-    "messages": lambda messages: [messages.alias("messages")],
+    "messages": {"messages": _MESSAGES},
     # TRL's prompt-completion format, in which only the answer is learnt
-    "prompt_completion": lambda messages: [
-        _asked(messages).alias("prompt"),
-        messages.list.tail(1).alias("completion"),
-    ],
+    "prompt_completion": {"prompt": _ASKED, "completion": _SAID},
     # Stanford Alpaca's columns and the system prompt; passages are part of the instruction
-    "alpaca": lambda messages: [
-        _content(0, messages).alias("system"),
-        _content(1, messages).alias("instruction"),
-        pl.lit("").alias("input"),
-        _content(-1, messages).alias("output"),
-    ],
+    "alpaca": {"system": _SYSTEM, "instruction": _USER, "input": pl.lit(""), "output": _ASSISTANT},
     # conversations as TRL's preference trainers read them
-    "preference": lambda messages: [
-        _asked(messages).alias("prompt"),
-        messages.list.tail(1).alias("chosen"),
-        pl.concat_list(pl.struct(role=pl.lit("assistant"), content="said")).alias("rejected"),
-        pl.col("rejected_reason"),
-        pl.col("rejected_pair_id"),
-    ],
+    "preference": {
+        "prompt": _ASKED,
+        "chosen": _SAID,
+        "rejected": pl.concat_list(pl.struct(role=pl.lit("assistant"), content="said")),
+        "rejected_reason": pl.col("rejected_reason"),
+        "rejected_pair_id": pl.col("rejected_pair_id"),
+    },
 }
-"""The columns of each format, a value of `release.formats`, from the messages of a layout."""
+"""The columns of each format, a value of `release.formats`."""
+PREFERENCE = "preference"
+"""The format that needs more than the released rows: drafts that are not released."""
 
 
-def trainer_rows(name: str, tables: Tables, released: pl.DataFrame, layout: str) -> pl.DataFrame:
-    """Return the rows of a format, with `split`; rows that lack the layout are left out."""
-    messages = pl.col(MESSAGE_COLUMNS[layout])
-    rows = released.filter(messages.is_not_null())
-    if name == "preference":
-        rows = _with_worse_drafts(rows, tables, messages)
-    return rows.select(*FORMATS[name](messages), *ORIGIN, "split")
+def trainer_rows(name: str, released: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a format, with `split`; of a preference from the result of `with_worse_drafts`."""
+    origin = [column for column in (*ORIGIN, "split") if column in released.columns]
+    return released.select(**FORMATS[name]).hstack(released.select(origin))
 
 
-def _with_worse_drafts(rows: pl.DataFrame, tables: Tables, messages: pl.Expr) -> pl.DataFrame:
+def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return a row for each draft of its question that was rejected, or is only an alternative.
 
     Drafts that say the same, or that repeat a row of another question, teach no preference.
@@ -87,33 +68,22 @@ def _with_worse_drafts(rows: pl.DataFrame, tables: Tables, messages: pl.Expr) ->
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
         .join(rejected, on="question_id", maintain_order="left_right")
         .with_columns(same=normalised(pl.col("said")))
-        .filter(pl.col("same") != "", pl.col("same") != normalised(_content(-1, messages)))
+        .filter(pl.col("same") != "", pl.col("same") != normalised(_ASSISTANT))
         .unique(["pair_id", "same"], keep="first", maintain_order=True)
     )
 
 
 @contextmanager
-def format_writer(
-    folder: Path, name: str, splits: Iterable[str], layout: str
-) -> Iterator[Callable[[Tables, pl.DataFrame], None]]:
-    """Yield a function that writes tables and released rows of a batch, after the batches before.
-
-    Args:
-        folder: where the format's folder is made.
-        name: of the format.
-        splits: of the release; each has its file, without rows too.
-        layout: closed_book, with_context or with_distractors.
-    """
+def format_writer(folder: Path, name: str, splits: Iterable[str]) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that writes rows of `trainer_rows`, after those before, to a file for each split."""
     (folder / name).mkdir()
     with ExitStack() as opened:
         files = {
             split: opened.enter_context((folder / name / f"{split}.jsonl").open("xb")) for split in splits
         }
 
-        def write(tables: Tables, released: pl.DataFrame) -> None:
-            rows = trainer_rows(name, tables, released, layout)
+        def write(rows: pl.DataFrame) -> None:
             for (split,), part in rows.partition_by("split", as_dict=True).items():
-                for block in json_lines(part.drop("split")):
-                    files[str(split)].write(block)
+                files[str(split)].writelines(json_lines(part.drop("split")))
 
         yield write

@@ -17,20 +17,16 @@ import polars as pl
 
 from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.storage.parquet import readable, row_groups
+from qa_pipeline.storage.parquet import row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
 """Characters from which two equal answers keep their rows together; shorter ones are equal by chance."""
-NARROW_GROUP = 100_000
-"""Rows of a row group in files of keys, which are read whole again and again."""
-PART = 500_000
-"""Keys that are held in memory at a time; fewer would have the files read more often."""
 
-KEYS = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64()})
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
 BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
 SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
+PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 _DOCUMENT = "document:{}"
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 
@@ -97,13 +93,18 @@ class Places:
     """The split of each key, in a few bytes a key.
 
     Args:
-        file: `keys.parquet` of a release.
+        placed: a PLACED frame in the order of keys.
     """
 
-    def __init__(self, file: Path) -> None:
-        parts = [(part["key"].to_numpy(), part["split"].cast(pl.Categorical())) for part in row_groups(file)]
-        self.keys = np.concatenate([np.zeros(0, np.uint64), *(keys for keys, _ in parts)])
-        self.splits = pl.concat([pl.Series("split", [], pl.Categorical()), *(split for _, split in parts)])
+    def __init__(self, placed: pl.DataFrame) -> None:
+        self.keys, self.splits = placed["key"].to_numpy(), placed["split"].cast(pl.Categorical())
+
+    @classmethod
+    def read(cls, file: Path) -> "Places":
+        """Return those of `keys.parquet` of a release."""
+        split = pl.col("split").cast(pl.Categorical())
+        parts = [part.with_columns(split) for part in row_groups(file)]
+        return cls(pl.concat([pl.DataFrame(schema=PLACED).with_columns(split), *parts]))
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """Return the split of each key; null for a key without one."""
@@ -121,27 +122,6 @@ def _stems(question: str, language: str) -> str:
     words, stem = _WORD.findall(question.casefold()), stemmer(language)
     content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
     return f"asked:{' '.join(content or words)}"
-
-
-def ranges(rows: int) -> list[tuple[int, int]]:
-    """Return first and last code of as many ranges as give each about `PART` of `rows` codes."""
-    count = max(1, -(-rows // PART))
-    bounds = [place * 2**64 // count for place in range(count + 1)]
-    return [(first, after - 1) for first, after in itertools.pairwise(bounds)]
-
-
-def rows_of(file: Path) -> int:
-    """Return how many rows a Parquet file has."""
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(file).num_rows)
-
-
-def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
-    """Return the rows of a Parquet file whose code is in a range; the others are never in memory at once."""
-    inside = pl.col(column).is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
-    parts = [part.filter(inside) for part in row_groups(file)]
-    return pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(readable(file))), *parts])
 
 
 def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -162,38 +142,27 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
     return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(columns, SHINGLES)
 
 
-def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl.DataFrame:
+def near_duplicates(bands: pl.DataFrame, sets: Path, threshold: float) -> pl.DataFrame:
     """Return the keys of documents that are nearly the same, directly or over others between: a JOINS frame.
 
     Args:
-        bands: file of BANDS frames.
-        sets: file of SHINGLES frames.
-        count: number of bands.
+        bands: a BANDS frame.
+        sets: file of SHINGLES frames, which are several times as large as the texts.
         threshold: least Jaccard similarity of two near duplicates.
     """
-    heads: dict[int, int] = {}
-    for first, last in ranges(count):
-        part = between(bands, "band", first, last).unique()
-        together = part.filter(pl.len().over("band") > 1).sort("band", "key")
-        block_shingles = _chosen(sets, together["key"].unique())
-        for (_,), block in together.group_by("band", maintain_order=True):
-            for first_key, second_key in itertools.combinations(block["key"].to_list(), 2):
-                if (
-                    _head(heads, first_key) != _head(heads, second_key)
-                    and jaccard(block_shingles[first_key], block_shingles[second_key]) >= threshold
-                ):
-                    heads[_head(heads, second_key)] = _head(heads, first_key)
-    joins = sorted((key, _head(heads, key)) for key in heads)
-    return pl.DataFrame(joins, JOINS, orient="row")
-
-
-def _chosen(sets: Path, keys: pl.Series) -> dict[int, Shingles]:
-    """Return the sets of some documents, by key."""
+    together = bands.unique().filter(pl.len().over("band") > 1).sort("band", "key")
+    candidates = together["key"].unique()
     shingles_by_key: dict[int, Shingles] = {}
-    for part in row_groups(sets) if len(keys) else ():
-        chosen = part.filter(pl.col("key").is_in(keys.implode()))
+    for part in row_groups(sets) if len(candidates) else ():
+        chosen = part.filter(pl.col("key").is_in(candidates.implode()))
         shingles_by_key |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
-    return shingles_by_key
+    heads: dict[int, int] = {}
+    for (_,), block in together.group_by("band", maintain_order=True):
+        for first, second in itertools.combinations(block["key"].to_list(), 2):
+            apart = _head(heads, first) != _head(heads, second)
+            if apart and jaccard(shingles_by_key[first], shingles_by_key[second]) >= threshold:
+                heads[_head(heads, second)] = _head(heads, first)
+    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
 
 
 def _head(heads: dict[int, int], key: int) -> int:

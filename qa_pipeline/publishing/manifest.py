@@ -13,14 +13,13 @@ from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.location import output_folder
 from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import delete, locked, write_bytes
-from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.parquet import row_groups, scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
-PASSAGES = "passages.parquet"
-FORMAT = 4
+FORMAT = 5
 """Version of the layout of a release folder."""
 _OLDEST_FORMAT = 2
 """The oldest that can be read and continued; to verify it takes the version that made it."""
@@ -68,6 +67,8 @@ class Manifest(_Part):
         rows_left_out: accepted rows that are not in it, by reason.
         unsatisfied: what the splits could not satisfy, in words.
         settings: what decided.
+        facts: what the card shows, as `CardFacts.document` returns it.
+        package: version of this package.
     """
 
     format: int = Field(ge=1)
@@ -81,13 +82,23 @@ class Manifest(_Part):
     rows_left_out: dict[str, int]
     unsatisfied: list[str]
     settings: dict[str, Any]
+    facts: dict[str, Any] = {}
+    package: str = ""
 
     @property
     def content(self) -> str:
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
-        document = self.model_dump(mode="json", exclude={"version", "previous"})
+        document = self.model_dump(mode="json", exclude={"version", "previous", "package"})
         document["files"].pop(CARD, None)
         return hash_json(document)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; readers differ in which of two values of a key they take."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("a key repeats")
+    return document
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -99,6 +110,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     damaged = f"{path} is damaged; restore the release from a copy, or publish it anew"
     try:
+        if not path.is_file():  # opening a pipe would wait for whoever writes into it
+            raise FileNotFoundError(path)
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
     except OSError as error:
@@ -106,7 +119,7 @@ def read_manifest(folder: Path) -> Manifest:
     if len(content) > _LARGEST:
         raise ReleaseError(f"{path} has more than {_LARGEST} bytes; no release of ours is so large")
     try:
-        document = json.loads(content)
+        document = json.loads(content, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(damaged) from error
     form = document.get("format") if isinstance(document, dict) else None
@@ -123,14 +136,21 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(damaged) from error
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write it; equal releases give equal bytes.
+def file_of(path: Path) -> File:
+    """Return size and hash of a file, and the rows of a Parquet file.
 
     Raises:
-        StorageError: it cannot be written.
+        OSError: it cannot be read.
     """
-    content = json.dumps(manifest.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False)
-    write_bytes(folder / MANIFEST, f"{content}\n".encode())
+    rows = rows_of(path) if path.suffix == ".parquet" else None
+    return File(sha256=hash_file(path), size=path.stat().st_size, rows=rows)
+
+
+def rows_of(path: Path) -> int:
+    """Return how many rows a Parquet file has."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_rows)
 
 
 def latest_release(releases: Path) -> Path | None:
@@ -142,7 +162,9 @@ def latest_release(releases: Path) -> Path | None:
     path = releases / LATEST
     if path.is_file():
         try:
-            folder = releases / str(int(json.loads(path.read_bytes())["version"]))
+            folder = releases / str(
+                int(json.loads(path.read_bytes(), object_pairs_hook=_distinct)["version"])
+            )
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ReleaseError(
                 f'{path} is damaged; write {{"version": N}} into it, of the newest release'

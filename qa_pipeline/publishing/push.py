@@ -4,18 +4,18 @@ Nobody reads a part: the manifest comes last, then `latest.json`; the hub takes 
 libraries say of a failure is not passed on, since it may hold addresses that were signed.
 """
 
-import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 from qa_pipeline.documents.corpus.remote import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
-from qa_pipeline.publishing.manifest import LATEST, MANIFEST, read_manifest
+from qa_pipeline.publishing.manifest import MANIFEST, latest_release, point_to, read_manifest
 from qa_pipeline.publishing.verify import release_problems
-from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage.files import local_copy, prepare_folder, write_bytes
+from qa_pipeline.settings.location import location_of, output_folder
+from qa_pipeline.storage.files import delete, local_copy, prepare_folder, publish_folder, work_folder
 
 HUB = "hf://datasets/"
 
@@ -25,7 +25,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
 
     Args:
         folder: the release.
-        target: `hf://datasets/OWNER/NAME`, or a folder of releases anywhere fsspec can write.
+        target: `hf://datasets/OWNER/NAME`, or a folder of releases, also on an object store.
 
     Raises:
         InputError: the target cannot be written to, or a package or token is missing.
@@ -34,15 +34,16 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
     """
     try:
         location = location_of(target)
+        releases = None if location.startswith("hf://") else output_folder(location)
     except ValueError as error:
         raise InputError(f"the target {target.partition('://')[0]}://… cannot be used: {error}") from None
-    if location.startswith("hf://") and not re.fullmatch(rf"{HUB}[\w.-]+/[\w.-]+", location):
+    if releases is None and not re.fullmatch(rf"{HUB}[\w.-]+/[\w.-]+", location):
         raise InputError(f"a data set of the hub is named {HUB}OWNER/NAME")
     with local_copy(folder) as copy:
         if problems := release_problems(copy):
             raise ReleaseError(f"{folder} does not hold what it promises, nothing was sent: {problems[0]}")
         try:
-            return _to_hub(copy, location) if location.startswith(HUB) else _to_store(copy, location)
+            return _to_hub(copy, location) if releases is None else _to_folder(copy, releases)
         except QAPipelineError:
             raise
         except Exception as error:
@@ -53,39 +54,23 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
             ) from error
 
 
-def _to_store(folder: Path, location: str) -> tuple[str, bool]:
-    import fsspec
-
-    if not is_remote(location):
-        prepare_folder(Path(location))
-    store, root = fsspec.core.url_to_fs(location)
-    store.invalidate_cache()  # listings are kept for the life of a process otherwise
-    manifest, content = read_manifest(folder), (folder / MANIFEST).read_bytes()
-    root, version = root.rstrip("/"), manifest.version
-    place = f"{root}/{version}"
-    is_new = not store.exists(f"{place}/{MANIFEST}")
-    if not is_new:
-        if store.cat_file(f"{place}/{MANIFEST}") != content:
-            raise ReleaseError(f"{location} holds another release {version}; push to another place")
-    else:
-        for name in sorted(manifest.files):
-            store.makedirs(f"{place}/{name}".rpartition("/")[0], exist_ok=True)
-            store.put_file(str(folder / name), f"{place}/{name}")
-        _put(store, f"{place}/{MANIFEST}", content)
-    latest = f"{root}/{LATEST}"
-    if not store.exists(latest) or json.loads(store.cat_file(latest))["version"] < version:
-        _put(store, latest, f"{json.dumps({'version': version})}\n".encode())
-    return f"{location.rstrip('/')}/{version}", is_new
-
-
-def _put(store: Any, path: str, content: bytes) -> None:
-    """Put a file in its place in one step."""
-    from fsspec.implementations.local import LocalFileSystem
-
-    if isinstance(store, LocalFileSystem):
-        write_bytes(Path(path), content)
-    else:
-        store.pipe_file(path, content)
+def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
+    version = read_manifest(folder).version
+    target = releases / str(version)
+    prepare_folder(releases)
+    is_new = not (target / MANIFEST).exists()
+    if is_new:
+        if target.exists():
+            delete(target)  # a part of a copy that was broken off
+        with work_folder(releases) as copy:
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+            publish_folder(copy, target, MANIFEST)
+    elif (target / MANIFEST).read_bytes() != (folder / MANIFEST).read_bytes():
+        raise ReleaseError(f"{releases} holds another release {version}; push to another place")
+    newest = latest_release(releases)
+    if newest is None or int(newest.name) <= version:
+        point_to(releases, version)
+    return str(target), is_new
 
 
 def _to_hub(folder: Path, location: str) -> tuple[str, bool]:

@@ -5,7 +5,7 @@ are gone through twice, to note what decides and to write; what is held of all r
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,44 +17,38 @@ from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.publishing.candidates import (
-    LEFT_OUT_SCHEMA,
-    PASSAGE_SCHEMA,
-    RELEASED,
-    SOURCE_SCHEMA,
-    Candidates,
-    documents_of,
-    gather,
-    passages_of,
-    released_rows,
-)
-from qa_pipeline.publishing.card import write_card
-from qa_pipeline.publishing.distractors import of_own_split
-from qa_pipeline.publishing.facts import ROW_COLUMNS, SOURCE_COLUMNS, CardFacts
-from qa_pipeline.publishing.formats import format_writer
-from qa_pipeline.publishing.keys import Places, codes, new_documents, rows_of
+from qa_pipeline.publishing.candidates import Candidates, gather
+from qa_pipeline.publishing.card import write_manifest
+from qa_pipeline.publishing.facts import CardFacts, package_version
+from qa_pipeline.publishing.formats import PREFERENCE, format_writer, trainer_rows, with_worse_drafts
+from qa_pipeline.publishing.keys import Places, codes, new_documents
 from qa_pipeline.publishing.manifest import (
     DATA,
     FORMAT,
     LEFT_OUT,
     MANIFEST,
-    PASSAGES,
     PLACES,
     SOURCES,
     File,
     Manifest,
     alone,
+    file_of,
     point_to,
-    row_groups_of,
-    write_manifest,
+)
+from qa_pipeline.publishing.rows import (
+    LEFT_OUT_SCHEMA,
+    SOURCE_SCHEMA,
+    candidate_rows,
+    documents_of,
+    finished_rows,
+    released_table,
 )
 from qa_pipeline.publishing.selection import Selection, read_earlier_release, select_rows
-from qa_pipeline.publishing.splits import narrow_splits, unsatisfied
+from qa_pipeline.publishing.splits import shortcomings
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder, publish_folder, work_folder
-from qa_pipeline.storage.hashes import hash_file
-from qa_pipeline.storage.parquet import appended_parquet, row_groups
+from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 
 
@@ -79,17 +73,18 @@ def publish_release(resources: Resources) -> Release:
     prepare_folder(releases)
     with alone(releases):
         try:
-            with work_folder(releases) as folder, work_folder(releases) as notes:
-                return _publish(resources, gather(resources, notes), folder)
+            with work_folder(releases) as folder:
+                return _publish(resources, folder)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
             ) from error
 
 
-def _publish(resources: Resources, candidates: Candidates, folder: Path) -> Release:
+def _publish(resources: Resources, folder: Path) -> Release:
     settings, releases = resources.settings, resources.layout.releases
-    if not candidates.count:
+    candidates = gather(resources)
+    if candidates.rows.is_empty():
         why = "; ".join(f"{name}: {reason}" for name, reason in candidates.left_out.items())
         raise ReleaseError(
             f"{resources.layout.out} has no accepted row to release{f' ({why})' if why else ''}"
@@ -98,39 +93,35 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path) -> Rele
     version = 1 + max(
         (int(release.name) for release in releases.iterdir() if release.name.isdecimal()), default=0
     )
-    selection = select_rows(candidates, before, settings.release, version, folder / PLACES)
+    selection = select_rows(candidates, before, settings.release)
+    reasons = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
+    if not selection.names:
+        raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
+    selection.places.write_parquet(folder / PLACES)
     facts = CardFacts()
     counts = _write_rows(folder, resources, candidates, selection, facts)
-    left_out = selection.rows.drop_nulls("reason").group_by("reason").len().sort("reason")
-    reasons: dict[str, int] = dict(left_out.iter_rows())
-    if counts.is_empty():
-        raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
-    splits = dict.fromkeys(selection.names, 0) | _summed(counts, "split")
+    of_documents = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
         version=version,
         previous=None if before.manifest is None else before.manifest.version,
         schema_version=SCHEMA_VERSION,
-        splits=splits,
+        package=package_version(),
+        splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
         files=_files(folder),
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=reasons,
-        unsatisfied=[
-            *unsatisfied(splits, settings.release.splits),
-            *narrow_splits(_document_rows(folder, selection.names)),
-        ],
+        unsatisfied=shortcomings(
+            of_documents.select("split", "rows", path="document"), settings.release.splits
+        ),
         settings=_deciding(settings),
+        facts=facts.document() | {"lacking": candidates.lacking},
     )
-    counted = (
-        row_groups_of(folder, selection.names, ROW_COLUMNS),
-        row_groups(folder / SOURCES, SOURCE_COLUMNS),
-    )
-    manifest = write_card(folder, facts.document(*counted), manifest)
-    last, before_manifest = before.folder, before.manifest
-    if last is not None and before_manifest is not None and before_manifest.content == manifest.content:
-        return Release(last, before_manifest, made=False)
-    write_manifest(folder, manifest)
+    last, earlier = before.folder, before.manifest
+    if last is not None and earlier is not None and earlier.content == manifest.content:
+        return Release(last, earlier, made=False)
+    manifest = write_manifest(folder, manifest)
     if problems := release_problems(folder):
         raise ReleaseError(
             f"the release would not hold what it promises, and is not published: {problems[0]} "
@@ -141,20 +132,6 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path) -> Rele
     return Release(releases / str(version), manifest, made=True)
 
 
-def _document_rows(folder: Path, splits: Sequence[str]) -> pl.DataFrame:
-    """Return how many rows of each split rest on a document first: split, path, rows."""
-    parts = [
-        part.select(split=pl.lit(split), content_sha256=pl.col("documents").list.first())
-        for split in splits
-        for part in row_groups_of(folder, [split], ["documents"])
-    ]
-    paths = pl.read_parquet(folder / SOURCES, columns=["content_sha256", "path"]).unique(
-        "content_sha256", keep="first", maintain_order=True
-    )
-    rows = pl.concat(parts).group_by("split", "content_sha256").agg(rows=pl.len())
-    return rows.join(paths, on="content_sha256", how="left").select("split", "path", "rows")
-
-
 def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
     return dict(counts.group_by(column).agg(pl.col("rows").sum()).sort(column).iter_rows())
 
@@ -162,54 +139,50 @@ def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
 def _write_rows(
     folder: Path, resources: Resources, candidates: Candidates, selection: Selection, facts: CardFacts
 ) -> pl.DataFrame:
-    """Write the rows of each split, batch by batch, the documents they rest on, and what is left out.
+    """Write the rows of each split, batch by batch, their documents, and what is left out.
 
     What the card rests on is shown to `facts` on the way.
 
     Returns:
-        How many rows there are of each split and batch.
+        How many rows of each split and batch rest on a document first: split, batch, documents (the hash),
+        document (its path) and rows.
 
     Raises:
         ReleaseError: a batch is not as it was when it was noted.
     """
     settings = resources.settings.release
-    text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
-    counts = []
-    seen: set[int] = set()
-    places = Places(folder / PLACES)
+    released, places = released_table(candidates.lacking), Places(selection.places)
+    counts, seen = [], set[int]()
     (folder / DATA).mkdir()
     with ExitStack() as opened:
-
-        def table(name: str, schema: pl.Schema) -> Callable[[pl.DataFrame], None]:
-            return opened.enter_context(appended_parquet(folder / name, schema))
-
-        writers = {name: table(f"{DATA}/{name}.parquet", RELEASED.schema) for name in selection.names}
-        formats = [
-            opened.enter_context(format_writer(folder, form, selection.names, settings.layout))
-            for form in settings.formats
-        ]
-        sources, passages = table(SOURCES, SOURCE_SCHEMA), table(PASSAGES, PASSAGE_SCHEMA)
-        left_out = table(LEFT_OUT, LEFT_OUT_SCHEMA)
+        data = {
+            name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", released.schema))
+            for name in selection.names
+        }
+        formats = {
+            name: opened.enter_context(format_writer(folder, name, selection.names))
+            for name in settings.formats
+        }
+        write_sources = opened.enter_context(appended_parquet(folder / SOURCES, SOURCE_SCHEMA))
+        write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
         for batch, (start, count) in candidates.batches.items():
             tables = read_tables(resources.layout, batch)
-            decided, examples = selection.rows.slice(start, count), released_rows(tables)
-            if not codes(examples["pair_id"]).equals(decided["code"]):
+            decided, of_batch = selection.rows.slice(start, count), candidate_rows(tables, settings.layout)
+            if not codes(of_batch["pair_id"]).equals(decided["code"]):
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-            every = pl.concat([examples, decided], how="horizontal").sort("pair_id")
-            left_out(every.drop_nulls("reason"))
-            released = every.filter(pl.col("reason").is_null())
-            rows = of_own_split(released, tables, places, resources.counter.count)
+            every = of_batch.hstack(decided.select("split", left_out="reason"))
+            write_left_out(every.drop_nulls("left_out").with_columns(reason="left_out"))
+            rows = finished_rows(every.filter(pl.col("left_out").is_null()), tables, places, released)
             for (split,), part in rows.partition_by("split", as_dict=True).items():
-                writers[str(split)](part)
-            for write in formats:
-                write(tables, rows)
-            facts.add(tables, rows)
-            documents = documents_of(rows, tables)
-            sources(new_documents(documents, seen).with_columns(text.alias("text")))
-            is_source = pl.col("content_sha256").is_in(documents["content_sha256"].implode())
-            text_or_null = pl.when(~is_source).then(text) if settings.with_sources else text
-            passages(passages_of(rows, tables).with_columns(text_or_null.alias("text")))
-            counts.append(rows.group_by("split", "batch").agg(rows=pl.len()))
+                data[str(split)](part)
+            for name, write in formats.items():
+                write(trainer_rows(name, with_worse_drafts(rows, tables) if name == PREFERENCE else rows))
+            documents = new_documents(documents_of(rows, tables), seen)
+            text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
+            write_sources(documents.with_columns(text.alias("text")))
+            facts.add(tables, rows, documents)
+            first = rows.with_columns(pl.col("documents").list.first())
+            counts.append(first.group_by("split", "batch", "documents", "document").agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -217,13 +190,8 @@ def _write_rows(
 
 
 def _files(folder: Path) -> dict[str, File]:
-    """Return every file of the folder, with its hash and rows."""
-    files = {}
-    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
-        rows = rows_of(path) if path.suffix == ".parquet" else None
-        name = path.relative_to(folder).as_posix()
-        files[name] = File(sha256=hash_file(path), size=path.stat().st_size, rows=rows)
-    return files
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_of(path) for path in paths}
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:

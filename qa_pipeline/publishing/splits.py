@@ -1,114 +1,19 @@
 """Splits without leakage: what shares a key stays together, and stays where it was.
 
-Rows that share a key, or whose keys are joined (documents that are nearly the same), form a component and
-go into one split. A new component is drawn by the hash of its least key. Keys of the release before keep
-their split, so that growth moves no row. A new row that would join two splits is left out.
+Rows that share a key, or whose documents are nearly the same, form a component and go into one split. Keys of
+the release before keep their split, so that growth moves no row. A new row that would join two splits is left
+out. New components are dealt out in an order drawn by their least key, language by language.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-NOWHERE = -1
-"""Instead of a split: the row would join two of them."""
-UNKNOWN = -1
-"""Instead of the split of a key: no release before had it."""
-PART = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64(), "known": pl.Int8()})
+from qa_pipeline.publishing.keys import codes
 
-Ints = npt.NDArray[np.int64]
-Splits = npt.NDArray[np.int8]
-Labels = npt.NDArray[np.int32]
-_GOLDEN, _FIRST, _SECOND = (
-    np.uint64(constant) for constant in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
-
-
-def assign_splits(
-    rows: int,
-    parts: Iterable[pl.DataFrame],
-    joins: pl.DataFrame,
-    shares: Sequence[float],
-    elsewhere: pl.DataFrame | None = None,
-) -> Splits:
-    """Give each row its split.
-
-    Args:
-        rows: how many there are; they are numbered from 0.
-        parts: PART frames, which together hold each key of each row once, and each key in one of them;
-            `known` is the number of the split that an earlier release had the key in, else `UNKNOWN`.
-        joins: JOINS frame of `keys`, keys that must not be apart, as `groups_of` takes it.
-        shares: share of each split among the components, relative to each other; 0 for one that gets none.
-        elsewhere: key and known of joined keys that no row has now, and that an earlier release placed.
-
-    Returns:
-        For each row the number of its split or `NOWHERE`, which is also that of a row without a key. No key,
-        and no pair of joined keys, is in two splits.
-    """
-    labels: Labels = np.arange(rows, dtype=np.int32)
-    least = np.full(rows, np.iinfo(np.uint64).max, dtype=np.uint64)
-    hashes = np.zeros(rows, dtype=np.uint64)
-    new, keyed = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
-    groups = groups_of(joins)
-    joined_keys = groups["key"].implode()
-    joined = []
-    for part in parts:
-        ordered = part.sort("key", "row")
-        row, key, seen_in = (ordered[name].to_numpy() for name in PART)
-        np.minimum.at(least, row, key)
-        keyed[row] = True
-        new[row[seen_in == UNKNOWN]] = True
-        placed = seen_in != UNKNOWN
-        np.bitwise_or.at(hashes, row[placed], _bit(seen_in[placed]))
-        starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.zeros(0, np.int64)
-        heads = np.repeat(row[starts], np.diff(np.r_[starts, len(key)]))
-        labels = _merged(labels, row, heads)
-        joined.append(ordered.filter(pl.col("key").is_in(joined_keys)))
-    joined_parts = pl.concat([PART.to_frame(), *joined]).join(groups, on="key")
-    first_of = pl.col("row").min().over("group")
-    labels = _merged(labels, *(joined_parts.select("row", first_of.alias("first")).to_numpy().T))
-    names, numbers = np.unique(labels, return_inverse=True)
-    labels = numbers.astype(np.int32)
-    anchor = np.full(len(names), np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(anchor, labels, least)
-    known_to = np.zeros(len(names), dtype=np.uint64)
-    np.bitwise_or.at(known_to, labels, hashes)
-    if elsewhere is not None:
-        first_rows = joined_parts.group_by("group").agg(pl.col("row").min())
-        placed_elsewhere = elsewhere.join(groups, on="key").join(first_rows, on="group")
-        np.bitwise_or.at(
-            known_to, labels[placed_elsewhere["row"].to_numpy()], _bit(placed_elsewhere["known"].to_numpy())
-        )
-    drawn = _drawn(anchor, shares)
-    split = drawn[labels]
-    is_in_split = np.bitwise_count(known_to)[labels]
-    split[is_in_split == 1] = _place(known_to)[labels][is_in_split == 1]
-    torn = is_in_split > 1
-    stays = torn & ~new & (np.bitwise_count(hashes) == 1)
-    split[torn] = NOWHERE
-    split[stays] = _place(hashes)[stays]
-    split[_apart(joined_parts)] = NOWHERE
-    split[~keyed] = NOWHERE
-    return split
-
-
-def unsatisfied(counts: Mapping[str, int], shares: Mapping[str, float]) -> list[str]:
-    """Return what the splits could not satisfy, in words: an empty split, or shares far from the wanted.
-
-    Args:
-        counts: rows of each split.
-        shares: those wanted, relative to each other.
-    """
-    problems = []
-    rows = sum(counts.values())
-    for name, share in shares.items():
-        expected, actual = share / sum(shares.values()), counts.get(name, 0)
-        if rows and (abs(actual / rows - expected) > TOLERANCE or not actual):
-            problems.append(f"{name} has {actual} of {rows} rows, wanted was a share of {expected:.2f}")
-    return problems
-
-
+ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "known": pl.Int8()})
 TOLERANCE = 0.05
 """The distance of a split's share from the wanted one that is not reported, for components are never cut."""
 LARGEST_DOCUMENT_SHARE = 0.5
@@ -117,84 +22,147 @@ mostly one document."""
 FEWEST_ROWS = 20
 """Rows of a split from which nothing is said: Wilson's interval of a half is 0.3 to 0.7 there, and a share
 measured on fewer hardly tells two models apart."""
+FEWEST_COMPONENTS = 2
+MOST_HELD_OUT = 0.4
+"""Share of the rows that splits other than the largest may take to have two documents each. So a corpus of
+documents alike has a validation split from five documents on, and a test split from ten."""
 
 
-def narrow_splits(documents: pl.DataFrame) -> list[str]:
-    """Return in words which splits have few rows, or mostly rows of one document, and what to do.
+def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[float]) -> pl.Series:
+    """Return the number of the split of each row; null for a row without a key, or that would join two.
+
+    No key that two items hold is in two splits.
 
     Args:
-        documents: split, path of the document that a row rests on first, and rows.
+        keys: ITEM_KEYS frame. Items up to the number of languages are rows, further ones keep keys together.
+            `known` is the split that an earlier release had the key in, else null.
+        languages: of the rows.
+        shares: of each split, relative to each other; 0 for one that gets no new row.
     """
-    problems = []
-    largest = documents.sort("split", "rows", "path", descending=[False, True, False], nulls_last=True)
-    totals = pl.col("rows").sum().over("split").alias("total")
-    for split, path, rows, total in largest.with_columns(totals).unique("split", maintain_order=True).rows():
-        if total < FEWEST_ROWS:
-            problems.append(
-                f"{split} has {total} rows: what is measured on fewer than {FEWEST_ROWS} is uncertain by "
-                "more than 0.2 either way; add documents, or raise its share in release.splits"
-            )
-        if path is not None and rows / total > LARGEST_DOCUMENT_SHARE:
-            problems.append(
-                f"{rows} of {total} rows of {split} rest on {path}, a share of {rows / total:.2f}: it "
-                "teaches or measures mostly that; add documents, or set training.max_examples_per_document"
-            )
-    return problems
+    held = keys.with_columns(component=_components(keys))
+    items = held.group_by("item", "component").agg(
+        low=pl.col("known").min(), high=pl.col("known").max(), is_new=pl.col("known").has_nulls()
+    )
+    named = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
+    of_rows = items.join(named, on="item").group_by("component")
+    sizes = of_rows.agg(rows=pl.len(), language=pl.col("language").mode().min())
+    components = (
+        held.group_by("component")
+        .agg(first=pl.col("known").min(), last=pl.col("known").max(), least=pl.col("key").min())
+        .join(sizes, on="component")
+        .sort("least")
+    )
+    drawn = pl.Series("drawn", _draw(components, shares), pl.Int8())
+    only, own = pl.col("first") == pl.col("last"), pl.col("low") == pl.col("high")
+    split = (
+        pl.when(pl.col("first").is_null()).then("drawn")
+        .when(only).then("first")
+        .when(own & ~pl.col("is_new")).then("low")
+        .alias("split")
+    )  # fmt: skip
+    placed = items.join(components.with_columns(drawn), on="component").select("item", split)
+    return named.join(placed, on="item", how="left", maintain_order="left")["split"]
 
 
-def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:
-    """Return the labels after these rows were joined."""
+def _components(keys: pl.DataFrame) -> pl.Series:
+    """Return the number of the component of each line of ITEM_KEYS."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    ends = labels[rows], labels[others]
-    apart = ends[0] != ends[1]
-    if not apart.any():
-        return labels
-    edges = (np.ones(int(apart.sum()), dtype=np.int8), (ends[0][apart], ends[1][apart]))
-    _, labels_found = connected_components(coo_array(edges, shape=(len(labels), len(labels))), directed=False)
-    merged: Labels = labels_found.astype(np.int32)[labels]
-    return merged
+    _, items = np.unique(keys["item"].to_numpy(), return_inverse=True)
+    names, ends = np.unique(keys["key"].to_numpy(), return_inverse=True)
+    count = int(items.max(initial=-1)) + 1
+    edges = (np.ones(len(items), dtype=np.int8), (items, ends + count))
+    size = count + len(names)
+    _, labels = connected_components(coo_array(edges, shape=(size, size)), directed=False)
+    return pl.Series(labels[items])
 
 
-def _bit(splits: npt.NDArray[np.int8]) -> npt.NDArray[np.uint64]:
-    return np.left_shift(np.uint64(1), splits.astype(np.uint64))
+def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
+    """Return the split of each component: the known one, else one that lacks rows of its language.
 
-
-def _place(bits: npt.NDArray[np.uint64]) -> Splits:
-    """Return the number of the lowest split."""
-    lowest = bits & (~bits + np.uint64(1))
-    return np.bitwise_count(lowest - np.uint64(1)).astype(np.int8)
-
-
-def _drawn(anchor: npt.NDArray[np.uint64], shares: Sequence[float]) -> Splits:
-    """Return a split of each component by a hash of its least key (splitmix64), in proportion to shares."""
-    mixed = anchor + _GOLDEN
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    place = ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) / 2**53
-    bounds = np.cumsum(shares) / np.sum(shares)
-    last = int(np.flatnonzero(np.asarray(shares) > 0)[-1])
-    return np.minimum(np.searchsorted(bounds, place, side="right"), last).astype(np.int8)
-
-
-def _apart(pairs: pl.DataFrame) -> Ints:
-    """Return rows whose key is in another split than a key it is joined to now.
-
-    It happens where the limit of near duplicates was changed between two releases. Those of the split that
-    comes first go, which is the one to train on.
+    A component that would fill half of another split goes to the largest. A split that gets too few
+    components gives them back.
     """
-    last = pl.col("known").max().over("group")
-    rows = pairs.filter(pl.col("known") != UNKNOWN, pl.col("known") < last)["row"]
-    return rows.to_numpy().astype(np.int64)
+    rows, main = int(components["rows"].sum()), int(np.argmax(shares))
+    strata = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows()) | {None: rows}
+    usual = float(np.median(components["rows"].to_numpy())) if components.height else 0.0
+    wanted = {
+        split: max(share / sum(shares) * rows, FEWEST_COMPONENTS * usual)
+        for split, share in enumerate(shares)
+        if share and split != main
+    }
+    most = max(MOST_HELD_OUT, 1 - shares[main] / sum(shares)) * rows
+    while sum(wanted.values()) > most + 1e-6:
+        wanted.popitem()
+    splits: list[int | None] = components["first"].to_list()
+    table = list(components.select("rows", "language").iter_rows())
+    held, parts = Counter[tuple[int, str | None]](), Counter[int]()
+
+    def put(place: int, split: int) -> None:
+        size, language = table[place]
+        splits[place] = split
+        parts[split] += 1
+        held[split, language] += size
+        held[split, None] += size
+
+    for place, split in enumerate(splits):
+        if split is not None:
+            put(place, split)
+    new = [place for place, split in enumerate(splits) if split is None]
+    lots = codes(str(key) for key in components["least"].gather(new)).to_list()
+    order = [place for _, place in sorted(zip(lots, new, strict=True))]
+    for by_language in (True, False):  # the second time where languages alone leave a split too few
+        for place in order:
+            size, language = table[place]
+            stratum = language if by_language else None
+            lacks = {
+                split: goal * strata[stratum] / rows - held[split, stratum]
+                for split, goal in wanted.items()
+                if splits[place] is None
+                and size * FEWEST_COMPONENTS <= goal
+                and (by_language or parts[split] < FEWEST_COMPONENTS)
+            }
+            neediest = max(lacks, key=lambda split: lacks[split] / wanted[split], default=main)
+            if neediest != main and 2 * lacks[neediest] >= size:
+                put(place, neediest)
+    fallen = {split for split in wanted if parts[split] < FEWEST_COMPONENTS}
+    is_new = set(new)
+    return [
+        main if split is None or (place in is_new and split in fallen) else split
+        for place, split in enumerate(splits)
+    ]
 
 
-def groups_of(joins: pl.DataFrame) -> pl.DataFrame:
-    """Return which keys must stay together: key and group.
+def shortcomings(documents: pl.DataFrame, shares: Mapping[str, float]) -> list[str]:
+    """Return in words what the splits could not satisfy, and what to do.
 
     Args:
-        joins: JOINS frame of `keys`, whose other key is the same for all that are joined.
+        documents: split, path of the document that a row rests on first, and rows.
+        shares: of the wanted splits, relative to each other.
     """
-    members = joins.select("key", group="other_key")
-    heads = members.select(key="group", group="group")
-    return pl.concat([members, heads]).unique().sort("group", "key")
+    counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
+    rows, problems = sum(counts.values()), []
+    if lacking := [name for name in shares if not counts.get(name)]:
+        problems.append(
+            f"there is no {' and no '.join(lacking)} split: {documents.height} documents are too few, or too "
+            "unequal, for one that no single document fills; add documents, or take it out of release.splits"
+        )
+    for name, share in shares.items():
+        wanted, actual = share / sum(shares.values()), counts.get(name, 0)
+        if actual and abs(actual / rows - wanted) > TOLERANCE:
+            problems.append(f"{name} has {actual} of {rows} rows, wanted was a share of {wanted:.2f}")
+    largest = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
+    largest = largest.unique("split", keep="first").sort("split").select("split", "path", "rows")
+    for name, path, most in largest.iter_rows():
+        if counts[name] < FEWEST_ROWS:
+            problems.append(
+                f"{name} has {counts[name]} rows: what is measured on fewer than {FEWEST_ROWS} is uncertain "
+                "by more than 0.2 either way; add documents, or raise its share in release.splits"
+            )
+        if path is not None and most / counts[name] > LARGEST_DOCUMENT_SHARE:
+            problems.append(
+                f"{most} of {counts[name]} rows of {name} rest on {path}: it teaches or measures mostly "
+                "that; add documents, or set training.max_examples_per_document"
+            )
+    return problems

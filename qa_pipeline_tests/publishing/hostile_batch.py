@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.publishing.formats import FORMATS, format_writer
+from qa_pipeline.publishing.formats import FORMATS, PREFERENCE, format_writer, trainer_rows, with_worse_drafts
 from qa_pipeline_tests.curation.rows import example, examples, pair, pairs, sha, verdict, verdicts
 
 HOSTILE = 'It\'s "9 | 10"\tand\r\n\u2028\x00 {x}\\ ]}, 🦅 é e\u0301.'
@@ -46,13 +46,20 @@ def rows() -> pl.DataFrame:
         split=pl.col("pair_id").replace_strict(SPLITS),
         documents=pl.lit([sha("d")]),
         licences=pl.lit(["CC0-1.0"]),
-        version=pl.lit(3, pl.Int32),
+        grounding=pl.lit(1.0),
+        composite=pl.lit(0.75),
     )
 
 
 def write_all(folder: Path) -> None:
     """Write every format, with a split that has no row."""
     for name in FORMATS:
-        with format_writer(folder, name, ("train", "test", "empty"), "closed_book") as write:
-            write(tables(), rows().filter(pl.col("pair_id") != "held"))
-            write(tables(), rows().filter(pl.col("pair_id") == "held"))
+        with format_writer(folder, name, ("train", "test", "empty")) as write:
+            write(lines(name, rows().filter(pl.col("pair_id") != "held")))
+            write(lines(name, rows().filter(pl.col("pair_id") == "held")))
+
+
+def lines(name: str, released: pl.DataFrame, drafts: dict[str, pl.DataFrame] | None = None) -> pl.DataFrame:
+    """The rows of a format."""
+    own = tables() if drafts is None else drafts
+    return trainer_rows(name, with_worse_drafts(released, own) if name == PREFERENCE else released)

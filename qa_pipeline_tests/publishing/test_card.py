@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.publishing.card import data_card
-from qa_pipeline.publishing.facts import SHOWN_SOURCES, CardFacts, row_facts, source_facts
+from qa_pipeline.publishing.facts import SHOWN_SOURCES, CardFacts
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
@@ -23,16 +23,14 @@ def frames(published: Workspace) -> dict[str, Frames]:
 
 
 @pytest.fixture
-def files(published: Workspace) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
-    """Rows and sources of the release, some rows at a time."""
-    folder = published.out / "releases" / "1"
-    rows = pl.concat(pl.read_parquet(one) for one in sorted((folder / "data").glob("*.parquet")))
-    return [*rows.iter_slices(3)], [*pl.read_parquet(folder / "sources.parquet").iter_slices(3)]
+def rows(published: Workspace) -> pl.DataFrame:
+    files = sorted((published.out / "releases" / "1" / "data").glob("*.parquet"))
+    return pl.concat(pl.read_parquet(one) for one in files)
 
 
 @pytest.fixture
-def facts(frames: dict[str, Frames], files: Any) -> Facts:
-    return document(files, *frames.values())
+def sources(published: Workspace) -> pl.DataFrame:
+    return pl.read_parquet(published.out / "releases" / "1" / "sources.parquet")
 
 
 @pytest.fixture
@@ -40,11 +38,13 @@ def manifest(published: Workspace) -> Manifest:
     return read_manifest(published.out / "releases" / "1")
 
 
-def document(files: Any, *batches: Frames) -> Facts:
+def document(rows: pl.DataFrame, sources: pl.DataFrame, *batches: Frames) -> Facts:
     facts = CardFacts()
-    for tables in batches:
-        facts.add(tables, tables["training_examples"])
-    return facts.document(*files)
+    for n, tables in enumerate(batches):
+        batch = f"b{n}"
+        own = rows.filter(pl.col("batch") == batch), sources.filter(pl.col("batch") == batch)
+        facts.add(tables, *own)
+    return facts.document()
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -52,58 +52,55 @@ def front_matter(text: str) -> dict[str, Any]:
     return found
 
 
-def test_counts_and_lengths_are_those_of_the_rows(files: Any) -> None:
-    rows = pl.concat(files[0]).to_dicts()
-    found = row_facts(files[0])
-    assert found["rows"] == len(rows)
+def test_counts_and_lengths_are_those_of_the_rows(manifest: Manifest, rows: pl.DataFrame) -> None:
+    found = manifest.facts
+    assert found["rows"] == rows.height
     for name in ("language", "question_type", "coverage"):
-        assert found[name] == {one: sum(row[name] == one for row in rows) for one in found[name]}
-    words = sorted(len(row["answer"].split()) for row in rows)
+        assert found["values"][name] == dict(rows[name].value_counts().iter_rows())
+    words = sorted(len(answer.split()) for answer in rows["answer"])
     of_words = found["lengths"]["words of the answer"]
-    assert (of_words["least"], of_words["most"], of_words["rows"]) == (words[0], words[-1], len(rows))
-    assert found["judge"] == {"unknown": len(rows)}
+    assert (of_words["least"], of_words["most"]) == (words[0], words[-1])
+    assert found["values"]["judge"] == {}
 
 
-def test_the_first_documents_are_shown_and_all_are_counted() -> None:
-    names = ("batch", "path", "content_sha256", "licence", "source_uri")
-    many = [("b", f"{n:03}.md", f"{n}", "MIT" if n else None, None) for n in range(SHOWN_SOURCES + 5)]
-    frame = pl.DataFrame(many[::-1], schema=dict.fromkeys(names, pl.String()), orient="row")
-    found = source_facts(frame.iter_slices(20))
-    assert (found["documents"], found["batches"]) == (SHOWN_SOURCES + 5, {"b": SHOWN_SOURCES + 5})
+def test_the_first_documents_are_shown_and_all_are_counted(
+    frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame
+) -> None:
+    many = (
+        sources.head(1)
+        .drop("path", "licence")
+        .join(
+            pl.DataFrame(
+                [(f"{n:03}.md", "MIT" if n else None) for n in reversed(range(SHOWN_SOURCES + 5))],
+                {"path": pl.String, "licence": pl.String},
+                orient="row",
+            ),
+            how="cross",
+        )
+    )
+    facts = CardFacts()
+    facts.add(frames["b0"], rows, many)
+    found = facts.document()
+    assert (found["documents"], found["batches"]) == (SHOWN_SOURCES + 5, {"b0": SHOWN_SOURCES + 5})
     assert found["licences"] == {"MIT": SHOWN_SOURCES + 4, "unknown": 1}
-    assert [one["path"] for one in found["first"]] == [f"{n:03}.md" for n in range(SHOWN_SOURCES)]
+    assert [one["path"] for one in found["first_documents"]] == [f"{n:03}.md" for n in range(SHOWN_SOURCES)]
 
 
-def test_batches_add_up(frames: dict[str, Frames], files: Any) -> None:
-    first, second = frames.values()
-    alone, twice, both = (document(files, *one) for one in ((first,), (first, first), (first, second)))
-    for name in ("funnel", "sections", "claims", "made_by", "scores"):
-        assert [2 * one["count"] for one in alone[name]] == [one["count"] for one in twice[name]]
+def test_batches_add_up(frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
+    alone, both = (document(rows, sources, *one) for one in ([frames["b0"]], frames.values()))
+    for name in ("claims", "made_by"):
         assert sum(one["count"] for one in both[name]) > sum(one["count"] for one in alone[name]) > 0
-
-
-def test_known_scores_are_counted_by_their_height(frames: dict[str, Frames], files: Any) -> None:
-    first = frames["b0"]
-    scored = first["verdicts"].with_columns(composite=pl.lit(0.7), relevance=pl.lit(0.95))
-    found = {one.pop("score"): one for one in document(files, {**first, "verdicts": scored})["scores"]}
-    every, released = scored.height, first["training_examples"].height
-    assert found["composite"] == {"count": every, "released": released, "half": every, "most": 0}
-    assert found["relevance"]["most"] == every
-    assert "correctness" not in found
-    known = first["verdicts"].with_columns(expected_verdict=pl.lit("rejected"))
-    found_of_known = document(files, {**first, "verdicts": known})
-    assert (found_of_known["scores"], found_of_known["claims"]) == ([], [])
+    assert both["rows"] == rows.height > alone["rows"] > 0
 
 
 def test_canaries_are_counted_by_whom_they_test_and_what_was_right(
-    frames: dict[str, Frames], files: Any
+    frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame
 ) -> None:
-    assert frames["b0"]["canaries"].height > 0
-    rows = [
+    planted = [
         canaries(edited=["rejected"] * 3),
         judged(cut=["rejected", "accepted", "failed"], good=["accepted"]),
     ]
-    found = document(files, {**frames["b0"], "canaries": pl.concat(rows)})["canaries"]
+    found = document(rows, sources, {**frames["b0"], "canaries": pl.concat(planted)})["canaries"]
     names = ("asks", "expected", "canaries", "rejected", "accepted")
     assert [tuple(one[name] for name in names) for one in found] == [
         ("judge", "accepted", 1, 0, 1),
@@ -112,43 +109,56 @@ def test_canaries_are_counted_by_whom_they_test_and_what_was_right(
     ]
 
 
-def test_the_front_matter_names_files_language_size_and_licence(facts: Facts, manifest: Manifest) -> None:
-    facts["rows"]["rows"], facts["sources"]["licences"] = 1000, {"CC0-1.0": 16}
-    splits = manifest.model_copy(update={"splits": {"train": 4, "test": 0}})
-    head = front_matter(data_card(facts, splits))
+def with_facts(manifest: Manifest, **facts: Any) -> Manifest:
+    return manifest.model_copy(update={"facts": manifest.facts | facts})
+
+
+def test_the_front_matter_names_files_language_size_and_licence(manifest: Manifest) -> None:
+    made = with_facts(manifest, rows=1000, licences={"CC0-1.0": 16})
+    head = front_matter(data_card(made.model_copy(update={"splits": {"train": 4}})))
+    files = [{"split": "train", "path": "data/train.parquet"}]
     assert head["configs"] == [
-        {"config_name": "default", "data_files": [{"split": "train", "path": "data/train.parquet"}]}
+        {"config_name": "default", "data_files": files, "default": True},
+        {"config_name": "chat", "data_files": files, "columns": ["messages"]},
     ]
     assert (head["language"], head["size_categories"], head["license"]) == (["en"], ["1K<n<10K"], "cc0-1.0")
-    facts["sources"]["licences"] = {"MIT": 8, "unknown": 8}
-    assert "license" not in front_matter(data_card(facts, manifest))
+    assert "license" not in front_matter(data_card(with_facts(manifest, licences={"MIT": 8, "unknown": 8})))
 
 
-def test_a_card_names_its_limits(facts: Facts, manifest: Manifest) -> None:
-    text, rows = data_card(facts, manifest), facts["rows"]["rows"]
-    assert f"{rows:,} of {rows:,} rows" in text
+def test_a_card_names_its_limits(manifest: Manifest) -> None:
+    text = data_card(manifest)
+    assert "No judge looked at these rows" in text
     assert "None" not in text
     assert "1,200" not in text
-    facts["claims"].append({"verdict": "supported", "decided_by": "llm", "released": True, "count": 1200})
-    facts["made_by"][0]["model"] = "fake-gemini/m@http://127.0.0.1:8765"
+    decided = {"released": True, "decided_by": "llm", "verdict": "supported", "count": 1200}
+    models = [
+        {"role": role, "model": "fake-gemini/m@http://127.0.0.1:8765", "prompt": "p", "count": 1}
+        for role in ("answers", "judged")
+    ]
+    more = with_facts(manifest, claims=[*manifest.facts["claims"], decided], made_by=models)
     left_out = {"batches_left_out": {"b2": "pass_rate: 1 of 9"}, "rows_left_out": {"joins_splits": 3}}
-    text = data_card(facts, manifest.model_copy(update=left_out))
+    text = data_card(more.model_copy(update=left_out))
     assert "1,200" in text
     assert "fake server" in text
+    assert "also verified or judged them" in text
     assert "| b2 | pass\\_rate: 1 of 9 |" in text
 
 
 HOSTILE = "x | y\n# [a](http://b) <img src=c> `c` ![d](e) ~~f~~ **g**"
 
 
-def test_a_name_from_outside_ends_no_cell_and_makes_no_markup(facts: Facts, manifest: Manifest) -> None:
-    sources = facts["sources"]
-    sources["first"][0] |= {"path": HOSTILE, "licence": HOSTILE, "source_uri": HOSTILE}
-    sources["licences"] = sources["batches"] = {HOSTILE: 1}
-    facts["made_by"][0]["model"] = HOSTILE
-    facts["rows"]["question_type"] = {HOSTILE: facts["rows"]["rows"]}
-    facts["funnel"][-1]["reason"] = HOSTILE
-    text = data_card(facts, manifest.model_copy(update={"batches_left_out": {HOSTILE: HOSTILE}}))
+def test_a_name_from_outside_ends_no_cell_and_makes_no_markup(manifest: Manifest) -> None:
+    facts = manifest.facts
+    made = with_facts(
+        manifest,
+        first_documents=[dict.fromkeys(facts["first_documents"][0], HOSTILE)],
+        licences={HOSTILE: 1},
+        batches={HOSTILE: 1},
+        made_by=[{**facts["made_by"][0], "model": HOSTILE}],
+        values={**facts["values"], "question_type": {HOSTILE: facts["rows"]}},
+        masked=[{"kind": HOSTILE, "what": HOSTILE, "count": 1}],
+    )
+    text = data_card(made.model_copy(update={"batches_left_out": {HOSTILE: HOSTILE}}))
     html = str(MarkdownIt("commonmark").enable("table").render(text.split("---\n", 2)[2]))
     for mark in ("<a ", "<img ", "<strong>g", "<del>", "<code>c<"):
         assert mark not in html

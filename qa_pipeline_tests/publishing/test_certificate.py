@@ -71,8 +71,9 @@ Change = Callable[[list[str]], list[str]]
         (lambda lines: [lines[0].replace('"right"', '"good"')], "line 1: label"),
         (lambda lines: [lines[0].replace('"seed"', '"seeds"')], "line 1: seed"),
         (lambda lines: [], "0 samples"),
+        (lambda lines: [*lines, lines[0].replace('"right"', '"wrong"')], "two labels"),
     ],
-    ids=["missing", "null", "unknown", "further", "two", "no JSON", "other label", "no seed", "empty"],
+    ids=["missing", "null", "unknown", "further", "two", "no JSON", "other", "no seed", "empty", "conflict"],
 )  # fmt: skip
 def test_labels_that_cannot_be_used_are_named(
     folder: Path, tmp_path: Path, change: Change, said: str
@@ -81,6 +82,12 @@ def test_labels_that_cannot_be_used_are_named(
     path.write_text("\n".join(change(path.read_text().splitlines())))
     ran = invoke("audit", "certify", folder, path)
     assert (ran.code, said in ran.stderr) == (BAD_INPUT, True), ran.stderr
+
+
+def test_the_same_label_of_two_people_is_one(folder: Path, tmp_path: Path) -> None:
+    path = sampled(folder, tmp_path / "a.jsonl", "right", "wrong")
+    path.write_text(path.read_text() * 2)
+    assert (certify(folder, path).audited, certify(folder, path).wrong) == (2, 1)
 
 
 def test_labels_of_a_release_whose_rows_have_changed_certify_no_other(

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from datasets import Dataset, load_dataset
 
-from qa_pipeline.publishing.formats import FORMATS, ORIGIN, trainer_rows
+from qa_pipeline.publishing.formats import FORMATS, ORIGIN
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 from qa_pipeline_tests.curation.rows import sha
 from qa_pipeline_tests.publishing.hostile_batch import ANSWER, QUESTION, WORSE, rows, tables, write_all
+from qa_pipeline_tests.publishing.hostile_batch import lines as lines_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -69,7 +69,8 @@ def test_each_format_has_the_columns_its_readers_look_for_and_says_where_a_row_i
 ) -> None:
     origin = {
         "pair_id": "p", "batch": "b", "language": "en", "question_type": "fact_single",
-        "documents": [sha("d")], "licences": ["CC0-1.0"], "version": 3,
+        "documents": [sha("d")], "licences": ["CC0-1.0"],
+        "grounding": 1.0, "composite": 0.75,
     }  # fmt: skip
     assert tuple(origin) == ORIGIN
     path = written / name / "train.jsonl"
@@ -91,10 +92,8 @@ def test_every_format_can_be_set() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_row_without_a_layout_is_left_out_of_its_files(name: str) -> None:
-    only = pl.when(pl.col("pair_id") == "p").then("messages").alias(MESSAGE_COLUMNS["with_context"])
-    found = trainer_rows(name, tables(), rows().with_columns(only), "with_context")
-    assert found["pair_id"].to_list() == ["p"]
+def test_a_score_that_no_row_has_is_in_no_line(name: str) -> None:
+    assert "composite" not in lines_of(name, rows().drop("composite")).columns
 
 
 def test_an_alternative_is_rejected_with_its_reason() -> None:
@@ -102,7 +101,7 @@ def test_an_alternative_is_rejected_with_its_reason() -> None:
     own["pairs"] = own["pairs"].with_columns(
         answer=pl.when(pl.col("pair_id") == "same").then(pl.lit("Else [source:d.md].")).otherwise("answer")
     )
-    found = trainer_rows("preference", own, rows(), "closed_book")
+    found = lines_of("preference", rows(), own)
     assert found.select("rejected_pair_id", "rejected_reason").rows() == [
         ("worse", "contradicted"),
         ("same", "alternative"),

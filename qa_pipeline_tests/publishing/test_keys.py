@@ -1,4 +1,3 @@
-import itertools
 import tempfile
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from qa_pipeline.publishing.keys import (
     codes,
     document_keys,
     near_duplicates,
-    ranges,
     row_keys,
     said_codes,
     sketches,
@@ -82,13 +80,6 @@ def test_codes_are_the_same_on_every_machine() -> None:
     ]
 
 
-@given(st.integers(0, 5_000_000))
-def test_ranges_hold_every_code_once(rows: int) -> None:
-    found = ranges(rows)
-    assert (found[0][0], found[-1][1]) == (0, 2**64 - 1)
-    assert all(before[1] + 1 == after[0] for before, after in itertools.pairwise(found))
-
-
 WORDS = [f"w{n}" for n in range(400)]
 TEXT = st.lists(st.sampled_from(WORDS), min_size=60, max_size=60, unique=True)
 
@@ -117,10 +108,9 @@ def test_texts_as_similar_as_the_limit_are_joined_and_others_are_not(
 def joins(texts: pl.DataFrame, limit: float) -> set[tuple[int, int]]:
     with tempfile.TemporaryDirectory() as folder:
         bands, sets = sketches(texts, limit)
-        for name, frame, schema in (("bands", bands, BANDS), ("sets", sets, SHINGLES)):
-            assert frame.schema == schema
-            frame.write_parquet(Path(folder) / name)
-        found = near_duplicates(Path(folder) / "bands", Path(folder) / "sets", bands.height, limit)
+        assert (bands.schema, sets.schema) == (BANDS, SHINGLES)
+        sets.write_parquet(Path(folder) / "sets")
+        found = near_duplicates(bands, Path(folder) / "sets", limit)
     return set(found.iter_rows())
 
 

@@ -14,7 +14,8 @@ import pytest
 import qa_pipeline
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.errors import InputError, ReleaseError, StorageError
-from qa_pipeline.publishing.manifest import MANIFEST, read_manifest, write_manifest
+from qa_pipeline.publishing.card import write_manifest
+from qa_pipeline.publishing.manifest import MANIFEST, read_manifest
 from qa_pipeline.publishing.push import push_release
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline_tests.documents.corpus.test_remote import s3_server  # noqa: F401
@@ -100,14 +101,14 @@ def test_an_interrupted_push_is_no_release_and_goes_on(first: Path, place: Place
     assert place.contents() == whole(first) | {"latest.json": b'{"version": 1}\n'}
 
 
-def test_the_manifest_comes_last(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsspec.implementations.local import LocalFileSystem
-
-    def refuses(*_: object) -> None:
+def test_a_push_that_fails_leaves_no_release_and_tells_no_address(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object, **__: object) -> None:
         raise PermissionError("https://signed.example.org/?secret")
 
     with monkeypatch.context() as patched:
-        patched.setattr(LocalFileSystem, "put_file", refuses)
+        patched.setattr(shutil, "copytree", refuses)
         with pytest.raises(StorageError) as caught:
             push_release(first, str(tmp_path / "target"))
     assert "secret" not in str(caught.value)

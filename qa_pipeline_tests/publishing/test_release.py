@@ -1,7 +1,9 @@
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +18,7 @@ from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, re
 from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import read_table, write_table
-from qa_pipeline.storage.tables import TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import MESSAGES, TRAINING_EXAMPLES
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
@@ -25,7 +27,7 @@ ROOT = Path(qa_pipeline.__file__).parents[1]
 
 def rows(folder: Path) -> pl.DataFrame:
     names = read_manifest(release_folder(folder)).splits
-    return pl.concat(load_release(folder, one).with_columns(split=pl.lit(one)).collect() for one in names)
+    return pl.concat(load_release(folder, one).collect() for one in names)
 
 
 def test_a_release_holds_the_accepted_rows_of_all_batches_each_once_and_no_document_in_two_splits(
@@ -39,46 +41,38 @@ def test_a_release_holds_the_accepted_rows_of_all_batches_each_once_and_no_docum
     assert {"train"} < set(found["split"])
     placed = found.select("split", "documents").explode("documents")
     assert placed.group_by("documents").agg(pl.col("split").n_unique())["split"].max() == 1
-    assert found["version"].unique().to_list() == [1]
+
+
+def test_a_row_has_messages_once_and_no_column_without_a_value(published: Workspace) -> None:
+    found = rows(published.out / "releases")
+    assert [name for name, dtype in found.schema.items() if dtype == MESSAGES] == ["messages"]
+    assert [name for name in found.columns if found[name].null_count() == found.height] == []
+    assert {"question", "answer", "split", "grounding", "verdict", "evidence", "document"} < {*found.columns}
 
 
 def test_the_library_that_trainers_use_loads_the_folder_and_its_files(
     published: Workspace, tmp_path: Path
 ) -> None:
     folder = release_folder(published.out / "releases")
-    manifest = read_manifest(folder)
-    cache = str(tmp_path / "cache")
-    for split, count in manifest.splits.items():
-        if count:
-            assert load_dataset(str(folder), split=split, cache_dir=cache).num_rows == count
-            chat = {"messages": str(folder / "messages" / f"{split}.jsonl")}
-            read = load_dataset("json", data_files=chat, split="messages", cache_dir=cache)
-            assert read.num_rows == count
-            assert [one["role"] for one in read[0]["messages"]] == ["system", "user", "assistant"]
-
-
-def test_splits_without_rows_load_as_such_and_keep_no_other_from_loading(
-    republished: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.rmtree(republished.out / "releases")
-    shares = {"train": 1.0, "validation": 1e-9, "test": 1e-9}
-    monkeypatch.setenv("QA_PIPELINE_RELEASE__SPLITS", json.dumps(shares))
-    assert release(republished).code == OK
-    folder, cache = republished.out / "releases" / "1", str(tmp_path / "cache")
     splits = read_manifest(folder).splits
-    assert (splits["train"] > 0, splits["validation"], splits["test"]) == (True, 0, 0)
-    assert load_dataset(str(folder), cache_dir=cache).num_rows == {"train": splits["train"]}
-    columns = load_release(folder, "train").collect_schema().names()
-    chat = str(folder / "messages" / "train.jsonl")
-    features = load_dataset("json", data_files=chat, split="train", cache_dir=cache).features
-    for name in ("validation", "test"):
-        assert load_release(folder, name).collect().shape == (0, len(columns))
-        table, chat = str(folder / "data" / f"{name}.parquet"), str(folder / "messages" / f"{name}.jsonl")
-        options = {"split": "train", "streaming": True, "cache_dir": cache}
-        streamed = load_dataset("parquet", data_files=table, **options)
-        assert (list(streamed), streamed.column_names) == ([], columns)
-        streamed = load_dataset("json", data_files=chat, features=features, **options)
-        assert (list(streamed), streamed.features) == ([], features)
+    cache = str(tmp_path / "cache")
+    loaded, chats = (load_dataset(str(folder), name, cache_dir=cache) for name in ("default", "chat"))
+    assert loaded.num_rows == chats.num_rows == splits
+    assert load_dataset(str(folder), cache_dir=cache).num_rows == splits
+    assert set(chats.column_names["train"]) == {"messages"}
+    assert loaded["train"].filter(lambda row: row["grounding"] >= 0.9).num_rows > 0
+    for split, count in splits.items():
+        chat = {"messages": str(folder / "messages" / f"{split}.jsonl")}
+        read = load_dataset("json", data_files=chat, split="messages", cache_dir=cache)
+        assert read.num_rows == count
+        assert [one["role"] for one in read[0]["messages"]] == ["system", "user", "assistant"]
+
+
+def test_every_split_to_measure_on_rests_on_several_documents(published: Workspace) -> None:
+    found = rows(published.out / "releases")
+    counts = found.group_by("split", "document").len()
+    assert counts.group_by("split").len()["len"].min() >= 2  # type: ignore[operator]
+    assert {*found["split"]} == {"train", "validation", "test"}
 
 
 def test_what_has_not_changed_is_not_published_again(published: Workspace) -> None:
@@ -93,7 +87,7 @@ def test_what_is_published_verifies(published: Workspace) -> None:
     said = json.loads(ran.stdout)
     assert said["holds"]
     assert [one["name"] for one in said["checks"]] == [
-        "files", "schema", "evidence", "messages", "splits", "passages", "counts",
+        "files", "schema", "ids", "evidence", "messages", "splits", "formats", "sources", "counts",
     ]  # fmt: skip
 
 
@@ -107,16 +101,48 @@ def test_without_sources_nobody_can_check_the_quotes(republished: Workspace) -> 
     assert (ran.code, checks["evidence"]["checked"]) == (OK, None)
 
 
-def test_no_row_shows_a_passage_of_a_document_of_another_split(published: Workspace) -> None:
-    found = rows(published.out / "releases")
-    texts = pl.read_parquet(published.out / "releases" / "1" / "passages.parquet")
-    held = found.select("split", content_sha256="documents").explode("content_sha256").unique()
-    shown = found.select("split", chunk_id=pl.col("passages").struct.field("with_distractors"))
-    placed = shown.explode("chunk_id").drop_nulls().join(texts, on="chunk_id").join(held, on="content_sha256")
-    assert placed.height > found.height
-    assert (placed["split"] == placed["split_right"]).all()
-    fields = [pl.col(name).struct.field("with_distractors").alias(name) for name in ("passages", "tokens")]
-    assert len(set(found.select("messages_with_distractors", *fields).null_count().row(0))) == 1
+@pytest.fixture(scope="module", params=["with_context", "with_distractors"])
+def shown(
+    published: Workspace, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Path:
+    """A release whose messages show passages."""
+    out = Path(shutil.copytree(published.out, tmp_path_factory.mktemp("shown") / "out"))
+    assert invoke("release", "--out", out, "--set", f"release.layout={request.param}").code == OK
+    return out / "releases" / "2"
+
+
+def test_no_row_shows_a_passage_of_a_document_of_another_split(shown: Path) -> None:
+    found = rows(shown)
+    split_of = dict(found.explode("documents").select("documents", "split").iter_rows())
+    passages = found.select("split", "passages").explode("passages").unnest("passages")
+    assert passages.height >= found.height
+    assert [split_of[name] for name in passages["content_sha256"]] == passages["split"].to_list()
+
+
+def test_messages_show_the_passages_that_the_row_names(shown: Path) -> None:
+    texts = dict(pl.read_parquet(shown / "sources.parquet").select("content_sha256", "text").iter_rows())
+    for messages, question, passages in rows(shown).select("messages", "question", "passages").iter_rows():
+        user = messages[1]["content"]
+        assert user.endswith(question)
+        assert all(texts[one["content_sha256"]][one["start"] : one["end"]] in user for one in passages)
+    assert invoke("verify", shown).code == OK
+
+
+def test_a_passage_that_was_tampered_with_is_found(shown: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(shown, tmp_path / "1"))
+    content = pl.element().struct.field("content").str.replace("is a part", "is no part")
+    train_with(copy, messages=pl.col("messages").list.eval(element_with(content=content)))
+    assert "messages" in broken(copy)
+
+
+def test_without_texts_the_question_is_all_that_is_checked_of_a_message_with_passages(
+    shown: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(shown.parents[1], tmp_path / "out"))
+    layout = read_manifest(shown).settings["release"]["layout"]
+    told = ("release", "--out", out, "--without-sources", "--set", f"release.layout={layout}")
+    assert invoke(*told).code == OK
+    assert invoke("verify", out / "releases").code == OK
 
 
 def test_a_release_that_was_deleted_gives_its_place_to_the_newest_that_is_left(
@@ -135,10 +161,12 @@ def test_a_release_of_an_earlier_version_can_be_read_and_continued(republished: 
     folder = republished.out / "releases" / "1"
     said = json.loads((folder / MANIFEST).read_bytes())
     more = {"certificate": None, "system_prompts": {"en": ["Be brief."]}, "contents": {}}
+    for name in ("facts", "package"):
+        del said[name]
     (folder / MANIFEST).write_text(json.dumps({**said, **more, "format": 3}))
-    before = rows(republished.out / "releases").select("pair_id", "split", "version").sort("pair_id")
+    before = rows(republished.out / "releases").select("pair_id", "split").sort("pair_id")
     assert release(republished).code == OK
-    after = rows(republished.out / "releases" / "2").select("pair_id", "split", "version").sort("pair_id")
+    after = rows(republished.out / "releases" / "2").select("pair_id", "split").sort("pair_id")
     assert after.equals(before)
 
 
@@ -155,9 +183,6 @@ def test_growth_moves_no_row_and_equal_rows_of_two_batches_are_one(
     assert both.height == first.height
     assert (both["split"] == both["split_then"]).all()
     assert second.height > first.height
-    assert dict(second.group_by("version").len().iter_rows()) == {
-        1: first.height, 2: second.height - first.height,
-    }  # fmt: skip
     manifest = read_manifest(workspace.out / "releases" / "2")
     assert manifest.previous == 1
     assert manifest.rows_left_out["duplicate_across_batches"] > 0
@@ -200,17 +225,20 @@ def test_a_split_that_is_wanted_no_more_keeps_its_rows(published: Workspace, tmp
         .select("pair_id", "split")
         .equals(before.sort("pair_id").select("pair_id", "split"))
     )
-    assert "dev has 0 of" in ran.stdout
+    assert "dev" not in read_manifest(copy / "releases" / "2").splits
+    assert "no dev split" in ran.stdout
 
 
-def test_rows_of_one_document_are_in_one_split_and_what_that_cannot_satisfy_is_said(tmp_path: Path) -> None:
+def test_a_single_document_gives_rows_to_train_on_and_says_that_none_are_left_to_measure(
+    tmp_path: Path,
+) -> None:
     workspace = Workspace(tmp_path / "corpus", tmp_path / "out")
     workspace.write({"b/a.md": guide("solo")})
     assert workspace.run().code == OK
-    ran = release(workspace, "--json")
-    said = json.loads(ran.stdout)
-    assert sorted(said["splits"].values())[:2] == [0, 0]
+    said = json.loads(release(workspace, "--json").stdout)
+    assert {*said["splits"]} == {"train"}
     assert any("a.md" in problem for problem in said["unsatisfied"])
+    assert "no validation and no test split" in said["unsatisfied"][0]
     assert said["unsatisfied"][0] in (workspace.out / "releases" / "1" / "README.md").read_text()
     assert invoke("verify", workspace.out / "releases").code == OK
 
@@ -477,20 +505,55 @@ def other_role(folder: Path) -> None:
     train_with(folder, messages=pl.col("messages").list.eval(element_with(role=role)))
 
 
-def other_passage(folder: Path) -> None:
-    content = pl.element().struct.field("content").str.replace("is a part", "is no part")
-    messages = pl.col("messages_with_context").list.eval(element_with(content=content))
-    train_with(folder, messages_with_context=messages)
+def other_system_prompt(folder: Path) -> None:
+    said = pl.element().struct.field("content").str.replace("^You ", "Never, you ")
+    train_with(folder, messages=pl.col("messages").list.eval(element_with(content=said)))
 
 
-def other_verdict(folder: Path) -> None:
-    train_with(folder, claims=pl.col("claims").list.eval(element_with(verdict=pl.lit("undecided"))))
+def other_score(folder: Path) -> None:
+    train_with(folder, grounding=pl.lit(0.99))
 
 
-def other_passage_id(folder: Path) -> None:
-    passages = pl.read_parquet(folder / "passages.parquet")
-    moved = passages.with_columns(section_path=pl.concat_list(pl.lit("elsewhere")))
-    change(folder, "passages.parquet", moved)
+def other_split(folder: Path) -> None:
+    train_with(folder, split=pl.lit("test"))
+
+
+def other_line(folder: Path) -> None:
+    path = folder / "messages" / "train.jsonl"
+    path.write_text(path.read_text().replace("bar", "bat", 1))
+    reseal(folder)
+
+
+def further_line(folder: Path) -> None:
+    with (folder / "messages" / "train.jsonl").open("a") as file:
+        file.write("{}\n")
+    reseal(folder)
+
+
+def repeated_document(folder: Path) -> None:
+    texts = pl.read_parquet(folder / "sources.parquet")
+    change(folder, "sources.parquet", pl.concat([texts, texts.head(1)]))
+
+
+def other_prompt_in_manifest(folder: Path) -> None:
+    manifest_with(folder, "facts", "system_prompts", value=["Lie."])
+
+
+def piped_table(folder: Path) -> None:
+    (folder / "keys.parquet").unlink()
+    os.mkfifo(folder / "keys.parquet")
+
+
+def further_file(folder: Path) -> None:
+    (folder / "data" / "more.parquet").write_bytes(b"PAR1")
+
+
+def swapped_files(folder: Path) -> None:
+    first, second = folder / "data/train.parquet", folder / "data/validation.parquet"
+    first.rename(folder.parent / "between")
+    second.rename(first)
+    (folder.parent / "between").rename(second)
+    reseal(folder)
 
 
 def other_text_hash(folder: Path) -> None:
@@ -507,26 +570,31 @@ def manifest_with(folder: Path, *place: str, value: object) -> None:
 
 
 TAMPERED = {
-    "passages": (other_passage_id, other_text_hash),
-    "files": (flipped_bit, linked_file, unnamed_in_manifest),
-    "schema": (further_column, repeated_row),
-    "counts": (lost_row, moved_row, other_batch, counted_wrongly, other_card),
-    "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents, other_verdict),
-    "messages": (other_answer, other_question, other_role, other_passage),
-    "splits": (other_keys, lost_keys, moved_row, copied_document),
+    "ids": (other_score, repeated_row, other_answer, other_batch),
+    "files": (flipped_bit, linked_file, unnamed_in_manifest, piped_table, further_file),
+    "schema": (further_column, other_split, moved_row, swapped_files),
+    "counts": (lost_row, moved_row, other_batch, counted_wrongly, other_card, other_prompt_in_manifest),
+    "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents),
+    "messages": (other_answer, other_question, other_role, other_system_prompt, other_prompt_in_manifest),
+    "formats": (other_line, further_line, lost_row),
+    "sources": (other_text_hash, repeated_document),
+    "splits": (other_keys, lost_keys, moved_row, swapped_files, copied_document),
 }
+
+
+def broken(folder: Path) -> set[str]:
+    """The checks that a release does not pass."""
+    ran = invoke("verify", folder, "--json")
+    assert ran.code == FAILED, ran.stderr
+    return {one["name"] for one in json.loads(ran.stdout)["checks"] if one["problems"]}
 
 
 @pytest.mark.parametrize(
     ("check", "tamper"), [(name, one) for name, all_of in TAMPERED.items() for one in all_of]
 )
-def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: object) -> None:
-    assert callable(tamper)
+def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: Callable[[Path], None]) -> None:
     tamper(copied)
-    ran = invoke("verify", copied, "--json")
-    assert ran.code == FAILED
-    broken = {one["name"] for one in json.loads(ran.stdout)["checks"] if one["problems"]}
-    assert check in broken
+    assert check in broken(copied)
 
 
 @pytest.mark.parametrize(
@@ -549,7 +617,7 @@ def test_a_manifest_that_names_other_places_or_numbers_beyond_all_is_damaged(
     assert (ran.code, MANIFEST in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
-TABLES = (*("data/train.parquet", "sources.parquet", "passages.parquet", "keys.parquet", "left_out.parquet"),)
+TABLES = ("data/train.parquet", "sources.parquet", "keys.parquet", "left_out.parquet")
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -560,7 +628,7 @@ def test_a_table_with_other_columns_is_named(copied: Path, name: str) -> None:
     assert (ran.code, f"schema: {name}: " in ran.stdout) == (FAILED, True), ran.stdout
 
 
-@pytest.mark.parametrize("name", TABLES[:3])
+@pytest.mark.parametrize("name", TABLES[:2])
 def test_a_table_whose_pages_are_damaged_is_found(copied: Path, name: str) -> None:
     path = copied / name
     content = bytearray(path.read_bytes())
@@ -568,6 +636,22 @@ def test_a_table_whose_pages_are_damaged_is_found(copied: Path, name: str) -> No
     path.write_bytes(content)
     reseal(copied)
     assert invoke("verify", copied).code == FAILED
+
+
+def test_a_manifest_that_says_something_twice_is_damaged(copied: Path) -> None:
+    path = copied / MANIFEST
+    path.write_text(path.read_text().replace("{", '{"version": 7,', 1))
+    ran = invoke("verify", copied)
+    assert (ran.code, MANIFEST in ran.stderr) == (BAD_INPUT, True), ran.stderr
+
+
+def test_a_pipe_in_place_of_the_manifest_is_not_waited_for(copied: Path) -> None:
+    (copied / MANIFEST).unlink()
+    os.mkfifo(copied / MANIFEST)
+    for told in (("verify", copied), ("audit", "sample", copied, "3", "--to", copied / "a.jsonl")):
+        assert invoke(*told).code == BAD_INPUT
+    with pytest.raises(ReleaseError):
+        load_release(copied, "train")
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"format": 9}', b'{"format": 1}', b"[" * 100_000, None])

@@ -1,0 +1,217 @@
+"""Rows of a release: accepted pairs with messages in one layout, their scores, proof and origin."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.curation.training import marked_passage, user_message
+from qa_pipeline.publishing.keys import Places, document_keys
+from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.storage.hashes import hash_json, hash_text
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import (
+    EVIDENCE,
+    MESSAGE_COLUMNS,
+    MESSAGES,
+    STRINGS,
+    TRAINING_EXAMPLES,
+    VERDICTS,
+    column,
+)
+from qa_pipeline.verification.outcomes import SUPPORTED
+
+SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
+SHOWN = pl.Struct(
+    {"chunk_id": pl.String(), "content_sha256": pl.String(), "start": pl.Int64(), "end": pl.Int64(),
+     "heading": pl.String()}
+)  # fmt: skip
+_S = pl.String()
+_COLUMNS = (
+    column("messages", MESSAGES, "System, user and assistant, in the layout of `release.layout`."),
+    column("question", _S, "The question."),
+    column("answer", _S, "The answer as it was judged."),
+    column("language", _S, "Language of the pair."),
+    column("question_type", _S, "Type of the question."),
+    column("split", _S, "The split, also the name of the file."),
+    *(column(name, pl.Float64, "The score, 0 to 1; null where unknown.", nullable=True) for name in SCORES),
+    column("verdict", _S, "Always accepted: other rows are not released."),
+    column("reason", _S, "Reason code of the verdict."),
+    column("coverage", _S, "full, partial or none (a proved refusal)."),
+    column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
+    column("decided_by", STRINGS, "The steps that decided the claims, each once."),
+    column("document", _S, "Path of the document it rests on first.", nullable=True),
+    column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
+    column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
+    column("passages", pl.List(SHOWN), "What the user message shows before the question.", nullable=True),
+    column("difficulty", _S, "How the search finds it: easy, medium or hard.", nullable=True),
+    column("source_fields", _S, "Further fields of an imported pair, as a JSON object.", nullable=True),
+    column("origin", _S, "Where the pair comes from."),
+    column("generator", _S, "Who wrote the answer.", nullable=True),
+    column("judge", _S, "Model that judged it.", nullable=True),
+    column("batch", _S, "Name of the batch."),
+    column("pair_id", _S, "Id of the pair in the tables of its batch."),
+    column("row_id", _S, "Hash of all other columns but split."),
+)  # fmt: skip
+OPTIONAL = (
+    *SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge",
+)  # fmt: skip
+"""Columns that a release lacks where they would be null in all its rows."""
+
+
+def released_table(lacking: Sequence[str] = ()) -> Table:
+    """Return the table of released rows without the columns that a release lacks."""
+    columns = tuple(column for column in _COLUMNS if column.name not in lacking)
+    return Table("released", "One row per released pair.", ("pair_id",), columns)
+
+
+SOURCE_SCHEMA = pl.Schema(
+    dict.fromkeys(
+        ("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text",
+         "text_sha256"),
+        pl.String(),
+    )
+)  # fmt: skip
+
+LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.String()))
+
+
+def candidate_rows(tables: Mapping[str, pl.DataFrame], layout: str) -> pl.DataFrame:
+    """Return the accepted pairs of a batch in a layout, by pair_id, without split and row_id.
+
+    Messages are null where a layout with passages cannot be had. Pairs without distractors show the passages
+    of their proof.
+    """
+    verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
+    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables).group_by("pair_id", maintain_order=True)
+    documents = rests_on.agg(
+        documents=pl.col("content_sha256").unique(maintain_order=True), document=pl.col("path").first()
+    )
+    supported = tables["claim_verdicts"].filter(pl.col("verdict") == SUPPORTED)
+    deciders = supported.group_by("pair_id").agg(decided_by=pl.col("decided_by").unique().sort())
+    return (
+        tables[TRAINING_EXAMPLES.name]
+        .join(verdicts.select("pair_id", *SCORES, "verdict", "reason"), on="pair_id")
+        .join(documents, on="pair_id", how="left")
+        .join(deciders, on="pair_id", how="left")
+        .sort("pair_id")
+        .with_columns(
+            *_laid_out(layout),
+            *(
+                pl.col("provenance").struct.field(name)
+                for name in ("origin", "generator", "judge", "licences")
+            ),
+            pl.col("documents", "decided_by").fill_null([]),
+        )
+    )
+
+
+def _laid_out(layout: str) -> list[pl.Expr]:
+    """Return messages and the ids of the passages that they show."""
+    if layout == "closed_book":
+        return [pl.col("messages"), pl.lit(None, STRINGS).alias("passages")]
+    wanted = (layout, "with_context")
+    return [
+        pl.coalesce(MESSAGE_COLUMNS[name] for name in wanted).alias("messages"),
+        pl.coalesce(pl.col("passages").struct.field(name) for name in wanted).alias("passages"),
+    ]
+
+
+def finished_rows(
+    rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], places: Places, table: Table
+) -> pl.DataFrame:
+    """Return candidate rows that have a split as a release holds them.
+
+    A batch draws distractors before anybody knows of splits: those of other splits go.
+    """
+    if "passages" in table.schema:
+        rows = _with_passages(rows, tables, places)
+    names = [name for name in table.schema if name != "row_id"]
+    complete = rows.select(names)
+    return table.conform(complete.with_columns(row_ids(complete)))
+
+
+def row_ids(rows: pl.DataFrame) -> pl.Series:
+    """Return the hash of each row without its split."""
+    kept = rows.drop("split", "row_id", strict=False)
+    return pl.Series("row_id", [hash_json(row)[:32] for row in kept.iter_rows(named=True)], pl.String())
+
+
+def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], places: Places) -> pl.DataFrame:
+    hashes = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
+    split_of = dict(zip(hashes, places.splits_of(document_keys(pl.Series(hashes.values()))), strict=True))
+    passages = passages_by_id(tables["chunks"])
+    spans = {
+        chunk_id: span
+        for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
+    }
+    names = [field.name for field in SHOWN.fields]
+    messages, shown = [], []
+    columns = ("question", "split", "messages", "passages")
+    for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
+        own = [passages[one] for one in chunk_ids if split_of[passages[one].document_id] == split]
+        messages.append([system, {"role": "user", "content": user_message(own, question)}, assistant])
+        values = [(one.chunk_id, hashes[one.document_id], *spans[one.chunk_id], _heading(one)) for one in own]
+        shown.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
+    return rows.with_columns(
+        pl.Series("messages", messages, MESSAGES), pl.Series("passages", shown, pl.List(SHOWN))
+    )
+
+
+def _heading(passage: Passage) -> str:
+    return marked_passage(1, passage).partition("\n")[0].removeprefix("[1] ")
+
+
+def rebuilt_user_message(row: Mapping[str, Any], texts: Mapping[str, str]) -> str | None:
+    """Return the user message of a released row; None where the text of a document is not at hand."""
+    shown = row.get("passages") or []
+    if any(one["content_sha256"] not in texts for one in shown):
+        return None
+    passages = [
+        Passage(
+            one["chunk_id"], one["heading"], (), texts[one["content_sha256"]][one["start"] : one["end"]],
+            row["language"],
+        )
+        for one in shown
+    ]  # fmt: skip
+    return user_message(passages, row["question"])
+
+
+def named_documents(rows: pl.DataFrame) -> pl.Series:
+    """Return the hashes of the documents that rows rest on or show, each once."""
+    names = [rows["documents"].explode(empty_as_null=True)]
+    if "passages" in rows.columns:
+        names.append(rows["passages"].explode(empty_as_null=True).struct.field("content_sha256"))
+    return pl.concat(names).drop_nulls().unique(maintain_order=True)
+
+
+def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the documents that rows rest on or show, each text once, in the order of the batch."""
+    return (
+        tables["documents"]
+        .filter(pl.col("content_sha256").is_in(named_documents(rows).implode()))
+        .unique("content_sha256", keep="first", maintain_order=True)
+        .with_columns(pl.col("text").map_elements(hash_text, return_dtype=pl.String()).alias("text_sha256"))
+    )
+
+
+def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the documents each row rests on, for a refusal those it was shown: pair_id, hash, path."""
+    proof = pl.col("evidence").struct
+    proved = (
+        examples.select("pair_id", "evidence")
+        .explode("evidence", empty_as_null=True)
+        .drop_nulls("evidence")
+        .select("pair_id", proof.field("content_sha256"), proof.field("path"))
+    )
+    shown = (
+        tables["pairs"]
+        .join(examples, on="pair_id", how="semi", maintain_order="left")
+        .select("pair_id", chunk_id="passage_ids")
+        .explode("chunk_id", empty_as_null=True)
+        .join(tables["chunks"].select("chunk_id", "document_id"), on="chunk_id", maintain_order="left")
+        .join(tables["documents"].select("document_id", "content_sha256", "path"), on="document_id",
+              maintain_order="left")
+        .select("pair_id", "content_sha256", "path")
+    )  # fmt: skip
+    return pl.concat([proved, shown.join(proved, on="pair_id", how="anti", maintain_order="left")])
