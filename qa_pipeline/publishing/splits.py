@@ -150,7 +150,7 @@ def shortcomings(documents: pl.DataFrame, shares: Mapping[str, float]) -> list[s
         )
     for name, share in shares.items():
         wanted, actual = share / sum(shares.values()), counts.get(name, 0)
-        if actual and abs(actual / rows - wanted) > TOLERANCE:
+        if rows and not lacking and abs(actual / rows - wanted) > TOLERANCE:
             problems.append(f"{name} has {actual} of {rows} rows, wanted was a share of {wanted:.2f}")
     largest = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
     largest = largest.unique("split", keep="first").sort("split").select("split", "path", "rows")

@@ -142,6 +142,10 @@ def test_a_card_names_its_limits(manifest: Manifest) -> None:
     assert "fake server" in text
     assert "also verified or judged them" in text
     assert "| b2 | pass\\_rate: 1 of 9 |" in text
+    rows = manifest.facts["rows"]
+    for judged in ({"m": rows}, {"m": 1, "unknown": rows - 1}):
+        text = data_card(with_facts(manifest, values={**manifest.facts["values"], "judge": judged}))
+        assert (f"No judge looked at {rows - 1} of {rows} rows" in text) == ("unknown" in judged)
 
 
 HOSTILE = "x | y\n# [a](http://b) <img src=c> `c` ![d](e) ~~f~~ **g**"
