@@ -1,9 +1,7 @@
 """Candidates of a release: the accepted rows of the batches whose gates hold, some bytes for each."""
 
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
@@ -15,20 +13,12 @@ from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.publishing.keys import (
-    BANDS,
-    SHINGLES,
-    codes,
-    near_duplicates,
-    new_documents,
-    row_keys,
-    said_codes,
-    sketches,
-)
+from qa_pipeline.publishing.keys import codes, near_duplicates, new_documents, row_keys, said_codes
 from qa_pipeline.publishing.rows import OPTIONAL, candidate_rows
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.parquet import appended_parquet
-from qa_pipeline.storage.tables import TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_columns
+from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 DUPLICATE, JOINS_SPLITS, LACKS_LAYOUT = "duplicate_across_batches", "joins_splits", "lacks_layout"
 REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, LACKS_LAYOUT, FORGOTTEN))
@@ -76,51 +66,49 @@ def gather(resources: Resources) -> Candidates:
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
     withdrawn, forgotten = withdrawn_batches(layout), sorted(forgotten_documents(layout))
-    seen: set[int] = set()
     valued: set[str] = set()
     count = 0
-    rows, keys, bands = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=KEYS)], [pl.DataFrame(schema=BANDS)]
-    with tempfile.TemporaryDirectory() as folder:
-        sets = Path(folder) / "shingles"
-        with appended_parquet(sets, SHINGLES) as note_sets:
-            for path in layout.tables(VERDICTS.name):
-                batch = path.stem
-                try:
-                    tables = read_tables(layout, batch)
-                except (TableError, CorpusError) as error:
-                    left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
-                    continue
-                refusal = "it is withdrawn" if batch in withdrawn else _refusal(tables, settings)
-                if refusal is not None:
-                    left_out[batch] = refusal
-                    continue
-                of_batch = candidate_rows(tables, settings.release.layout)
-                is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
-                reason = (
-                    pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS))
-                    .when(pl.col("messages").is_null()).then(pl.lit(LACKS_LAYOUT, REASONS))
-                )  # fmt: skip
-                noted = of_batch.with_columns(
-                    codes(of_batch["pair_id"]).alias("code"),
-                    said_codes(of_batch).alias("said"),
-                    reason=reason,
-                )
-                rows.append(noted.select(ROWS.names()).cast(ROWS))
-                keys.append(row_keys(of_batch).select(item=count + pl.col("place"), key="key"))
-                texts = tables["documents"].drop_nulls(["content_sha256", "text"])
-                texts = texts.unique("content_sha256", keep="first", maintain_order=True)
-                banded, shingled = sketches(new_documents(texts, seen), NEAR_DUPLICATE_SIMILARITY)
-                bands.append(banded)
-                note_sets(shingled)
-                valued.update(name for name in OPTIONAL if of_batch[name].null_count() < of_batch.height)
-                batches[batch] = count, of_batch.height
-                count += of_batch.height
-        joins = near_duplicates(pl.concat(bands), sets, NEAR_DUPLICATE_SIMILARITY)
+    rows, keys = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=KEYS)]
+    for path in layout.tables(VERDICTS.name):
+        batch = path.stem
+        try:
+            tables = read_tables(layout, batch)
+        except (TableError, CorpusError) as error:
+            left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
+            continue
+        refusal = "it is withdrawn" if batch in withdrawn else _refusal(tables, settings)
+        if refusal is not None:
+            left_out[batch] = refusal
+            continue
+        of_batch = candidate_rows(tables, settings.release.layout)
+        is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
+        reason = (
+            pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS))
+            .when(pl.col("messages").is_null()).then(pl.lit(LACKS_LAYOUT, REASONS))
+        )  # fmt: skip
+        noted = of_batch.with_columns(
+            codes(of_batch["pair_id"]).alias("code"), said_codes(of_batch).alias("said"), reason=reason
+        )
+        rows.append(noted.select(ROWS.names()).cast(ROWS))
+        keys.append(row_keys(of_batch).select(item=count + pl.col("place"), key="key").cast(KEYS))
+        valued.update(name for name in OPTIONAL if of_batch[name].null_count() < of_batch.height)
+        batches[batch] = count, of_batch.height
+        count += of_batch.height
     for batch, stone in withdrawn.items():
         if stone.reason == "document_forgotten" and batch not in left_out:  # it has no tables to look at
             left_out[batch] = stone.message()
+    joins = near_duplicates(_documents(layout, batches), NEAR_DUPLICATE_SIMILARITY)
     lacking = [name for name in OPTIONAL if name not in valued]
     return Candidates(pl.concat(rows), pl.concat(keys), batches, left_out, joins, lacking)
+
+
+def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]:
+    """Yield hash and text of the documents of batches, each once."""
+    seen: set[int] = set()
+    columns = ("content_sha256", "text")
+    for batch in batches:
+        texts = read_columns(layout.table(DOCUMENTS.name, batch), DOCUMENTS, columns).drop_nulls()
+        yield new_documents(texts.unique("content_sha256", keep="first", maintain_order=True), seen)
 
 
 def _refusal(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from qa_pipeline.llm.base import is_fake
-from qa_pipeline.publishing.facts import LENGTHS, QUANTILES, SHOWN_SOURCES, SOURCE_COLUMNS
+from qa_pipeline.publishing.facts import LENGTHS, QUANTILES
 from qa_pipeline.publishing.manifest import CARD, DATA, MANIFEST, File, Manifest, file_of
 from qa_pipeline.publishing.rows import released_table
 from qa_pipeline.storage.files import write_bytes
@@ -58,10 +58,10 @@ def data_card(manifest: Manifest) -> str:
     """Return the card as Markdown; the entry of the card itself is not looked at."""
     facts = manifest.facts
     makers = {
-        role: {one["model"] for one in facts["made_by"] if one["role"] == role}
+        role: {maker["model"] for maker in facts["made_by"] if maker["role"] == role}
         for role in ("answers", "verified by a model", "judged")
     }
-    released = [claim for claim in facts["claims"] if claim["released"]]
+    decided_by = facts["values"]["decided_by"]
     return render_markdown(
         "publishing/card.md.j2",
         facts=facts,
@@ -73,24 +73,12 @@ def data_card(manifest: Manifest) -> str:
         columns=[(column.name, column.description) for column in released_table(facts["lacking"]).columns],
         lengths=[(name, *(facts["lengths"][name][one] for one in QUANTILES)) for name in LENGTHS],
         quantiles=["", *QUANTILES],
-        claims=_claims(facts["claims"]),
-        canaries=[
-            {**kind, **{name: _interval(kind[name]) for name in ("rejected_share", "accepted_share")}}
-            for kind in facts["canaries"]
-        ],
-        models=_made_by(facts["made_by"]),
-        shown_sources=SHOWN_SOURCES,
-        documents=[
-            (f"{batch}/{path}", licence, address, sha256[:12])
-            for batch, path, sha256, licence, address in (
-                map(source.__getitem__, SOURCE_COLUMNS) for source in facts["first_documents"]
-            )
-        ],
+        models=[tuple(map(maker.get, ("role", "model", "prompt", "count"))) for maker in facts["made_by"]],
+        most=_MOST_VALUES,
         is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
         checks_itself=bool(makers["answers"] & (makers["verified by a model"] | makers["judged"])),
-        by_model=sum(claim["count"] for claim in released if claim["decided_by"] == "llm"),
-        claims_released=sum(claim["count"] for claim in released),
-        is_similarity_only=any(claim["decided_by"] == "similarity_only" for claim in released),
+        by_model=sum(rows for steps, rows in decided_by.items() if "llm" in steps.split(" and ")),
+        is_similarity_only=any("similarity_only" in steps for steps in decided_by),
         similarity_only=SIMILARITY_ONLY,
     )
 
@@ -132,30 +120,6 @@ def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
             first.append((f"{len(more)} more", sum(count for _, count in more)))
         for place, (value, count) in enumerate(first):
             yield title if place == 0 else "", value, count, share(count, facts["rows"])
-
-
-def _claims(claims: Sequence[Mapping[str, Any]]) -> list[Sequence[Any]]:
-    """Return claims in released rows and in all pairs by verdict and decider, the most frequent first."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for claim in claims:
-        released_and_all = counts.setdefault((claim["verdict"], claim["decided_by"]), [0, 0])
-        released_and_all[0] += claim["count"] if claim["released"] else 0
-        released_and_all[1] += claim["count"]
-    return [(*key, *pair) for key, pair in sorted(counts.items(), key=lambda item: -item[1][1])]
-
-
-def _interval(bounds: Mapping[str, Any]) -> str:
-    if bounds["value"] is None:
-        return "–"
-    return f"{bounds['value']:.1%} ({100 * bounds['low']:.1f}–{100 * bounds['high']:.1f})"
-
-
-def _made_by(makers: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:
-    ranked = sorted(makers, key=lambda maker: -maker["count"])
-    for maker in sorted(ranked[: 2 * _MOST_VALUES], key=lambda maker: (maker["role"], -maker["count"])):
-        yield maker["role"], maker["model"], maker["prompt"], maker["count"]
-    if more := ranked[2 * _MOST_VALUES :]:
-        yield "", f"{len(more)} more", None, sum(maker["count"] for maker in more)
 
 
 def _size(rows: int) -> str:

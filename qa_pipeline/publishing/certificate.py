@@ -106,9 +106,7 @@ def _lines(file: Path) -> list[_Line]:
         try:
             lines.append(_Line.model_validate(row.value))
         except ValidationError as error:
-            wrong = ", ".join(
-                sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]})
-            )
+            wrong = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
             raise InputError(
                 f"{file}, line {row.place}: {wrong or 'it'} cannot be used; wanted is a line of qa-pipeline "
                 f"audit sample whose label is {', '.join(LABELS)} or null"

@@ -2,17 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.pipeline.funnel import masked_counts
-from qa_pipeline.settings.thresholds import Interval
 
-SHOWN_SOURCES = 50
-"""Documents that the card lists; all are in `sources.parquet`."""
-SOURCE_COLUMNS = ("batch", "path", "content_sha256", "licence", "source_uri")
 REFUSAL = "refusal"
 _COLUMNS = ("language", "question_type", "coverage", "difficulty", "origin", "judge")
 _VALUES = {name: pl.col(name) for name in _COLUMNS} | {
@@ -46,9 +41,8 @@ class CardFacts:
 
     def __init__(self) -> None:
         self._values = {name: Counter[Any]() for name in _VALUES}
-        self._counts = {name: Counter[Key]() for name in ("claims", "canaries", "made_by", "masked")}
-        self._sources = {name: Counter[str]() for name in ("batch", "licence")}
-        self._first = pl.DataFrame(schema=dict.fromkeys(SOURCE_COLUMNS, pl.String()))
+        self._counts = {name: Counter[Key]() for name in ("canaries", "made_by", "masked")}
+        self._licences = Counter[str]()
         self._prompts: set[str] = set()
 
     def add(self, tables: Mapping[str, pl.DataFrame], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
@@ -56,18 +50,9 @@ class CardFacts:
         for name, value in _VALUES.items():
             if set(value.meta.root_names()) <= {*rows.columns}:
                 self._values[name].update(dict(rows.group_by(value.alias("value")).len().iter_rows()))
-        for name in self._sources:
-            self._sources[name].update(sources[name].fill_null("unknown"))
-        self._first = (
-            pl.concat([self._first, sources.select(SOURCE_COLUMNS)])
-            .sort("batch", "path", "content_sha256")
-            .head(SHOWN_SOURCES)
-        )
+        self._licences.update(sources["licence"].fill_null("unknown"))
         system = pl.col("messages").list.first().struct.field("content")
         self._prompts.update(rows.select(system.unique()).to_series())
-        ids = rows.select("pair_id", released=True)
-        claims = tables["claim_verdicts"].join(ids, on="pair_id", how="left")
-        self._count("claims", claims, pl.col("released").fill_null(value=False), "decided_by", "verdict")
         replied = tables["canaries"].filter(pl.col("verdict") != "failed")
         self._count("canaries", replied, "asks", "expected", "verdict")
         for kind, documents, pieces in masked_counts(tables["documents"]).iter_rows():
@@ -79,7 +64,7 @@ class CardFacts:
             done = tables[table].select(role=pl.lit(role), model=made_by, prompt=prompted)
             self._count("made_by", done.drop_nulls("model"), "role", "model", "prompt")
 
-    def _count(self, name: str, frame: pl.DataFrame, *keys: str | pl.Expr) -> None:
+    def _count(self, name: str, frame: pl.DataFrame, *keys: str) -> None:
         for *key, count in frame.group_by(keys).len().iter_rows():
             self._counts[name][tuple(key)] += count
 
@@ -94,13 +79,10 @@ class CardFacts:
             "rows": sum(self._values["language"].values()),
             "values": values,
             "lengths": {name: _quantiles(self._values[name]) for name in LENGTHS},
-            "documents": sum(self._sources["batch"].values()),
-            "batches": dict(sorted(self._sources["batch"].items())),
-            "licences": dict(sorted(self._sources["licence"].items())),
-            "first_documents": self._first.to_dicts(),
+            "documents": self._licences.total(),
+            "licences": dict(sorted(self._licences.items())),
             "system_prompts": sorted(self._prompts),
-            "claims": self._lines("claims", "released", "decided_by", "verdict"),
-            "canaries": _canaries(self._counts["canaries"]),
+            "canaries": self._lines("canaries", "asks", "expected", "verdict"),
             "made_by": self._lines("made_by", "role", "model", "prompt"),
             "masked": self._lines("masked", "kind", "what"),
         }
@@ -120,24 +102,3 @@ def _quantiles(counts: Counter[int]) -> dict[str, int]:
     upto, every = frame["rows"].cum_sum(), sum(counts.values())
     ranks = {name: 1 + round(part * (every - 1)) for name, part in QUANTILES.items()}
     return {name: frame["length"][int(upto.search_sorted(rank))] for name, rank in ranks.items()}
-
-
-def _canaries(counts: Mapping[Key, int]) -> list[dict[str, Any]]:
-    """Return counts of canaries by whom they test and right verdict, with shares and their intervals."""
-    lines = []
-    for asks, expected in sorted({key[:2] for key in counts}):
-        of_kind = Counter({key[2]: count for key, count in counts.items() if key[:2] == (asks, expected)})
-        line = {"asks": asks, "expected": expected, "canaries": of_kind.total()}
-        for word in ("rejected", "accepted"):
-            share = Interval.of_counts(of_kind[word], of_kind.total()).model_dump()
-            line |= {word: of_kind[word], f"{word}_share": share}
-        lines.append(line)
-    return lines
-
-
-def package_version() -> str:
-    """Return the version of this package."""
-    try:
-        return metadata.version("qa-pipeline")
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-        return "checkout"

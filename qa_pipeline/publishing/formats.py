@@ -4,9 +4,7 @@ Each row also says where it comes from (`ORIGIN`), so that a consumer can filter
 leave fields alone that they do not know.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -41,10 +39,10 @@ PREFERENCE = "preference"
 """The format that needs more than the released rows: drafts that are not released."""
 
 
-def trainer_rows(name: str, released: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a format, with `split`; of a preference from the result of `with_worse_drafts`."""
-    origin = [column for column in (*ORIGIN, "split") if column in released.columns]
-    return released.select(**FORMATS[name]).hstack(released.select(origin))
+def trainer_lines(name: str, released: pl.DataFrame) -> Iterator[bytes]:
+    """Yield the lines of a format; those of preferences from the result of `with_worse_drafts`."""
+    origin = released.select(column for column in ORIGIN if column in released.columns)
+    return json_lines(released.select(**FORMATS[name]).hstack(origin))
 
 
 def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -71,19 +69,3 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
         .filter(pl.col("same") != "", pl.col("same") != normalised(_ASSISTANT))
         .unique(["pair_id", "same"], keep="first", maintain_order=True)
     )
-
-
-@contextmanager
-def format_writer(folder: Path, name: str, splits: Iterable[str]) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that writes rows of `trainer_rows`, after those before, to a file for each split."""
-    (folder / name).mkdir()
-    with ExitStack() as opened:
-        files = {
-            split: opened.enter_context((folder / name / f"{split}.jsonl").open("xb")) for split in splits
-        }
-
-        def write(rows: pl.DataFrame) -> None:
-            for (split,), part in rows.partition_by("split", as_dict=True).items():
-                files[str(split)].writelines(json_lines(part.drop("split")))
-
-        yield write

@@ -9,6 +9,7 @@ would only keep two rows together.
 import hashlib
 import itertools
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,16 +18,18 @@ import polars as pl
 
 from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.storage.parquet import row_groups
+from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
 """Characters from which two equal answers keep their rows together; shorter ones are equal by chance."""
 
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
-BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
-SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
+_BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
+_SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
 PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
+_AT_ONCE = 200
+"""Documents that are sketched at a time."""
 _DOCUMENT = "document:{}"
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 
@@ -99,13 +102,6 @@ class Places:
     def __init__(self, placed: pl.DataFrame) -> None:
         self.keys, self.splits = placed["key"].to_numpy(), placed["split"].cast(pl.Categorical())
 
-    @classmethod
-    def read(cls, file: Path) -> "Places":
-        """Return those of `keys.parquet` of a release."""
-        split = pl.col("split").cast(pl.Categorical())
-        parts = [part.with_columns(split) for part in row_groups(file)]
-        return cls(pl.concat([pl.DataFrame(schema=PLACED).with_columns(split), *parts]))
-
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """Return the split of each key; null for a key without one."""
         sought = keys.to_numpy()
@@ -124,13 +120,8 @@ def _stems(question: str, language: str) -> str:
     return f"asked:{' '.join(content or words)}"
 
 
-def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the frames by which near duplicates are searched: a BANDS frame and a SHINGLES frame.
-
-    Args:
-        documents: content_sha256 and text.
-        threshold: least Jaccard similarity of two near duplicates.
-    """
+def _sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the frames by which near duplicates are searched: a _BANDS frame and a _SHINGLES frame."""
     keys = document_keys(documents["content_sha256"])
     sets = [shingles(text) for text in documents["text"]]
     bands = [
@@ -139,23 +130,36 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
         for band in band_codes(shingles_of_row, threshold)
     ]
     columns = {"key": keys, "shingles": [shingles_of_row.tolist() for shingles_of_row in sets]}
-    return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(columns, SHINGLES)
+    return pl.DataFrame(bands, _BANDS, orient="row"), pl.DataFrame(columns, _SHINGLES)
 
 
-def near_duplicates(bands: pl.DataFrame, sets: Path, threshold: float) -> pl.DataFrame:
+def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.DataFrame:
     """Return the keys of documents that are nearly the same, directly or over others between: a JOINS frame.
 
+    Sets of shingles are several times as large as the texts, so they lie in a file.
+
     Args:
-        bands: a BANDS frame.
-        sets: file of SHINGLES frames, which are several times as large as the texts.
+        documents: content_sha256 and text, part after part; each document once.
         threshold: least Jaccard similarity of two near duplicates.
+
+    Raises:
+        OSError: there is no room for a temporary file.
     """
-    together = bands.unique().filter(pl.len().over("band") > 1).sort("band", "key")
-    candidates = together["key"].unique()
+    found = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
-    for part in row_groups(sets) if len(candidates) else ():
-        chosen = part.filter(pl.col("key").is_in(candidates.implode()))
-        shingles_by_key |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
+    with tempfile.TemporaryDirectory() as folder:
+        sets = Path(folder) / "shingles"
+        with appended_parquet(sets, _SHINGLES) as note_sets:
+            for part in documents:
+                for some in part.iter_slices(_AT_ONCE):
+                    bands, shingled = _sketches(some, threshold)
+                    found.append(bands)
+                    note_sets(shingled)
+        together = pl.concat(found).unique().filter(pl.len().over("band") > 1).sort("band", "key")
+        candidates = together["key"].unique().implode()
+        for part in row_groups(sets):
+            chosen = part.filter(pl.col("key").is_in(candidates))
+            shingles_by_key |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
     heads: dict[int, int] = {}
     for (_,), block in together.group_by("band", maintain_order=True):
         for first, second in itertools.combinations(block["key"].to_list(), 2):

@@ -1,7 +1,7 @@
 """Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and rows."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import delete, locked, write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.object_stores import store_of
-from qa_pipeline.storage.parquet import row_groups, scan_rows
+from qa_pipeline.storage.parquet import scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
@@ -45,30 +45,23 @@ def _inside(name: str) -> str:
 
 
 class File(_Part):
-    """A file of a release; `rows` of a table, null for others."""
+    """A file of a release."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
-    rows: int | None = None
 
 
 class Manifest(_Part):
-    """A release.
+    """What a release says of itself.
 
     Args:
-        format: of the folder.
-        version: number of the release, from 1.
-        previous: number of the one before.
-        schema_version: of the tables it was made from.
-        splits: rows of each.
-        files: by path in the folder, without this one.
-        batches: rows of each batch.
+        splits: rows of each; `batches` likewise.
+        files: by path in the folder, without the manifest.
         batches_left_out: why a batch is not in it, by name.
         rows_left_out: accepted rows that are not in it, by reason.
         unsatisfied: what the splits could not satisfy, in words.
         settings: what decided.
-        facts: what the card shows, as `CardFacts.document` returns it.
-        package: version of this package.
+        facts: what the card shows, as `CardFacts.document` returns it, and the columns that rows lack.
     """
 
     format: int = Field(ge=1)
@@ -83,12 +76,11 @@ class Manifest(_Part):
     unsatisfied: list[str]
     settings: dict[str, Any]
     facts: dict[str, Any] = {}
-    package: str = ""
 
     @property
     def content(self) -> str:
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
-        document = self.model_dump(mode="json", exclude={"version", "previous", "package"})
+        document = self.model_dump(mode="json", exclude={"version", "previous"})
         document["files"].pop(CARD, None)
         return hash_json(document)
 
@@ -137,45 +129,21 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def file_of(path: Path) -> File:
-    """Return size and hash of a file, and the rows of a Parquet file.
+    """Return size and hash of a file.
 
     Raises:
         OSError: it cannot be read.
     """
-    rows = rows_of(path) if path.suffix == ".parquet" else None
-    return File(sha256=hash_file(path), size=path.stat().st_size, rows=rows)
-
-
-def rows_of(path: Path) -> int:
-    """Return how many rows a Parquet file has."""
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(path).num_rows)
+    return File(sha256=hash_file(path), size=path.stat().st_size)
 
 
 def latest_release(releases: Path) -> Path | None:
-    """Return the folder that `latest.json` names, or the newest that is left; None before the first release.
-
-    Raises:
-        ReleaseError: the pointer is damaged.
-    """
-    path = releases / LATEST
-    if path.is_file():
-        try:
-            folder = releases / str(
-                int(json.loads(path.read_bytes(), object_pairs_hook=_distinct)["version"])
-            )
-        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise ReleaseError(
-                f'{path} is damaged; write {{"version": N}} into it, of the newest release'
-            ) from error
-        if folder.exists():
-            return folder
+    """Return the folder of the newest whole release; None before the first."""
     return next(reversed(release_folders(releases)), None)
 
 
 def point_to(releases: Path, version: int) -> None:
-    """Mark a release as the latest, in one step.
+    """Name the latest release to readers without this package, in one step.
 
     Raises:
         StorageError: the pointer cannot be written.
@@ -189,12 +157,6 @@ def release_folders(releases: Path) -> list[Path]:
     # of one that an earlier version withdrew the manifest is left
     complete = (folder for folder in numbered if (folder / MANIFEST).is_file() and (folder / CARD).is_file())
     return sorted(complete, key=lambda folder: int(folder.name))
-
-
-def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield columns of the rows of a release, split after split, a row group at a time."""
-    for name in splits:
-        yield from row_groups(folder / DATA / f"{name}.parquet", columns)
 
 
 def load_release(path: Path | str, split: str) -> pl.LazyFrame:
@@ -218,11 +180,7 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
 
 
 def release_folder(path: Path) -> Path:
-    """Return the release at a path, which is the latest where it is a folder of releases.
-
-    Raises:
-        ReleaseError: the pointer to the latest is damaged.
-    """
+    """Return the release at a path, which is the latest where it is a folder of releases."""
     return latest_release(path) or path
 
 
@@ -231,7 +189,6 @@ def alone(releases: Path) -> Iterator[None]:
     """Be the only one who changes the releases, once what a killed publisher left is finished or removed.
 
     Raises:
-        ReleaseError: the pointer to the latest is damaged.
         StorageError: somebody else changes them.
     """
     with locked(releases, across_hosts=True):
@@ -241,7 +198,6 @@ def alone(releases: Path) -> Iterator[None]:
             unfinished += [folder for folder in numbered if not (folder / MANIFEST).is_file()]
         for path in unfinished:
             delete(path)
-        complete = release_folders(releases)
-        if complete and (latest_release(releases) != complete[-1] or not (releases / LATEST).is_file()):
-            point_to(releases, int(complete[-1].name))
+        if (last := latest_release(releases)) is not None:
+            point_to(releases, int(last.name))
         yield

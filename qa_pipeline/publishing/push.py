@@ -28,7 +28,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
         target: `hf://datasets/OWNER/NAME`, or a folder of releases, also on an object store.
 
     Raises:
-        InputError: the target cannot be written to, or a package or token is missing.
+        InputError: the target cannot be written to, or a token is missing.
         ReleaseError: the release does not hold, or another one is in its place.
         StorageError: the target refuses.
     """

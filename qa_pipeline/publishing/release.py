@@ -19,8 +19,8 @@ from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.candidates import Candidates, gather
 from qa_pipeline.publishing.card import write_manifest
-from qa_pipeline.publishing.facts import CardFacts, package_version
-from qa_pipeline.publishing.formats import PREFERENCE, format_writer, trainer_rows, with_worse_drafts
+from qa_pipeline.publishing.facts import CardFacts
+from qa_pipeline.publishing.formats import PREFERENCE, trainer_lines, with_worse_drafts
 from qa_pipeline.publishing.keys import Places, codes, new_documents
 from qa_pipeline.publishing.manifest import (
     DATA,
@@ -106,7 +106,6 @@ def _publish(resources: Resources, folder: Path) -> Release:
         version=version,
         previous=None if before.manifest is None else before.manifest.version,
         schema_version=SCHEMA_VERSION,
-        package=package_version(),
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
         files=_files(folder),
         batches=_summed(counts, "batch"),
@@ -159,9 +158,12 @@ def _write_rows(
             name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", released.schema))
             for name in selection.names
         }
-        formats = {
-            name: opened.enter_context(format_writer(folder, name, selection.names))
+        for name in settings.formats:
+            (folder / name).mkdir()
+        lines = {
+            (name, split): opened.enter_context((folder / name / f"{split}.jsonl").open("xb"))
             for name in settings.formats
+            for split in selection.names
         }
         write_sources = opened.enter_context(appended_parquet(folder / SOURCES, SOURCE_SCHEMA))
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
@@ -175,8 +177,9 @@ def _write_rows(
             rows = finished_rows(every.filter(pl.col("left_out").is_null()), tables, places, released)
             for (split,), part in rows.partition_by("split", as_dict=True).items():
                 data[str(split)](part)
-            for name, write in formats.items():
-                write(trainer_rows(name, with_worse_drafts(rows, tables) if name == PREFERENCE else rows))
+                for name in settings.formats:
+                    drafts = with_worse_drafts(part, tables) if name == PREFERENCE else part
+                    lines[name, str(split)].writelines(trainer_lines(name, drafts))
             documents = new_documents(documents_of(rows, tables), seen)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))

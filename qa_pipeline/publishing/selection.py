@@ -8,9 +8,10 @@ import polars as pl
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.candidates import DUPLICATE, JOINS_SPLITS, KEYS, REASONS, Candidates
 from qa_pipeline.publishing.keys import PLACED, codes
-from qa_pipeline.publishing.manifest import PLACES, Manifest, latest_release, read_manifest, row_groups_of
+from qa_pipeline.publishing.manifest import DATA, PLACES, Manifest, latest_release, read_manifest
 from qa_pipeline.publishing.splits import ITEM_KEYS, assign_splits
 from qa_pipeline.settings.verification import ReleaseSettings
+from qa_pipeline.storage.parquet import row_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def read_earlier_release(releases: Path) -> Earlier:
                 f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
                 f"a copy, or delete that folder"
             )
-    parts = [codes(part["pair_id"]) for part in row_groups_of(last, manifest.splits, ["pair_id"])]
+    files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
+    parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]
     rows = pl.concat([pl.Series([], dtype=pl.UInt64()), *parts])
     return Earlier(last, manifest, rows, pl.read_parquet((last / PLACES).read_bytes()))
 

@@ -6,7 +6,7 @@ out. New components are dealt out in an order drawn by their least key, language
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,6 @@ import polars as pl
 from qa_pipeline.publishing.keys import codes
 
 ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "known": pl.Int8()})
-TOLERANCE = 0.05
-"""The distance of a split's share from the wanted one that is not reported, for components are never cut."""
 LARGEST_DOCUMENT_SHARE = 0.5
 """Share of a split's rows that may rest on one document: above a half, what the split teaches or measures is
 mostly one document."""
@@ -134,24 +132,20 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     ]
 
 
-def shortcomings(documents: pl.DataFrame, shares: Mapping[str, float]) -> list[str]:
+def shortcomings(documents: pl.DataFrame, wanted: Iterable[str]) -> list[str]:
     """Return in words what the splits could not satisfy, and what to do.
 
     Args:
         documents: split, path of the document that a row rests on first, and rows.
-        shares: of the wanted splits, relative to each other.
+        wanted: the splits of the setting.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
-    rows, problems = sum(counts.values()), []
-    if lacking := [name for name in shares if not counts.get(name)]:
+    problems = []
+    if lacking := [name for name in wanted if not counts.get(name)]:
         problems.append(
             f"there is no {' and no '.join(lacking)} split: {documents.height} documents are too few, or too "
             "unequal, for one that no single document fills; add documents, or take it out of release.splits"
         )
-    for name, share in shares.items():
-        wanted, actual = share / sum(shares.values()), counts.get(name, 0)
-        if rows and not lacking and abs(actual / rows - wanted) > TOLERANCE:
-            problems.append(f"{name} has {actual} of {rows} rows, wanted was a share of {wanted:.2f}")
     largest = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
     largest = largest.unique("split", keep="first").sort("split").select("split", "path", "rows")
     for name, path, most in largest.iter_rows():

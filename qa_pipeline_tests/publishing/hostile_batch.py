@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.publishing.formats import FORMATS, PREFERENCE, format_writer, trainer_rows, with_worse_drafts
+from qa_pipeline.publishing.formats import FORMATS, PREFERENCE, trainer_lines, with_worse_drafts
 from qa_pipeline_tests.curation.rows import example, examples, pair, pairs, sha, verdict, verdicts
 
 HOSTILE = 'It\'s "9 | 10"\tand\r\n\u2028\x00 {x}\\ ]}, 🦅 é e\u0301.'
@@ -54,12 +54,14 @@ def rows() -> pl.DataFrame:
 def write_all(folder: Path) -> None:
     """Write every format, with a split that has no row."""
     for name in FORMATS:
-        with format_writer(folder, name, ("train", "test", "empty")) as write:
-            write(lines(name, rows().filter(pl.col("pair_id") != "held")))
-            write(lines(name, rows().filter(pl.col("pair_id") == "held")))
+        (folder / name).mkdir()
+        for split in ("train", "test", "empty"):
+            own = rows().filter(pl.col("split") == split)
+            (folder / name / f"{split}.jsonl").write_bytes(lines(name, own))
 
 
-def lines(name: str, released: pl.DataFrame, drafts: dict[str, pl.DataFrame] | None = None) -> pl.DataFrame:
-    """The rows of a format."""
+def lines(name: str, released: pl.DataFrame, drafts: dict[str, pl.DataFrame] | None = None) -> bytes:
+    """The lines of a format."""
     own = tables() if drafts is None else drafts
-    return trainer_rows(name, with_worse_drafts(released, own) if name == PREFERENCE else released)
+    worse = with_worse_drafts(released, own) if name == PREFERENCE else released
+    return b"".join(trainer_lines(name, worse))

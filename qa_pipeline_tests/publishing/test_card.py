@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.publishing.card import data_card
-from qa_pipeline.publishing.facts import SHOWN_SOURCES, CardFacts
+from qa_pipeline.publishing.facts import CardFacts
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
@@ -63,33 +63,19 @@ def test_counts_and_lengths_are_those_of_the_rows(manifest: Manifest, rows: pl.D
     assert found["values"]["judge"] == {}
 
 
-def test_the_first_documents_are_shown_and_all_are_counted(
+def test_documents_and_their_licences_are_counted(
     frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame
 ) -> None:
-    many = (
-        sources.head(1)
-        .drop("path", "licence")
-        .join(
-            pl.DataFrame(
-                [(f"{n:03}.md", "MIT" if n else None) for n in reversed(range(SHOWN_SOURCES + 5))],
-                {"path": pl.String, "licence": pl.String},
-                orient="row",
-            ),
-            how="cross",
-        )
-    )
-    facts = CardFacts()
-    facts.add(frames["b0"], rows, many)
-    found = facts.document()
-    assert (found["documents"], found["batches"]) == (SHOWN_SOURCES + 5, {"b0": SHOWN_SOURCES + 5})
-    assert found["licences"] == {"MIT": SHOWN_SOURCES + 4, "unknown": 1}
-    assert [one["path"] for one in found["first_documents"]] == [f"{n:03}.md" for n in range(SHOWN_SOURCES)]
+    licences = pl.Series("licence", [None, *["MIT"] * (sources.height - 1)])
+    found = document(rows, sources.with_columns(licences, batch=pl.lit("b0")), frames["b0"])
+    assert found["documents"] == sources.height
+    assert found["licences"] == {"MIT": sources.height - 1, "unknown": 1}
 
 
 def test_batches_add_up(frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
     alone, both = (document(rows, sources, *one) for one in ([frames["b0"]], frames.values()))
-    for name in ("claims", "made_by"):
-        assert sum(one["count"] for one in both[name]) > sum(one["count"] for one in alone[name]) > 0
+    counts = [sum(one["count"] for one in found["made_by"]) for found in (both, alone)]
+    assert counts[0] > counts[1] > 0
     assert both["rows"] == rows.height > alone["rows"] > 0
 
 
@@ -101,11 +87,11 @@ def test_canaries_are_counted_by_whom_they_test_and_what_was_right(
         judged(cut=["rejected", "accepted", "failed"], good=["accepted"]),
     ]
     found = document(rows, sources, {**frames["b0"], "canaries": pl.concat(planted)})["canaries"]
-    names = ("asks", "expected", "canaries", "rejected", "accepted")
-    assert [tuple(one[name] for name in names) for one in found] == [
-        ("judge", "accepted", 1, 0, 1),
-        ("judge", "rejected", 2, 1, 1),
-        ("verifier", "rejected", 3, 3, 0),
+    assert [tuple(one.values()) for one in found] == [
+        ("judge", "accepted", "accepted", 1),
+        ("judge", "rejected", "accepted", 1),
+        ("judge", "rejected", "rejected", 1),
+        ("verifier", "rejected", "rejected", 3),
     ]
 
 
@@ -130,12 +116,12 @@ def test_a_card_names_its_limits(manifest: Manifest) -> None:
     assert "No judge looked at these rows" in text
     assert "None" not in text
     assert "1,200" not in text
-    decided = {"released": True, "decided_by": "llm", "verdict": "supported", "count": 1200}
     models = [
         {"role": role, "model": "fake-gemini/m@http://127.0.0.1:8765", "prompt": "p", "count": 1}
         for role in ("answers", "judged")
     ]
-    more = with_facts(manifest, claims=[*manifest.facts["claims"], decided], made_by=models)
+    values = {**manifest.facts["values"], "decided_by": {"llm and quotation": 1200, "quotation": 7}}
+    more = with_facts(manifest, values=values, made_by=models)
     left_out = {"batches_left_out": {"b2": "pass_rate: 1 of 9"}, "rows_left_out": {"joins_splits": 3}}
     text = data_card(more.model_copy(update=left_out))
     assert "1,200" in text
@@ -143,9 +129,9 @@ def test_a_card_names_its_limits(manifest: Manifest) -> None:
     assert "also verified or judged them" in text
     assert "| b2 | pass\\_rate: 1 of 9 |" in text
     rows = manifest.facts["rows"]
-    for judged in ({"m": rows}, {"m": 1, "unknown": rows - 1}):
-        text = data_card(with_facts(manifest, values={**manifest.facts["values"], "judge": judged}))
-        assert (f"No judge looked at {rows - 1} of {rows} rows" in text) == ("unknown" in judged)
+    for known in ({"m": rows}, {"m": 1, "unknown": rows - 1}):
+        text = data_card(with_facts(manifest, values={**manifest.facts["values"], "judge": known}))
+        assert (f"No judge looked at {rows - 1} of {rows} rows" in text) == ("unknown" in known)
 
 
 HOSTILE = "x | y\n# [a](http://b) <img src=c> `c` ![d](e) ~~f~~ **g**"
@@ -155,14 +141,13 @@ def test_a_name_from_outside_ends_no_cell_and_makes_no_markup(manifest: Manifest
     facts = manifest.facts
     made = with_facts(
         manifest,
-        first_documents=[dict.fromkeys(facts["first_documents"][0], HOSTILE)],
         licences={HOSTILE: 1},
-        batches={HOSTILE: 1},
         made_by=[{**facts["made_by"][0], "model": HOSTILE}],
         values={**facts["values"], "question_type": {HOSTILE: facts["rows"]}},
         masked=[{"kind": HOSTILE, "what": HOSTILE, "count": 1}],
     )
-    text = data_card(made.model_copy(update={"batches_left_out": {HOSTILE: HOSTILE}}))
+    hostile = {"batches_left_out": {HOSTILE: HOSTILE}, "batches": {HOSTILE: 1}}
+    text = data_card(made.model_copy(update=hostile))
     html = str(MarkdownIt("commonmark").enable("table").render(text.split("---\n", 2)[2]))
     for mark in ("<a ", "<img ", "<strong>g", "<del>", "<code>c<"):
         assert mark not in html
