@@ -58,14 +58,18 @@ def measured(folder: Path, lots: random.Random) -> dict[str, int]:
     """Counts of one random corpus, in an empty folder."""
     corpus, out = folder / "corpus", folder / "out"
     settings = load_settings(
-        corpus=str(corpus), out=out, judging={"accept_unjudged": True}, release={"splits": SHORT}
+        corpus=str(corpus),
+        out=out,
+        judging={"accept_unjudged": True},
+        release={"splits": SHORT, "layout": "with_distractors"},
     )
     plants = _Plants(corpus, lots)
     plants.write(lots.randint(10, 25))
     first = _released(settings)
     plants.write(max(2, plants.documents // 5))
     second = _released(settings)
-    rows, more = (_rows(one) for one in (first, second))
+    columns = ("pair_id", "split", "documents", "question", "messages")
+    rows, more = (_rows(one).select(columns) for one in (first, second))
     both = rows.join(more, on="pair_id", suffix="_then")
     limit = NEAR_DUPLICATE_SIMILARITY
     return {
@@ -90,9 +94,7 @@ def _released(settings: Settings) -> Release:
 
 def _rows(release: Release) -> pl.DataFrame:
     names = release.manifest.splits
-    return pl.concat(
-        load_release(release.folder, one).with_columns(split=pl.lit(one)).collect() for one in names
-    )
+    return pl.concat(load_release(release.folder, one).collect() for one in names)
 
 
 def _leaks(release: Release, rows: pl.DataFrame, limit: float) -> dict[str, int]:
@@ -126,7 +128,7 @@ def _leaks(release: Release, rows: pl.DataFrame, limit: float) -> dict[str, int]
 
 
 def _passages_apart(rows: pl.DataFrame, placed: Mapping[str, Set[str]], texts: Mapping[str, str]) -> int:
-    """Rows that show, in any layout, a line of a document of another split which none of theirs has."""
+    """Rows that show a line of a document of another split which none of theirs has."""
     lines = {
         name: {line for line in text.splitlines() if len(line) > LONG_LINE} for name, text in texts.items()
     }
@@ -135,12 +137,10 @@ def _passages_apart(rows: pl.DataFrame, placed: Mapping[str, Set[str]], texts: M
         for split in splits:
             of_split[split] |= lines[name]
     apart = 0
-    for row in rows.select("split", "messages_with_context", "messages_with_distractors").iter_rows():
-        shown = {
-            line for messages in row[1:] for one in messages or () for line in one["content"].splitlines()
-        }
-        others = set().union(*(held for name, held in of_split.items() if name != row[0]))
-        apart += bool(shown & (others - of_split[row[0]]))
+    for split, messages in rows.select("split", "messages").iter_rows():
+        shown = {line for one in messages for line in one["content"].splitlines()}
+        others = set().union(*(held for name, held in of_split.items() if name != split))
+        apart += bool(shown & (others - of_split[split]))
     return apart
 
 
