@@ -92,7 +92,7 @@ def _front_matter(manifest: Manifest) -> str:
             {"config_name": "default", "data_files": files, "default": True},
             {"config_name": "chat", "data_files": files, "columns": ["messages"]},
         ],
-        "language": [language for language in manifest.facts["values"]["language"] if language != "unknown"],
+        "language": sorted({*manifest.facts["values"]["language"]} - {"unknown"}),
         **({"license": licences[0]} if one_licence else {}),
         "size_categories": [_size(manifest.facts["rows"])],
         "task_categories": ["question-answering", "text-generation"],
@@ -103,8 +103,7 @@ def _front_matter(manifest: Manifest) -> str:
 def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
     total = sum(manifest.splits.values())
     for name, count in ranked(manifest.splits):
-        file = manifest.files.get(f"{DATA}/{name}.parquet")
-        yield name, count, share(count, total), None if file is None else _megabytes(file)
+        yield name, count, share(count, total), _megabytes(manifest.files[f"{DATA}/{name}.parquet"])
 
 
 def _megabytes(file: File) -> str:

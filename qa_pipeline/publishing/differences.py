@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.manifest import LEFT_OUT, load_release, read_manifest
 from qa_pipeline.storage.parquet import readable
 
@@ -18,6 +19,8 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
         ReleaseError: one of them is no whole release.
     """
     both = _rows(before).join(_rows(after), on="pair_id", how="full", suffix="_after", coalesce=True)
+    if not (after / LEFT_OUT).is_file():
+        raise ReleaseError(f"{after / LEFT_OUT} is missing; restore the release from a copy")
     left_out = pl.read_parquet(readable(after / LEFT_OUT)).select("pair_id", "reason")
     split_before, split_after = pl.col("split"), pl.col("split_after")
     return (
@@ -40,8 +43,6 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
 
 def _rows(folder: Path) -> pl.DataFrame:
     columns = ("pair_id", "batch", "question")
-    parts = [
-        load_release(folder, name).select(*columns, split=pl.lit(name))
-        for name in read_manifest(folder).splits
-    ]
-    return pl.concat(parts).collect()
+    splits = read_manifest(folder).splits
+    rows = (load_release(folder, name).select(*columns, split=pl.lit(name)) for name in splits)
+    return pl.concat(rows).collect()

@@ -8,12 +8,11 @@ import polars as pl
 
 from qa_pipeline.pipeline.funnel import masked_counts
 
-REFUSAL = "refusal"
 _COLUMNS = ("language", "question_type", "coverage", "difficulty", "origin", "judge")
 _VALUES = {name: pl.col(name) for name in _COLUMNS} | {
     "decided_by": pl.when(pl.col("decided_by").list.len() > 0)
     .then(pl.col("decided_by").list.join(" and "))
-    .otherwise(pl.lit(REFUSAL)),
+    .otherwise(pl.lit("refusal")),
     "words of the question": pl.col("question").str.count_matches(r"\S+"),
     "words of the answer": pl.col("answer").str.count_matches(r"\S+"),
     "characters of the messages": pl.col("messages")
@@ -71,7 +70,7 @@ class CardFacts:
     def document(self) -> dict[str, Any]:
         """Return all facts as JSON values; what is unknown is counted as such."""
         values = {
-            name: dict(sorted(_named(counts).items()))
+            name: {"unknown" if value is None else str(value): count for value, count in counts.items()}
             for name, counts in self._values.items()
             if name not in LENGTHS
         }
@@ -90,10 +89,6 @@ class CardFacts:
     def _lines(self, name: str, *keys: str) -> list[dict[str, Any]]:
         counted = sorted(self._counts[name].items(), key=lambda item: [str(part) for part in item[0]])
         return [{**dict(zip(keys, key, strict=True)), "count": count} for key, count in counted]
-
-
-def _named(counts: Counter[Any]) -> dict[str, int]:
-    return {"unknown" if value is None else str(value).lower(): count for value, count in counts.items()}
 
 
 def _quantiles(counts: Counter[int]) -> dict[str, int]:

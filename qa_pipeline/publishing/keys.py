@@ -141,9 +141,6 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
     Args:
         documents: content_sha256 and text, part after part; each document once.
         threshold: least Jaccard similarity of two near duplicates.
-
-    Raises:
-        OSError: there is no room for a temporary file.
     """
     found = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}

@@ -116,12 +116,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(damaged) from error
     form = document.get("format") if isinstance(document, dict) else None
     if isinstance(form, int) and not _OLDEST_FORMAT <= form <= FORMAT:
-        advice = (
-            "install a newer qa_pipeline"
-            if form > FORMAT
-            else "move the folder of releases aside and publish anew"
+        raise ReleaseError(
+            f"{path} has format {form}, this version reads {_OLDEST_FORMAT} to {FORMAT}; use one that reads "
+            "it, or publish into another folder"
         )
-        raise ReleaseError(f"{path} has format {form}, this version reads {FORMAT}; {advice}")
     try:
         return Manifest.model_validate(document)
     except ValidationError as error:
@@ -129,11 +127,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def file_of(path: Path) -> File:
-    """Return size and hash of a file.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Return size and hash of a file."""
     return File(sha256=hash_file(path), size=path.stat().st_size)
 
 

@@ -29,7 +29,6 @@ from qa_pipeline.publishing.manifest import (
     MANIFEST,
     PLACES,
     SOURCES,
-    File,
     Manifest,
     alone,
     file_of,
@@ -107,7 +106,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         previous=None if before.manifest is None else before.manifest.version,
         schema_version=SCHEMA_VERSION,
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
-        files=_files(folder),
+        files={path.relative_to(folder).as_posix(): file_of(path) for path in sorted(folder.rglob("*.*"))},
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=reasons,
@@ -117,9 +116,8 @@ def _publish(resources: Resources, folder: Path) -> Release:
         settings=_deciding(settings),
         facts=facts.document() | {"lacking": candidates.lacking},
     )
-    last, earlier = before.folder, before.manifest
-    if last is not None and earlier is not None and earlier.content == manifest.content:
-        return Release(last, earlier, made=False)
+    if (last := before.manifest) is not None and last.content == manifest.content:
+        return Release(releases / str(last.version), last, made=False)
     manifest = write_manifest(folder, manifest)
     if problems := release_problems(folder):
         raise ReleaseError(
@@ -138,9 +136,7 @@ def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
 def _write_rows(
     folder: Path, resources: Resources, candidates: Candidates, selection: Selection, facts: CardFacts
 ) -> pl.DataFrame:
-    """Write the rows of each split, batch by batch, their documents, and what is left out.
-
-    What the card rests on is shown to `facts` on the way.
+    """Write the rows of each split, batch by batch, their documents, and what is left out; count `facts`.
 
     Returns:
         How many rows of each split and batch rest on a document first: split, batch, documents (the hash),
@@ -190,11 +186,6 @@ def _write_rows(
         with path.open("rb") as file:
             os.fsync(file.fileno())
     return pl.concat(counts)
-
-
-def _files(folder: Path) -> dict[str, File]:
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): file_of(path) for path in paths}
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:

@@ -151,15 +151,19 @@ def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], place
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
         own = [passages[one] for one in chunk_ids if split_of[passages[one].document_id] == split]
         messages.append([system, {"role": "user", "content": user_message(own, question)}, assistant])
-        values = [(one.chunk_id, hashes[one.document_id], *spans[one.chunk_id], _heading(one)) for one in own]
+        values = [
+            (
+                one.chunk_id,
+                hashes[one.document_id],
+                *spans[one.chunk_id],
+                marked_passage(1, one).partition("\n")[0][4:],
+            )
+            for one in own
+        ]
         shown.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
     return rows.with_columns(
         pl.Series("messages", messages, MESSAGES), pl.Series("passages", shown, pl.List(SHOWN))
     )
-
-
-def _heading(passage: Passage) -> str:
-    return marked_passage(1, passage).partition("\n")[0].removeprefix("[1] ")
 
 
 def rebuilt_user_message(row: Mapping[str, Any], texts: Mapping[str, str]) -> str | None:

@@ -19,13 +19,11 @@ class Earlier:
     """The release before.
 
     Args:
-        folder: its place; None before the first.
-        manifest: what it says of itself.
+        manifest: what it says of itself; None before the first.
         rows: codes of the ids of its rows.
         places: the split of each key: a PLACED frame.
     """
 
-    folder: Path | None
     manifest: Manifest | None
     rows: pl.Series
     places: pl.DataFrame
@@ -54,7 +52,7 @@ def read_earlier_release(releases: Path) -> Earlier:
     """
     last = latest_release(releases)
     if last is None:
-        return Earlier(None, None, pl.Series([], dtype=pl.UInt64()), pl.DataFrame(schema=PLACED))
+        return Earlier(None, pl.Series([], dtype=pl.UInt64()), pl.DataFrame(schema=PLACED))
     manifest = read_manifest(last)
     for name, file in manifest.files.items():
         path = last / name
@@ -66,7 +64,7 @@ def read_earlier_release(releases: Path) -> Earlier:
     files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
     parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]
     rows = pl.concat([pl.Series([], dtype=pl.UInt64()), *parts])
-    return Earlier(last, manifest, rows, pl.read_parquet((last / PLACES).read_bytes()))
+    return Earlier(manifest, rows, pl.read_parquet((last / PLACES).read_bytes()))
 
 
 def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
