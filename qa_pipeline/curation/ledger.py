@@ -364,15 +364,15 @@ def record_deciding(layout: Layout, verification: VerificationSettings, judging:
     write_bytes(layout.deciding(thresholds_ids), json.dumps(values, indent=1, sort_keys=True).encode())
 
 
-def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
-    """Return the settings behind verdicts of this `thresholds_id`; None where they are not recorded.
+def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]]:
+    """Return the settings behind verdicts of this `thresholds_id`; empty where they are not recorded.
 
     Raises:
         InputError: the file is damaged.
     """
     path = layout.deciding(thresholds_id)
     if not path.is_file():
-        return None
+        return {}
     try:
         values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
     except ValueError as error:
