@@ -180,16 +180,16 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
             passed, best_level = point, level
         else:
             level = 0.0
-    shown = passed or max(worth or points, key=lambda point: lower_bound(point.right, point.n, confidence))
+    best = passed or max(worth or points, key=lambda point: lower_bound(point.right, point.n, confidence))
     return Fit(
         side=side,
         threshold=passed.threshold if passed else None,
         confidence=confidence,
         tested=tests,
-        n=shown.n,
-        right=shown.right,
-        precision_low=lower_bound(shown.right, shown.n, 1 - best_level) if shown.n else None,
-        why=None if passed else _why(shown, None if tests else points[-1].n, side, target, confidence),
+        n=best.n,
+        right=best.right,
+        precision_low=lower_bound(best.right, best.n, 1 - best_level) if best.n else None,
+        why=None if passed else _why(best, None if tests else points[-1].n, side, target, confidence),
     )
 
 
