@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.monitoring.observing import observe, start_observing
+from qa_pipeline.monitoring.observing import Observer
 
 if TYPE_CHECKING:
     from qa_pipeline.api import Claim, Evidence, Report, Verification, evaluate, generate, verify
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Claim",
     "Evidence",
+    "Observer",
     "Report",
     "Verification",
     "evaluate",
     "generate",
     "load_release",
-    "observe",
-    "start_observing",
     "stream_verdicts",
     "verify",
 ]

@@ -196,7 +196,7 @@ MESSAGES = [
     text
     for file in (ROOT / "qa_pipeline").rglob("*.py")
     for text in message_texts(ast.parse(file.read_text(encoding="utf-8")))
-]
+] + list(tomllib.loads((ROOT / "qa_pipeline/curation/reasons.toml").read_text("utf-8")).values())
 QUOTED = re.findall(
     r"^### ([^A-Z].*|DAGSTER_HOME.*)$",
     (ROOT / "docs" / "troubleshooting.md").read_text("utf-8"),

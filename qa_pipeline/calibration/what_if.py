@@ -44,15 +44,14 @@ def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
 
 def what_if(
     layout: Layout, batches: list[str] | None, changes: Mapping[str, Mapping[str, Any]]
-) -> tuple[pl.DataFrame, list[str]]:
+) -> pl.DataFrame:
     """Decide stored batches again, each by the settings of its run with `changes` made to them.
 
     Returns:
-        The number of claims and pairs by what, old, new and the new reason; and the batches whose own
-        settings are not recorded, so that those in force stand for them.
+        The number of claims and pairs by what, old, new and the new reason.
 
     Raises:
-        InputError: there is no such batch, or none at all.
+        InputError: there is no such batch, or none at all, or the settings of its run are not recorded.
         SettingsError: the changed settings cannot be used.
         TableError: a table is missing or damaged.
     """
@@ -63,14 +62,14 @@ def what_if(
             f"{layout.out} has no verdicts of {', '.join(missing) or 'any batch'}; it has those of "
             f"{', '.join(stored) or 'none'}: qa-pipeline run CORPUS --out {layout.out} makes them"
         )
-    rows, unrecorded = [], []
+    rows = []
     for batch in batches or stored:
         frames = {name: read_table(layout.table(name, batch), STORED[name]) for name in INPUTS}
-        ids = frames["verdicts"]["thresholds_id"].unique().sort()
+        ids = frames["verdicts"]["thresholds_id"].unique()
         recorded = recorded_deciding(layout, ids[0]) if ids.len() else {}
-        if recorded is None:
-            unrecorded.append(batch)
-        groups = {group: {**(recorded or {}).get(group, {}), **changes.get(group, {})} for group in _GROUPS}
+        if ids.len() and not recorded:
+            raise InputError(f"the settings of the run of {batch} are not recorded; run it again")
+        groups = {name: {**recorded.get(name, {}), **changes.get(name, {})} for name in _GROUPS}
         settings = load_settings(out=layout.out, **groups)
         claims, pairs = decide_again(frames, settings.verification, settings.judging)
         for what, key, old, new in (
@@ -80,7 +79,7 @@ def what_if(
             verdicts = new.select(key, "reason", what=pl.lit(what), new="verdict")
             rows.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
     counts = pl.concat(rows).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
-    return counts.sort("what", "old", "new", "reason"), unrecorded
+    return counts.sort("what", "old", "new", "reason")
 
 
 def decide_again(
@@ -89,8 +88,7 @@ def decide_again(
     """Return claim_verdicts and verdicts of a batch: stored replies speak for claims that are open again.
 
     Pairs that pass source verification now and that the judge of the batch has not seen have the reason
-    `judge_not_asked`. Canaries keep their verdicts. With the settings of the run the tables come out as they
-    are stored.
+    `judge_not_asked`. With the settings of the run the tables come out as they are stored.
     """
     pairs, claims, assessments = frames["pairs"], frames["claims"], frames["assessments"]
     replies = stored_replies(frames["claim_verdicts"])
@@ -101,16 +99,15 @@ def decide_again(
     has_judge = (assessments["status"] != "not_judged").any()
     missing = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
     unjudged = [{**not_judged(*ids), **missing} for ids in unseen.select("pair_id", "batch").iter_rows()]
-    tables = {name: frames[name] for name in ("round_trips", "canaries", "decisions")}
+    tables = {name: frames[name] for name in ("refusals", "round_trips", "canaries", "decisions")}
     return decided, build_verdicts(
+        **tables,
         pairs=pairs,
         claims=claims,
         claim_verdicts=decided,
-        refusals=frames["refusals"],
         assessments=pl.concat([assessments, ASSESSMENTS.frame(unjudged)]),
         verification=verification,
         judging=judging,
-        **tables,
     )
 
 

@@ -14,7 +14,7 @@ from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     from qa_pipeline.calibration.rows import LabelledFile
-    from qa_pipeline.settings.thresholds import Interval, Thresholds
+    from qa_pipeline.settings.thresholds import Thresholds
 
 
 def calibrate(
@@ -37,7 +37,8 @@ def calibrate(
         typer.Option(min=1, help="Most rows of a labelled set, spread over its sources; all by default."),
     ] = None,
     target_precision: Annotated[
-        float, typer.Option(help="Share of accepted rows that must be right, and of rejected ones.")
+        float,
+        typer.Option(help="Share of accepted and of rejected rows that must be right."),
     ] = 0.98,
     confidence: Annotated[float, typer.Option(help="Confidence level of that share.")] = 0.95,
     out: Annotated[
@@ -69,7 +70,7 @@ def calibrate(
     are refused, no file is written and the command ends with 1. With --what-if no model is asked and nothing
     is written: each batch is decided again by the settings of its own run, and by what --set changes.
     """
-    from qa_pipeline.settings.thresholds import has_thresholds, thresholds_bytes
+    from qa_pipeline.settings.thresholds import thresholds_bytes
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
@@ -79,7 +80,7 @@ def calibrate(
         labelled = _labelled(data or [], decisions, limit)
         thresholds = _calibrated(labelled, target_precision, confidence, name)
         content = thresholds_bytes(thresholds)
-        is_refused = not has_thresholds(thresholds, "entailment")
+        is_refused = not thresholds.band.decides
         if out is not None and not is_refused:
             write_bytes(out, content)
         if as_json:
@@ -88,7 +89,7 @@ def calibrate(
             _show(thresholds)
         if is_refused:
             sys.stderr.write(
-                f"Refused: {thresholds.models.entailment} is not shown to be right in {target_precision:g} "
+                f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} "
                 "of what it accepts, rejects or finds contradicted, so nothing is written and it decides "
                 "nothing. Ask for less (--target-precision), label rows of more sources where a reason says "
                 "how many would do, or name another model.\n"
@@ -114,32 +115,32 @@ def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "l
 def _calibrated(files: "list[LabelledFile]", target: float, confidence: float, name: str) -> "Thresholds":
     from datetime import UTC, datetime
 
-    from qa_pipeline.calibration.calibrating import calibrate_files
-    from qa_pipeline.calibration.fitting import check_levels
+    from qa_pipeline.calibration.fitting import calibrate as fit
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
-    check_levels(target, confidence)
+    for option, share in (("--target-precision", target), ("--confidence", confidence)):
+        if not 0 < share < 1:
+            raise InputError(f"{option} must lie between 0 and 1, and is {share}")
     if not re.fullmatch("[a-z0-9_-]{1,40}", name):
         raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    return calibrate_files(
+    rows = sum(file.items.height for file in files)
+    sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
+    return fit(
         Resources(load_settings(verification={"thresholds": None})),
         files,
         target=target,
         confidence=confidence,
         name=name,
         created=datetime.now(tz=UTC).date(),
-        watch=lambda message: sys.stderr.write(f"scoring {message}\n"),
     )
 
 
 def _show(thresholds: "Thresholds") -> None:
-    from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.cli.console import show_table
 
-    measured = thresholds.measured
     fits = [
         [
-            fit.step,
             fit.side,
             "refused" if fit.threshold is None else f"{fit.threshold:g}",
             f"{fit.right} of {fit.n}",
@@ -147,44 +148,10 @@ def _show(thresholds: "Thresholds") -> None:
             f"{fit.confidence:.3g}",
             fit.why or "",
         ]
-        for fit in measured.fits
+        for fit in thresholds.fits
     ]
-    show_table("Thresholds", ["step", "side", "threshold", "right", "at_least", "with", "reason"], fits)
-    sets = dict(measured.sets) | ({"all": measured.overall} if measured.overall else {})
-    plain = ("coverage", "recall", "rejected", "reject_precision", "passed_on")
-    rows = [
-        [
-            name,
-            measured_set.coverage.n,
-            _share(measured_set.precision),
-            *(getattr(measured_set, of).value for of in plain),
-        ]
-        for name, measured_set in sets.items()
-    ]
-    show_table("One row of each source", ["set", "rows", "precision", *plain], rows)
-    steps = [[step, estimate.n, _share(estimate)] for step, estimate in measured.accepted_by.items()]
-    show_table("Accepted by", ["step", "rows", "precision"], steps)
-    for line in _notes(thresholds):
-        print_line(line)
-
-
-def _share(estimate: "Interval") -> str | None:
-    return (
-        None if estimate.value is None else f"{estimate.value:.3f} [{estimate.low:.2f} {estimate.high:.2f}]"
-    )
-
-
-def _notes(thresholds: "Thresholds") -> list[str]:
-    measured, target = thresholds.measured, thresholds.target_precision
-    notes = [
-        f"{measured.claims_passed_on} of {measured.claims} claims are passed on, to a language model if any"
-    ]
-    if measured.macro_precision is not None:
-        notes.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
-    shares = {step: estimate for step, estimate in measured.accepted_by.items() if estimate.value is not None}
-    if below := [step for step, estimate in shares.items() if estimate.high < target]:
-        notes.append(f"below the target on these rows: {', '.join(below)}; `quotation` is not fitted")
-    return notes
+    columns = ["side", "threshold", "right", "at_least", "with", "reason"]
+    show_table("Thresholds, by one row of each source", columns, fits)
 
 
 def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:
@@ -192,10 +159,10 @@ def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: 
     import polars as pl
 
     from qa_pipeline.calibration.what_if import read_changes, what_if
-    from qa_pipeline.cli.console import print_document, print_line, show_frame
+    from qa_pipeline.cli.console import print_document, show_frame
     from qa_pipeline.storage.layout import Layout
 
-    counts, unrecorded = what_if(Layout(out), batch, read_changes(change))
+    counts = what_if(Layout(out), batch, read_changes(change))
     sides = [
         counts.group_by("what", verdict=side).agg(pl.col("count").sum().alias(side))
         for side in ("old", "new")
@@ -205,12 +172,7 @@ def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: 
     verdicts = verdicts.with_columns(difference=pl.col("new") - pl.col("old"))
     moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
     if as_json:
-        print_document({"set": change, "verdicts": verdicts, "moved": moved, "unrecorded": unrecorded})
+        print_document({"set": change, "verdicts": verdicts, "moved": moved})
         return
     show_frame("Verdicts", verdicts)
     show_frame("What moves, with the new reason", moved)
-    if unrecorded:
-        print_line(
-            f"{', '.join(unrecorded)}: the settings of their runs are not recorded, so those in force stand "
-            "for them"
-        )

@@ -35,7 +35,7 @@ def _commands() -> None:
 def check(
     logs: Annotated[
         Path | None,
-        typer.Argument(help="Folder of logs of observe(). Default: monitoring.logs."),
+        typer.Argument(help="Folder of logs of an Observer. Default: monitoring.logs."),
     ] = None,
     out: Out = Path("data"),
     since: Annotated[
@@ -55,14 +55,15 @@ def check(
     """Score the days of logs that are new or have changed, and exit with 1 where there is an alert.
 
     Scores are kept in OUT/monitoring, a Parquet file for each day, without texts: delete them to have all
-    days scored again. An alert is a mean beyond its limit (monitoring.alerts) by more than chance, or the
-    beginning of drift.
+    days scored again. An alert is a mean beyond its limit (monitoring.alerts) by more than chance, one that
+    likeness alone decided, or drift.
     """
     import polars as pl
 
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.monitoring.alerts import findings
+    from qa_pipeline.monitoring.alerts import alerts_of, find_levels
     from qa_pipeline.monitoring.days import read_days, read_reference
+    from qa_pipeline.monitoring.drift import find_drift
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
@@ -73,9 +74,9 @@ def check(
         scored, left_out = _score_days(logs, settings)
         rows = read_days(Layout(settings.out).monitoring)
         reference_rows = None if reference is None else read_reference(reference)
-        day_findings = findings(rows, settings.monitoring, reference_rows)
+        levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
         first = since.date() if since else max(rows["day"], default=date.min)
-        lines = day_findings.alerts(first)
+        lines = alerts_of(levels, drift, first)
         if alerts is not None:
             write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
         document = {
@@ -84,9 +85,7 @@ def check(
             "scored_now": [day.isoformat() for day in scored],
             "left_out": left_out.to_dicts(),
             "since": first.isoformat(),
-            "levels": day_findings.levels.filter(pl.col("day") >= first)
-            .cast({"day": pl.String()})
-            .to_dicts(),
+            "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
             "alerts": lines,
         }
         if as_json:
@@ -130,14 +129,15 @@ def _show(document: dict[str, Any]) -> None:
         place = f"first in {entry['file']} line {entry['first_row']}"
         print_line(f"  {entry['reason']}: {entry['rows']}, {place}: {entry['detail']}")
     columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
-    bad = ("alert", "by likeness")
+    bad = ("alert", "not decided")
     levels = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
     if levels:
         cells = [[level[name] for name in columns] for level in levels]
         show_table(f"Limits since {document['since']}", columns, cells)
-    if any(level["state"] == "by likeness" for level in levels):
+    if any(level["state"] == "not decided" for level in levels):
         print_line(
-            "by likeness: beyond its limit, but cosines and words in common alone decided it",
+            "not decided: cosines and words in common alone decided it, which proves nothing; name an "
+            "entailment model (verification.entailment.model)",
             "yellow",
         )
     for entry in document["alerts"][:MOST_SHOWN]:

@@ -1,8 +1,5 @@
 """How good the citations of a pair are: whether they exist, support what they are cited for, and suffice.
 
-Pure: other verdicts of the claims give
-other measures without a model.
-
 Accuracy is the specification's: of three citations of which two support a claim, 0.67. Precision and
 completeness follow the citation precision and recall of Gao et al., "Enabling large language models to
 generate text with citations" (EMNLP 2023), with decided claims in place of an entailment model.
@@ -63,7 +60,11 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
         .with_columns(
             pl.when(pl.col("share").is_not_null()).then("citation_accuracy").alias("citation_accuracy")
         )
-        .with_columns(_quality())
+        .with_columns(
+            citation_quality=weighted_quality(
+                pl.col("citation_existence"), pl.col("citation_accuracy"), pl.col("share")
+            )
+        )
         .select("pair_id", *MEASURES)
     )
 
@@ -152,11 +153,6 @@ def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
             pl.col("supported").mean().alias("share"),
         )
     )
-
-
-def _quality() -> pl.Expr:
-    measures = pl.col("citation_existence"), pl.col("citation_accuracy"), pl.col("share")
-    return weighted_quality(*measures).alias("citation_quality")
 
 
 def weighted_quality(existence: pl.Expr, accuracy: pl.Expr, grounding: pl.Expr) -> pl.Expr:

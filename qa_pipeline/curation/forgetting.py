@@ -1,9 +1,10 @@
 """Forgetting documents: their batches lose tables, exports and caches, and the next run makes them again."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -14,18 +15,15 @@ from qa_pipeline.llm.store.maintenance import Erased, versions_of
 from qa_pipeline.llm.store.maintenance import erase as erase_replies
 from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_table, write_table
-from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, QUESTIONS
 from qa_pipeline.text.rendering import first_names
-from qa_pipeline.text.sentences import split_sentences
 
 SHORTEST_NAME = 6
 """Characters of a hash from which its beginning names it: a shorter one too often names several."""
-LEAST_QUOTE = 30
-"""Characters from which a sentence is not written twice by chance."""
 _ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
 _NAMING = ((CHUNKS, "chunk_id"), (QUESTIONS, "question_id"), (PAIRS, "pair_id"), (CLAIMS, "pair_id"))
+"""Tables whose rows may name a document, and the column by which later ones name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +109,13 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     write_bytes(layout.forgotten, "".join(lines).encode())
     erased = Erased(0, 0) if database is None else erase_replies(database, occurrences.ids)
     for batch in occurrences.batches:
-        words = _words_of(layout, batch, occurrences)
-        for path in (layout.decisions(batch), layout.ratings(batch)):
-            _drop_lines(path, words)
+        _drop_decisions(layout, batch, occurrences)
         withdraw_forgotten(layout, batch)
-        last = layout.table(DOCUMENTS.name, batch)
-        _delete(path for path in files_of_batch(layout, batch) if path != last)
-    added = (*layout.asked.glob("added/*.jsonl"), *layout.asked.glob("documents/*/asked/added/*.jsonl"))
-    for path in added:
-        _drop_lines(path, occurrences.contents)
-    uploads = (
-        path for content in occurrences.contents for path in layout.asked.glob(f"documents/{content}*")
-    )
-    _delete([*uploads, layout.asked / "pairs"])  # checks of files of pairs hold copies of tables
+        _delete(path for path in files_of_batch(layout, batch) if path != layout.table(DOCUMENTS.name, batch))
+    for path in (*layout.asked.glob("added/*.jsonl"), *layout.asked.glob("documents/*/asked/added/*.jsonl")):
+        _keep_lines(path, lambda line: not any(content in str(line) for content in occurrences.contents))
+    for content in occurrences.contents:
+        _delete(layout.asked.glob(f"documents/{content}*"))
     # of vectors and logits, keyed by hashes of texts, nobody can tell whose they are
     for store in (layout.vectors, layout.logits):
         _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
@@ -132,52 +124,37 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
         stone = layout.tombstone(batch)
         aside = [path for path in stone.parent.rglob("*") if path.is_file() and path != stone]
         _delete(sorted(aside, key=lambda path: path.parent.name == DOCUMENTS.name))
-        path = layout.table(DOCUMENTS.name, batch)
-        if path.is_file():
-            stays = ~pl.col("content_sha256").is_in(occurrences.contents).fill_null(value=False)
-            write_table(path, read_table(path, DOCUMENTS).filter(stays), DOCUMENTS)
+        _delete([layout.table(DOCUMENTS.name, batch)])
     return erased
 
 
-def _words_of(layout: Layout, batch: str, occurrences: Occurrences) -> list[str]:
-    """Return the ids of the documents and of rows that name them, and the sentences of theirs alone."""
+def _drop_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
+    """Keep decisions about pairs that are there and name none of the documents."""
+    folders = (layout, Layout(layout.tombstone(batch).parent))
+    folder = next((of for of in folders if of.table(PAIRS.name, batch).is_file()), None)
+    if folder is None:  # without pairs, they were dropped before a kill
+        return
     words = {*occurrences.contents, *occurrences.ids}
+    pair_ids: set[str] = set()
     for table, key in _NAMING:
-        rows = _read(layout, batch, table)
+        rows = read_table(folder.table(table.name, batch), table)
         lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
         words.update(rows.filter(lines.str.contains_any(sorted(words)))[key])
-    documents = _read(layout, batch, DOCUMENTS)
-    others = documents.filter(~pl.col("content_sha256").is_in(occurrences.contents)).drop_nulls("text")
-    other_text = "\n".join(" ".join(text.split()) for text in others["text"])
-    for text, language in occurrences.rows.drop_nulls("text").select("text", "language").unique().iter_rows():
-        for start, end in split_sentences(text, language or "en"):
-            sentence = " ".join(text[start:end].split())
-            if len(sentence) >= LEAST_QUOTE and sentence not in other_text:
-                words.add(sentence)
-    return sorted(words)
+        pair_ids = set(rows[key]) if table is PAIRS else pair_ids
+    _keep_lines(layout.decisions(batch), lambda line: line["pair_id"] in pair_ids - words)
 
 
-def _read(layout: Layout, batch: str, table: Table) -> pl.DataFrame:
-    """Return a table of a batch, in its place or else moved aside; empty without one."""
-    folders = (layout, Layout(layout.tombstone(batch).parent))
-    paths = (folder.table(table.name, batch) for folder in folders)
-    return next((read_table(path, table) for path in paths if path.is_file()), table.empty())
-
-
-def _drop_lines(path: Path, words: list[str]) -> None:
-    """Delete the JSON lines with one of the words in a value."""
+def _keep_lines(path: Path, keeps: Callable[[dict[str, Any]], bool]) -> None:
+    """Delete the other JSON lines of a file."""
     if not path.is_file():
         return
     lines = path.read_bytes().splitlines(keepends=True)
     try:
-        values = [" ".join(f"{value}" for value in json.loads(line).values()) for line in lines]
-    except (ValueError, AttributeError) as error:
+        remaining = [line for line in lines if keeps(json.loads(line))]
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read; repair it or restore it from a backup") from error
-    holds = pl.Series(values, dtype=pl.String()).str.replace_all(r"\s+", " ").str.contains_any(words)
-    if holds.any():
-        write_bytes(
-            path, b"".join(line for line, holds_word in zip(lines, holds, strict=True) if not holds_word)
-        )
+    if len(remaining) < len(lines):
+        write_bytes(path, b"".join(remaining))
 
 
 def _delete(paths: Iterable[Path]) -> None:

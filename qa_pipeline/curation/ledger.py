@@ -136,6 +136,7 @@ def _gather(
         *("expected_verdict", "origin", "generator"),
     )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
+    reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
     return _joined(
         columns,
         people.select("pair_id", "decision", "said"),
@@ -143,7 +144,7 @@ def _gather(
         assessments.select("pair_id", *SCORES, **judged),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
-    ).with_columns(_judged_only(name) for name in SCORES)
+    ).with_columns(pl.when(reached).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
 
 
 def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
@@ -151,12 +152,6 @@ def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
     for other in others:
         frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
     return frame
-
-
-def _judged_only(dimension: str) -> pl.Expr:
-    """Return a score of a row that reached the judge; null for other rows."""
-    reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
-    return pl.when(reached).then(pl.col(dimension).fill_nan(None)).alias(dimension)
 
 
 def _composite(judging: JudgingSettings) -> pl.Expr:
@@ -193,6 +188,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
     not_judged = status == "not_judged"
     all_supported = pl.col("supported_claims") == pl.col("claims")
+    unjudged = not_judged & all_supported & pl.lit(judging.accept_unjudged)
     judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
     missing = pl.lit("the pair passed source verification and no assessment of it exists")
     of_verifier, of_judge = (pl.lit(f"wrong on purpose: {gate.detail}") for gate in (verifier, judge))
@@ -203,10 +199,8 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(decision == "rejected", "rejected", PERSON, "person_rejected", decision_detail),
         Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", decision_detail),
         Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", decision_detail),
-        *(
-            []
-            if verifier.passed
-            else [Rule(by_verifier, "needs_review", source, VERIFIER_NOT_TRUSTED, of_verifier)]
+        Rule(
+            by_verifier & ~pl.lit(verifier.passed), "needs_review", source, VERIFIER_NOT_TRUSTED, of_verifier
         ),
         Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
         Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
@@ -232,15 +226,11 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(hops & fewer, "rejected", "round_trip", "fewer_chunks_answer"),
         Rule(hops & fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
         Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
-        *(
-            [Rule(not_judged & all_supported, "accepted", done, "unjudged", judged_detail)]
-            if judging.accept_unjudged
-            else []
-        ),
+        Rule(unjudged, "accepted", done, "unjudged", judged_detail),
         Rule(not_judged, "needs_review", quality, "not_judged", judged_detail),
         Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-        *([] if judge.passed else [Rule(_EVERY, "needs_review", quality, JUDGE_NOT_TRUSTED, of_judge)]),
+        Rule(~pl.lit(judge.passed), "needs_review", quality, JUDGE_NOT_TRUSTED, of_judge),
         *_scoring(judging, judged_detail),
         Rule(
             pl.col("judge_reason") == INJECTION_IN_SOURCE,
@@ -364,15 +354,15 @@ def record_deciding(layout: Layout, verification: VerificationSettings, judging:
     write_bytes(layout.deciding(thresholds_ids), json.dumps(values, indent=1, sort_keys=True).encode())
 
 
-def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
-    """Return the settings behind verdicts of this `thresholds_id`; None where they are not recorded.
+def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]]:
+    """Return the settings behind verdicts of this `thresholds_id`; empty where they are not recorded.
 
     Raises:
         InputError: the file is damaged.
     """
     path = layout.deciding(thresholds_id)
     if not path.is_file():
-        return None
+        return {}
     try:
         values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
     except ValueError as error:

@@ -6,7 +6,6 @@ judged; the proof is in `evidence`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -275,43 +274,15 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int) -> pl.DataF
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A layout of a pair; up to `fewest`, `droppable` passages are left out from the last to the first."""
-
-    row: TrainableRow
-    required: tuple[Passage, ...] = ()
-    droppable: tuple[Passage, ...] = ()
-    fewest: int = 0
-    shuffled: bool = False
-
-    def passages(self) -> list[Passage]:
-        passages = [*self.required, *self.droppable]
-        if self.shuffled:  # by each passage alone, so that leaving one out moves no other
-            passages.sort(key=lambda passage: draw_number(SEED, self.row["pair_id"], passage.chunk_id))
-        return passages
-
-    def messages(self, settings: TrainingSettings) -> Messages:
-        passages = self.passages()
-        instruction = settings.system_prompt or system_prompt(
-            self.row["language"], WITH_PASSAGES if passages else CLOSED_BOOK
-        )
-        return [
-            {"role": "system", "content": instruction},
-            {"role": "user", "content": user_message(passages, self.row["question"])},
-            {"role": "assistant", "content": self.row["answer"]},
-        ]
-
-
 def _layout_columns(
     rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
     """Yield a column of messages for each layout, and passages and tokens with a field for each."""
     passages = passages_by_id(chunks)
-    drafts = [_drafts(row, passages) for row in rows]
+    choices = [_choices(row, passages) for row in rows]
     by_layout: dict[str, dict[str, list[Any]]] = {"passages": {}, "tokens": {}}
     for layout in LAYOUTS:
-        fitted = _fit([of_pair.get(layout) for of_pair in drafts], count_tokens, settings)
+        fitted = _fit(rows, [of_pair.get(layout, []) for of_pair in choices], count_tokens, settings)
         yield pl.Series(MESSAGE_COLUMNS[layout], [messages for messages, *_ in fitted], dtype=MESSAGES)
         by_layout["tokens"][layout] = [count for _, count, _ in fitted]
         by_layout["passages"][layout] = [chunk_ids for *_, chunk_ids in fitted]
@@ -321,58 +292,73 @@ def _layout_columns(
         yield pl.DataFrame(fields).to_struct(name)
 
 
-def _drafts(row: TrainableRow, passages: dict[str, Passage]) -> dict[str, _Draft]:
-    """Return the layouts that a pair can have.
+def _choices(row: TrainableRow, passages: dict[str, Passage]) -> dict[str, list[list[Passage]]]:
+    """Return the passages that each layout of a pair can show, the most first.
 
     A proof's passages are shown all, of a refusal's at least one: they prove nothing alone. Without a
     distractor, with_distractors would be a second copy of with_context.
     """
+    if not row["answer"]:
+        return {}
     refused = row["coverage"] == "none"
     context = _all_or_none(row["passage_ids"] if refused else row["evidence_chunk_id"], passages)
     others = _all_or_none(row["distractor_ids"], passages)
-    drafts = {"closed_book": _Draft(row)}
-    if context:
-        draft = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, required=context)
-        drafts["with_context"] = draft
-        if others:
-            drafts["with_distractors"] = _Draft(row, context, others, fewest=1, shuffled=True)
-    return drafts if row["answer"] else {}
+
+    def shuffled(chosen: list[Passage]) -> list[Passage]:
+        """Order passages each by itself alone, so that leaving one out moves no other."""
+        return sorted(chosen, key=lambda passage: draw_number(SEED, row["pair_id"], passage.chunk_id))
+
+    if not context:
+        return {"closed_book": [[]]}
+    fewest = 1 if refused else len(context)
+    return {
+        "closed_book": [[]],
+        "with_context": [context[:count] for count in range(len(context), fewest - 1, -1)],
+        "with_distractors": [shuffled([*context, *others[:count]]) for count in range(len(others), 0, -1)],
+    }
 
 
-def _all_or_none(chunk_ids: Sequence[str], passages: dict[str, Passage]) -> tuple[Passage, ...]:
+def _all_or_none(chunk_ids: Sequence[str], passages: dict[str, Passage]) -> list[Passage]:
     """Return the passages of these ids; none if one is missing, for a part of a proof proves nothing."""
-    passages_of_pair = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
-    return passages_of_pair if len(passages_of_pair) == len(chunk_ids) else ()
+    present = [passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages]
+    return present if len(present) == len(chunk_ids) else []
 
 
 def _fit(
-    drafts: Sequence[_Draft | None], count_tokens: CountTokens, settings: TrainingSettings
+    rows: Sequence[TrainableRow],
+    choices: Sequence[list[list[Passage]]],
+    count_tokens: CountTokens,
+    settings: TrainingSettings,
 ) -> list[tuple[Messages, int, list[str]] | tuple[None, None, None]]:
-    """Return messages, tokens and passage ids, shortened by leaving passages out.
-
-    All are None where that is not enough.
+    """Return messages, tokens and passage ids of the first choice of each row that is short enough.
 
     Counting whole examples again is exact for every tokenizer; sums over parts are not.
     """
-    fitted: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = [(None,) * 3] * len(drafts)
-    waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
+    fitted: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = [(None,) * 3] * len(rows)
+    waiting = [(place, 0) for place, choice in enumerate(choices) if choice]
     while waiting:
-        rendered = [draft.messages(settings) for _, draft in waiting]
+        rendered = [_messages(rows[place], choices[place][tried], settings) for place, tried in waiting]
         tokens = count_tokens(
             ["\n".join(message["content"] for message in messages) for messages in rendered]
         )
         too_long = []
-        for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
+        for (place, tried), messages, count in zip(waiting, rendered, tokens, strict=True):
             if count <= settings.max_tokens:
-                fitted[place] = (
-                    messages,
-                    count,
-                    [passage.chunk_id for passage in draft.passages()],
-                )
-            elif len(draft.droppable) > draft.fewest:
-                too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
+                chunk_ids = [passage.chunk_id for passage in choices[place][tried]]
+                fitted[place] = (messages, count, chunk_ids)
+            elif tried + 1 < len(choices[place]):
+                too_long.append((place, tried + 1))
         waiting = too_long
     return fitted
+
+
+def _messages(row: TrainableRow, passages: Sequence[Passage], settings: TrainingSettings) -> Messages:
+    kind = WITH_PASSAGES if passages else CLOSED_BOOK
+    return [
+        {"role": "system", "content": settings.system_prompt or system_prompt(row["language"], kind)},
+        {"role": "user", "content": user_message(passages, row["question"])},
+        {"role": "assistant", "content": row["answer"]},
+    ]
 
 
 def user_message(passages: Sequence[Passage], question: str) -> str:

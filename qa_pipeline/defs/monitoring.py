@@ -10,9 +10,9 @@ from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import OWNERS, PARTITION, ResourcesParam, partitioned_check
 from qa_pipeline.defs.metadata import frame_table, plotted
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.monitoring.alerts import find_levels
+from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_levels
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
-from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
+from qa_pipeline.monitoring.drift import find_drift
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.monitoring.notifications import notify
 from qa_pipeline.pipeline.versions import code_version
@@ -68,7 +68,7 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
         try:
             made = score_day(Logs(logs), day, metric_scores(resources.settings), folder)
             levels = find_levels(read_days(folder, day, day), resources.settings.monitoring)
-            drifts = find_drift(read_days(folder, None, day)).filter(pl.col("day") == day)
+            drifts = find_drift(read_days(folder, last=day)).filter(pl.col("day") == day)
         except QAPipelineError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
         means = made.items.select(metrics_of(made.items)).mean().to_dicts()[0] if made.items.height else {}
@@ -81,8 +81,8 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
                 **plotted({f"mean {name}": mean for name, mean in means.items()}),
             },
             check_results=[
-                _result(LIMITS, levels, ["alert"], dg.AssetCheckSeverity.ERROR),
-                _result(DRIFT, drifts, ["drift", "drifted"], dg.AssetCheckSeverity.WARN),
+                _result(LIMITS, levels, ["alert", NOT_DECIDED], dg.AssetCheckSeverity.ERROR),
+                _result(DRIFT, drifts, ["drift"], dg.AssetCheckSeverity.WARN),
             ],
         )
 
@@ -92,8 +92,8 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
 def _result(
     check: str, findings: pl.DataFrame, states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check that shows all findings, and fails for those in some states or decided by likeness."""
-    bad = findings.filter(pl.col("state").is_in([*states, BY_LIKENESS]))
+    """Return a check that shows all findings, and fails for those in some states."""
+    bad = findings.filter(pl.col("state").is_in(states))
     return dg.AssetCheckResult(
         check_name=check,
         passed=not bad.height,
@@ -122,4 +122,4 @@ def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> No
     except QAPipelineError as error:
         raise dg.Failure(str(error)) from None
     if missed:
-        context.log.warning(f"not delivered to {', '.join(missed)} of monitoring.alerts.urls")
+        context.log.warning(f"not delivered to addresses {', '.join(missed)} of monitoring.alerts.urls")

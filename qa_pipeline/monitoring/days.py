@@ -1,13 +1,12 @@
 """Scores of production, one Parquet file for each day: made from its logs, and read as a series.
 
-Texts stay in the logs: a scored row holds an id, a time, whether the request failed, and numbers.
+Texts stay in the logs: a scored row holds an id, a time, whether the request failed, numbers, and for each
+metric the steps that decided it.
 """
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
@@ -15,7 +14,6 @@ import polars.selectors as cs
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
-from qa_pipeline.evaluation.reports.deciders import describe_deciders
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
@@ -23,16 +21,12 @@ from qa_pipeline.settings.monitoring import ERRORS
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import readable, write_frame
 
-if TYPE_CHECKING:
-    from qa_pipeline.evaluation.metrics.base import Metric
-
-DECIDED_BY = "decided_by"
-DECISIONS = pl.List(pl.Struct({"metric": pl.String(), "step": pl.String(), "count": pl.Int64()}))
-"""The number of decisions of each step about a row's figures, by metric; null where not stored."""
+DECIDED_BY = "_decided_by"
+"""End of the names of columns that hold the steps by which a row's figure was decided."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
 """From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
 
-A column `DECIDED_BY` (`DECISIONS`) may stand beside them.
+A list of steps may stand beside each, in the column METRIC_decided_by.
 """
 BASE = pl.Schema(
     {
@@ -62,34 +56,19 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
     metrics = chosen_metrics(settings.monitoring.metrics)
     means = Means(Resources(cut_by(settings), embedder=embedder))
+    steps = {f"{of.name}{DECIDED_BY}": of.decided_by for of in metrics if of.decided_by is not None}
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
         frame, values = evaluate(rows, metrics, means)
-        return values.with_columns(_decisions(frame, values, metrics))
+        return values.hstack(frame.select(**steps))
 
     return score
-
-
-def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
-    """Return who decided the figures of each row (`DECISIONS`)."""
-    judged = [measured for measured in metrics if measured.decided_by is not None]
-    decisions: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
-    for metric in judged:
-        has_value = values[metric.name].is_not_null()
-        steps = frame.select(by=metric.decided_by)["by"].to_list()
-        for of_row, is_known, steps_of_metric in zip(decisions, has_value, steps, strict=True):
-            counts = Counter(step for step in steps_of_metric or () if step is not None) if is_known else {}
-            of_row += [
-                {"metric": metric.name, "step": step, "count": counts[step]} for step in sorted(counts)
-            ]
-    return pl.Series(DECIDED_BY, decisions, dtype=DECISIONS)
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
     """Score the logs of a day and store the scores in one step; equal logs give equal bytes.
 
-    Requests that failed, or whose texts cannot be used, count in `errors` alone; a day without others has no
-    metrics.
+    Requests that failed count in `errors` alone; a day without others has no metrics.
 
     Args:
         logs: of production.
@@ -106,19 +85,17 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
     log = logs.read(day)
     failed = pl.col("error").is_not_null().cast(pl.Float64())
     rows = log.items.select("id", pl.lit(day).alias("day"), "time", "model", failed.alias(ERRORS))
-    answered = log.items.filter(pl.col("query").is_not_null())
+    answered = log.items.filter(pl.col("error").is_null())
     if answered.height:
         scores = _finite(score(answered.select(RAG_ROWS.names())))
-        if DECIDED_BY not in scores.columns:
-            scores = scores.with_columns(pl.lit([], DECISIONS).alias(DECIDED_BY))
         rows = rows.join(scores.with_columns(answered["id"]), on="id", how="left", maintain_order="left")
     write_frame(day_file(folder, day), rows)
     return Labelled(rows, log.left_out)
 
 
 def _finite(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores as floats beside their deciders; what is no finite number is unknown."""
-    number = cs.exclude(DECIDED_BY)
+    """Return the scores as floats; what is no finite number is unknown."""
+    number = cs.numeric()
     return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
 
 
@@ -127,23 +104,22 @@ def day_file(folder: Path, day: date) -> Path:
     return folder / f"{day.isoformat()}.parquet"
 
 
-def read_days(folder: Path, first: date | None = None, last: date | None = None) -> pl.DataFrame:
-    """Return the scored rows of all days, or of those from first to last, in the order of days.
+def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl.DataFrame:
+    """Return the scored rows from first to last, in the order of days.
 
     A metric that a day was not scored by is unknown there.
 
     Raises:
         InputError: the folder has no day, or a file in it cannot be read.
     """
-    low, high = (first or date.min).isoformat(), (last or date.max).isoformat()
-    files = sorted(file for file in folder.glob("????-??-??.parquet") if low <= file.stem <= high)
+    files = sorted(folder.glob("????-??-??.parquet"))
+    files = [file for file in files if first.isoformat() <= file.stem <= last.isoformat()]
     if not files:
         raise InputError(f"{folder} has no scores of any day; run qa-pipeline monitor check LOGS first")
     days = []
     for file in files:
         try:
-            of_day = pl.read_parquet(readable(file)).cast(BASE)
-            days.append(of_day.cast({cs.exclude(*BASE, DECIDED_BY): pl.Float64()}))
+            days.append(_finite(pl.read_parquet(readable(file)).cast(BASE)))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
     return pl.concat(days, how="diagonal")
@@ -164,28 +140,17 @@ def read_reference(file: Path) -> pl.DataFrame:
     return _finite(reference)
 
 
-def metrics_of(rows: pl.DataFrame) -> Sequence[str]:
+def metrics_of(rows: pl.DataFrame) -> list[str]:
     """Return the names of the watched columns: the share of errors, and the metrics in order."""
-    return [ERRORS, *(name for name in rows.columns if name not in BASE and name != DECIDED_BY)]
+    return rows.select(cs.float()).columns
 
 
-def describe_decisions(rows: pl.DataFrame, metric: str) -> str:
-    """Return who decided a metric of some scored rows, in words."""
-    if metric == ERRORS:
-        return "logs"
-    return describe_deciders(decisions_of(rows).get(metric, {}))
+def decisions_of(rows: pl.DataFrame, metric: str) -> dict[str, int]:
+    """Return how many decisions each step took for the known scores of a metric.
 
-
-def decisions_of(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
-    """Return how many decisions each step took for each metric of some scored rows.
-
-    A metric of arithmetic alone is not in it, and neither are rows that were stored without.
+    Empty for a metric of arithmetic alone.
     """
-    if DECIDED_BY not in rows.columns:
+    if (steps := f"{metric}{DECIDED_BY}") not in rows.columns:
         return {}
-    decided = rows.select(pl.col(DECIDED_BY).explode()).drop_nulls().unnest(DECIDED_BY)
-    counts = decided.group_by("metric", "step").agg(pl.col("count").sum()).sort("metric", "step")
-    decisions: dict[str, dict[str, int]] = {}
-    for metric, step, count in counts.iter_rows():
-        decisions.setdefault(metric, {})[step] = count
-    return decisions
+    decided = rows.filter(pl.col(metric).is_not_null())[steps].explode().drop_nulls()
+    return dict(decided.value_counts().sort(steps).iter_rows())

@@ -3,13 +3,12 @@
 Only the standard library is imported here: services import this module.
 """
 
-import functools
 import hashlib
 import json
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,17 +30,30 @@ def is_sampled(request_id: str, share: float) -> bool:
 class Observer:
     """A writer of a sample of requests: a sub-folder for each UTC day, a file for each process.
 
+    Files are readable by their owner only, since texts may be personal.
+
     Args:
-        folder: of the logs.
-        share: of the requests, by `is_sampled`.
+        folder: of the logs; the setting `monitoring.logs` by default.
+        share: of the requests, by `is_sampled`; the setting `monitoring.share` by default.
         redact: applied to query, answer, texts of contexts and error before they are written.
 
-    Files are readable by their owner only, since texts may be personal.
+    Raises:
+        SettingsError: the settings are needed and cannot be used, or name no folder.
     """
 
-    def __init__(self, folder: Path | str, share: float = 0.05, redact: Redact | None = None) -> None:
-        self.folder = Path(folder)
-        self.share = share
+    def __init__(
+        self, folder: Path | str | None = None, share: float | None = None, redact: Redact | None = None
+    ) -> None:
+        if folder is None or share is None:
+            from qa_pipeline.errors import SettingsError
+            from qa_pipeline.settings.tree import load_settings
+
+            settings = load_settings().monitoring
+            folder = settings.logs if folder is None else folder
+            share = settings.share if share is None else share
+            if folder is None:
+                raise SettingsError("no folder for logs is named; set monitoring.logs or name it here")
+        self.folder, self.share = Path(folder), share
         self._redact = redact
         self._token = uuid.uuid4().hex[:12]
 
@@ -118,59 +130,3 @@ class Observer:
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
-
-
-_default: Observer | None = None
-
-
-def start_observing(
-    folder: Path | str | None = None, share: float | None = None, redact: Redact | None = None
-) -> Observer:
-    """Return the observer that `observe` uses; called once when a service starts.
-
-    Args:
-        folder: of the logs; the setting `monitoring.logs` by default.
-        share: of the requests; the setting `monitoring.share` by default.
-        redact: as for `Observer`.
-
-    Raises:
-        SettingsError: the settings are needed and cannot be used, or name no folder.
-    """
-    global _default  # noqa: PLW0603 - one observer a process is the point
-    if folder is None or share is None:
-        from qa_pipeline.errors import SettingsError
-        from qa_pipeline.settings.tree import load_settings
-
-        settings = load_settings().monitoring
-        folder = settings.logs if folder is None else folder
-        share = settings.share if share is None else share
-        if folder is None:
-            raise SettingsError("no folder for logs is named; set monitoring.logs or name it here")
-    _default = Observer(folder, share, redact)
-    return _default
-
-
-def observe(
-    request_id: str,
-    query: str,
-    answer: str | None,
-    contexts: Sequence[Context] = (),
-    citations: Sequence[str] = (),
-    **more: Any,
-) -> bool:
-    """Log one answered request for evaluation, where it is in the sample; never raises.
-
-    Arguments are those of `Observer.observe`. Without `start_observing` before, the first call reads the
-    settings. Where they name no folder nothing is kept; that is said once.
-    """
-    observer = _default or _started()
-    return observer is not None and observer.observe(request_id, query, answer, contexts, citations, **more)
-
-
-@functools.cache
-def _started() -> Observer | None:
-    try:
-        return start_observing()
-    except Exception as error:  # noqa: BLE001 - a service must not fail over its observer
-        _LOG.warning("requests are not observed: %s", error)
-        return None

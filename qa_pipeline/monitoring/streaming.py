@@ -71,7 +71,9 @@ def stream_verdicts(
     reported: dict[tuple[int, int], Verdict] = {}
     for piece in pieces:
         read_before, answer = len(answer), answer + piece
-        for at in _words_ended(answer, read_before):
+        for at in range(max(read_before, 1), min(len(answer), MOST_EARLY)):
+            if not answer[at].isspace() or answer[at - 1].isspace():  # no word has just ended
+                continue
             for claim in _ended_claims(answer[:at], judged, language):
                 judged = claim.end
                 for verdict in judge_answer(replace(about, text=answer[:at]), resources, claim):
@@ -85,13 +87,6 @@ def stream_verdicts(
             yield replace(early, verdict=WITHDRAWN, final=True)
         elif late is not None and (early is None or replace(early, final=True) != late):
             yield late
-
-
-def _words_ended(answer: str, read_before: int) -> Iterator[int]:
-    """Yield the places from `read_before` on where a word has ended: before them are whole words."""
-    for place in range(max(read_before, 1), min(len(answer), MOST_EARLY)):
-        if answer[place].isspace() and not answer[place - 1].isspace():
-            yield place
 
 
 def _ended_claims(text: str, judged: int, language: str) -> list[Claim]:

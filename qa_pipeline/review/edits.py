@@ -40,7 +40,7 @@ def recorded_resources(layout: Layout, batch: str, earlier: Resources | None = N
         SettingsError: the settings cannot be used.
     """
     ids = read_columns(layout.table(VERDICTS.name, batch), VERDICTS, ["thresholds_id"])["thresholds_id"]
-    recorded: dict[str, Any] = (recorded_deciding(layout, ids[0]) if ids.len() else None) or {}
+    recorded: dict[str, Any] = recorded_deciding(layout, ids[0]) if ids.len() else {}
     origin = layout.origin(batch)
     if origin.is_file():
         recorded["corpus"] = origin.read_text(encoding="utf-8")

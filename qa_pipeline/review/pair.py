@@ -252,7 +252,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         ],
         assessment=assessment,
         dimensions=dimensions_of(assessment),
-        thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]) or {},
+        thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]),
         history=[
             {**row, "why": why_in_words(row["why"])}
             for row in decision_states(decisions, pairs, claims).to_dicts()

@@ -36,9 +36,9 @@ class MonitoringSettings(Group):
     """Watching answers in production."""
 
     logs: Path | None = None
-    """Folder of logs that observe() writes to and the asset production_quality reads."""
+    """Folder of logs that an Observer writes to and the asset production_quality reads."""
     share: float = Field(0.05, ge=0, le=1)
-    """Share of requests that observe() keeps, chosen by hash of their id."""
+    """Share of requests that an Observer keeps, chosen by hash of their id."""
     metrics: tuple[str, ...] = Field(
         ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )

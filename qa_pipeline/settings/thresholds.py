@@ -1,4 +1,4 @@
-"""A thresholds artefact: the fitted bands, of which models, on which data, and how well they did."""
+"""A thresholds artefact: the fitted band of an entailment model, on which data, and how it was found."""
 
 from datetime import date
 from functools import lru_cache
@@ -13,7 +13,6 @@ from qa_pipeline.storage.hashes import hash_text
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(min_length=1, max_length=500)]
-Sets = Annotated[dict[Name, "Figures"], Field(max_length=1000)]
 
 
 class Part(BaseModel):
@@ -25,13 +24,15 @@ class Part(BaseModel):
 
 
 class Band(Part):
-    """A score of at least `accept` supports a claim, one below `reject` does not; what lies between goes on.
+    """Scores from which entailment decides a claim; what lies between goes on to the next step.
 
-    Null where no threshold met the target: the step then never decides so.
+    From `accept` on it is supported, up to `reject` it is not, and from a contradiction of `contradict` on it
+    is contradicted. Null where no threshold met the target: the model then never decides so.
     """
 
     accept: Share | None = None
     reject: Share | None = None
+    contradict: Annotated[float, Field(ge=0.5, le=1)] | None = None
 
     @model_validator(mode="after")
     def _apart(self) -> "Band":
@@ -39,24 +40,10 @@ class Band(Part):
             raise ValueError(f"reject {self.reject} lies above accept {self.accept}")
         return self
 
-
-class EntailmentBand(Band):
-    """The same, and the contradiction from which a claim is contradicted."""
-
-    contradict: Annotated[float, Field(ge=0.5, le=1)] | None = None
-
-
-class Bands(Part):
-    """The bands of the fitted steps."""
-
-    entailment: EntailmentBand = EntailmentBand()
-
-
-class Models(Part):
-    """The models whose scores the bands are of; null where a step had no score."""
-
-    embedding: Name
-    entailment: Name | None = None
+    @property
+    def decides(self) -> bool:
+        """Return True if any threshold was fitted."""
+        return any(value is not None for value in (self.accept, self.reject, self.contradict))
 
 
 class DataFile(Part):
@@ -66,7 +53,6 @@ class DataFile(Part):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     rows: Count
     groups: Count
-    licence: Name | None = None
 
 
 class Interval(Part):
@@ -86,22 +72,6 @@ class Interval(Part):
         return cls(value=successes / trials if trials else None, low=low, high=high, n=trials)
 
 
-class Figures(Part):
-    """The result of the bands on one labelled set, or on all: one row of each source, by hash.
-
-    `precision` is the share of accepted rows that are supported, `coverage` that of all rows that are
-    accepted, `recall` that of supported rows that are accepted; `passed_on` is the share of rows of which a
-    claim is left to a language model.
-    """
-
-    precision: Interval
-    coverage: Interval
-    recall: Interval
-    reject_precision: Interval
-    rejected: Interval
-    passed_on: Interval
-
-
 class Fit(Part):
     """The evidence of one fitted threshold.
 
@@ -109,48 +79,29 @@ class Fit(Part):
     behind the chosen one, or behind the best one where none was chosen, and `why` says what is missing.
     """
 
-    step: Literal["entailment"]
     side: Literal["accept", "reject", "contradict"]
     threshold: Share | None
     confidence: Share
     tested: Count
     n: Count
     right: Count
-    precision: Share | None
     precision_low: Share | None
-    best_threshold: Share | None
     why: Annotated[str, Field(max_length=2000)] | None = None
-
-
-class Measured(Part):
-    """The measurements on the calibration data.
-
-    `macro_precision` is the mean over the sets that have accepted rows; `accepted_by` gives the precision of
-    what each step accepts, also of those that are not fitted.
-    """
-
-    fits: Annotated[tuple[Fit, ...], Field(max_length=20)] = ()
-    overall: Figures | None = None
-    macro_precision: Share | None = None
-    accepted_by: Annotated[dict[Name, Interval], Field(max_length=20)] = Field(default_factory=dict)
-    sets: Sets = Field(default_factory=dict)
-    claims: Count = 0
-    claims_passed_on: Count = 0
 
 
 class Thresholds(Part):
     """The artefact; `id` is the hash of everything but itself and the date, so that equal fits are one."""
 
-    schema_version: Literal[2] = Field(alias="schema")
+    schema_version: Literal[3] = Field(alias="schema")
     name: Annotated[str, Field(pattern="^[a-z0-9_-]{1,40}$")]
     id: str = Field(pattern="^[0-9a-f]{12}$")
     created: date = Field(strict=False)
     target_precision: Annotated[float, Field(gt=0, lt=1)]
     confidence: Annotated[float, Field(gt=0, lt=1)]
-    models: Models
+    model: Name | None
     data: Annotated[tuple[DataFile, ...], Field(max_length=1000)]
-    bands: Bands
-    measured: Measured
+    band: Band
+    fits: Annotated[tuple[Fit, ...], Field(max_length=3)]
 
     @property
     def full_id(self) -> str:
@@ -169,25 +120,33 @@ def with_id(thresholds: Thresholds) -> Thresholds:
     return thresholds.model_copy(update={"id": content_id(thresholds)})
 
 
-def has_thresholds(thresholds: Thresholds, step: str) -> bool:
-    """Return whether any threshold of a step was fitted."""
-    return any(value is not None for value in getattr(thresholds.bands, step).model_dump().values())
-
-
-SHIPPED = Path(__file__).with_name("thresholds.json")
+UNFITTED = Thresholds(
+    schema=3,
+    name="shipped",
+    id="bd839c59234b",  # as stored verdicts carry it
+    created=date(2026, 11, 23),
+    target_precision=0.98,
+    confidence=0.95,
+    model=None,
+    data=(),
+    band=Band(),
+    fits=(),
+)
+"""Without a file of thresholds a model decides nothing by its scores."""
 _LARGEST = 2_000_000
 """Bytes: an artefact takes some hundreds for each set; what is larger is another file."""
 _MOST_NAMED = 5
 """Faults of a file that an error lists; a person mends them one by one."""
 
 
-def read_thresholds(path: Path | None) -> Thresholds:
-    """Return the artefact of a file, or the shipped one; an unchanged file is read once.
+def read_thresholds(file: Path | None) -> Thresholds:
+    """Return the artefact of a file, or `UNFITTED`; an unchanged file is read once.
 
     Raises:
         SettingsError: the file is not there, is no artefact, or its content does not match its id.
     """
-    file = path or SHIPPED
+    if file is None:
+        return UNFITTED
     try:
         state = file.stat()
         return _read(file, state.st_mtime_ns, state.st_size)
@@ -230,7 +189,7 @@ def check_models(path: Path | None, *, entailment: str | None = None) -> str | N
     """Verify that a chosen artefact was fitted for the configured model.
 
     Args:
-        path: the configured artefact; None for the shipped one, which need not fit.
+        path: the configured artefact; None without one.
         entailment: the configured cross-encoder, None without one.
 
     Returns:
@@ -240,7 +199,7 @@ def check_models(path: Path | None, *, entailment: str | None = None) -> str | N
         SettingsError: naming both models.
     """
     thresholds = read_thresholds(path)
-    fitted, has_band = thresholds.models.entailment, has_thresholds(thresholds, "entailment")
+    fitted, has_band = thresholds.model, thresholds.band.decides
     if entailment is None:
         unused = f"{path} is not used: verification.entailment.model names no model, and it is of {fitted}"
         return unused if path is not None and has_band else None

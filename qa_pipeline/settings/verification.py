@@ -34,7 +34,7 @@ class VerificationSettings(Group):
     similarity_fail: Decides[float] = 0.50
     """similarity_only: below this a pair fails."""
     thresholds: Decides[Path | None] = None
-    """Cascade: file of thresholds from qa-pipeline calibrate; none uses the shipped ones."""
+    """Cascade: file of thresholds from qa-pipeline calibrate; without one a model decides nothing."""
     split_claims: Literal["auto", "model", "rules"] = "auto"
     """Method of splitting answers into claims. rules: by sentence, list item and table row. model: the
     verifier splits every answer further. auto: it does so only for joined clauses, pronouns and table rows

@@ -109,10 +109,6 @@ class Layout:
         """Return the file of people's decisions about a batch, apart from tables, which may be remade."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
-    def ratings(self, batch: str) -> Path:
-        """Return the file of verdicts that several people give on the same pairs of a batch."""
-        return self._of_batch(self.out / "ratings", batch, ".jsonl")
-
     @property
     def asked(self) -> Path:
         """Return the folder of what people uploaded and added in the review app."""

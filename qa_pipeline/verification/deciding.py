@@ -13,7 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.settings.thresholds import Thresholds, has_thresholds
+from qa_pipeline.settings.thresholds import Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS
 from qa_pipeline.text.references import FOUND_BY_SEARCH
@@ -100,7 +100,7 @@ def _cascade_rules(thresholds: Thresholds, words: pl.Expr) -> list[Rule]:
         (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
     ]
     for side in fitted_thresholds():
-        fitted = getattr(thresholds.bands.entailment, side.side)
+        fitted = getattr(thresholds.band, side.side)
         if fitted is not None:
             rules.append((side.meets(side.score, fitted) & _of_model(thresholds), side.outcome))
     return rules
@@ -173,13 +173,13 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
 
 def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:
     """Count the scores of entailment by other models than the thresholds are for; they decide nothing."""
-    if not has_thresholds(thresholds, "entailment"):
+    if not thresholds.band.decides:
         return 0
     return claims.filter(pl.col("entailment").is_not_null() & ~_of_model(thresholds)).height
 
 
 def _of_model(thresholds: Thresholds) -> pl.Expr:
-    fitted_for = pl.lit(thresholds.models.entailment, pl.String())
+    fitted_for = pl.lit(thresholds.model, pl.String())
     return (pl.col("entailment_model") == fitted_for).fill_null(value=False)
 
 

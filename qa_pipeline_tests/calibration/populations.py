@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from qa_pipeline.calibration.fitting import ScoredRows, choose_threshold
+from qa_pipeline.calibration.fitting import fit_side
 
 
 @dataclass(frozen=True)
@@ -21,31 +22,23 @@ class Population:
     rows: int = 1
 
 
-def draw(population: Population, groups: int, generator: np.random.Generator) -> ScoredRows:
+def draw(population: Population, groups: int, generator: np.random.Generator) -> pl.DataFrame:
     size = groups * population.rows
     group = np.repeat(np.arange(groups), population.rows)
     score = generator.random(size)
     luck = generator.random(groups)[group]
     order = generator.permutation(size)
     right = luck < population.support(score)
-    return ScoredRows(group[order], right[order], score[order])
+    return pl.DataFrame({"group": group[order], "right": right[order], "score": score[order]})
 
 
-def broken_promises(
-    population: Population, *, target: float, groups: int, trials: int, seed: int, alone: bool = False
-) -> float:
-    """Share of calibrations that choose a threshold whose true precision misses the target.
-
-    `alone` takes each row for a group of its own, as one would who does not care about sources.
-    """
+def broken_promises(population: Population, *, target: float, groups: int, trials: int, seed: int) -> float:
+    """Share of calibrations that choose a threshold whose true precision misses the target."""
     generator = np.random.default_rng(seed)
     broken = 0
     for _ in range(trials):
-        rows = draw(population, groups, generator)
-        if alone:
-            rows = ScoredRows(np.arange(len(rows.group)), rows.right, rows.score)
-        chosen = choose_threshold(rows, "from", target=target, confidence=0.95)
-        broken += chosen.passed is not None and population.mean(chosen.passed.threshold) < target
+        fit = fit_side(draw(population, groups, generator), "accept", target=target, confidence=0.95)
+        broken += fit.threshold is not None and population.mean(fit.threshold) < target
     return broken / trials
 
 

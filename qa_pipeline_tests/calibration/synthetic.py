@@ -7,19 +7,16 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.calibration.rows import LabelledRows
-from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline_tests.settings.artefacts import thresholds
 from qa_pipeline_tests.verification.test_deciding import claim
 
-BLANK = thresholds(embedding=load_settings().embedding.model).model_copy(update={"target_precision": 0.95})
+BLANK = thresholds().model_copy(update={"target_precision": 0.95})
 
 
 def labelled(
     scores: Sequence[Sequence[dict[str, Any]]],
     labels: Sequence[bool],
-    groups: Sequence[int] | None = None,
-    sets: Sequence[str] | None = None,
 ) -> LabelledRows:
     """Rows of claims that the rules before the fitted steps leave open, unless their fields say otherwise."""
     models = {"entailment_model": "reader", "token_recall": 0.5}
@@ -28,12 +25,9 @@ def labelled(
         for row, of_row in enumerate(scores)
         for place, fields in enumerate(of_row)
     ]
-    numbers = list(groups) if groups is not None else list(range(len(scores)))
     rows = pl.DataFrame(
         {
-            "set": list(sets) if sets is not None else ["one"] * len(scores),
-            "group": numbers,
-            "order": [f"{row:06}" for row in range(len(scores))],
+            "group": list(range(len(scores))),
             "label": list(labels),
             "pair_id": [f"pair-{row}" for row in range(len(scores))],
         },

@@ -1,32 +1,31 @@
 import numpy as np
 import pytest
 
-from qa_pipeline.calibration.calibrating import fit_artefact
-from qa_pipeline.calibration.fitting import fit_bands, rows_of_side
+from qa_pipeline.calibration.fitting import fit_band, rows_of_side
 from qa_pipeline.calibration.rows import LabelledRows
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.thresholds import Fit, Thresholds, content_id
-from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline_tests.calibration.synthetic import BLANK, labelled, noisy
 
 SETTINGS = VerificationSettings()
 
 
-def fitted(rows: LabelledRows) -> tuple[Thresholds, dict[tuple[str, str], Fit]]:
-    thresholds, fits = fit_bands(rows, SETTINGS, BLANK)
-    return thresholds, {(fit.step, fit.side): fit for fit in fits}
+def fitted(rows: LabelledRows) -> tuple[Thresholds, dict[str, Fit]]:
+    thresholds = fit_band(rows, SETTINGS, BLANK)
+    return thresholds, {fit.side: fit for fit in thresholds.fits}
 
 
 def test_both_bands_of_a_good_score_are_found_and_lie_apart() -> None:
     thresholds, fits = fitted(noisy(1500, 1))
-    band = thresholds.bands.entailment
+    band = thresholds.band
     assert band.accept is not None
     assert band.reject is not None
     assert 0.55 <= band.accept <= 0.65
     assert band.reject == 0.5
-    assert fits["entailment", "accept"].precision_low >= 0.95  # type: ignore[operator]
-    assert set(fits) == {("entailment", side) for side in ("contradict", "accept", "reject")}
+    assert fits["accept"].precision_low >= 0.95  # type: ignore[operator]
+    assert set(fits) == {"contradict", "accept", "reject"}
+    assert thresholds.id == content_id(thresholds)
 
 
 def test_a_score_that_says_nothing_accepts_nothing_and_tells_the_best_precision() -> None:
@@ -36,9 +35,9 @@ def test_a_score_that_says_nothing_accepts_nothing_and_tells_the_best_precision(
         (generator.random(600) < 0.7).tolist(),
     )
     thresholds, fits = fitted(rows)
-    assert thresholds.bands.entailment.accept is None
-    assert fits["entailment", "accept"].why
-    assert fits["entailment", "accept"].precision == pytest.approx(0.7, abs=0.1)
+    assert thresholds.band.accept is None
+    assert fits["accept"].why
+    assert fits["accept"].right / fits["accept"].n == pytest.approx(0.7, abs=0.1)
 
 
 def test_too_little_data_is_refused_and_says_how_many_more_would_do() -> None:
@@ -73,19 +72,6 @@ def test_an_answer_is_as_good_as_its_lowest_claim_and_settled_claims_do_not_coun
         [True] * 5,
     )
     accept = rows_of_side(rows, SETTINGS, BLANK, "accept")
-    assert accept.group.tolist() == [0, 1, 3]
-    assert np.nan_to_num(accept.score, nan=-1).tolist() == [0.4, 0.8, -1]
-    assert rows_of_side(rows, SETTINGS, BLANK, "reject").score.tolist() == [0.4, 0.8, 0.9]
-
-
-def test_the_artefact_says_what_its_bands_do() -> None:
-    artefact = fit_artefact(noisy(1500, 1), load_settings(), BLANK)
-    overall = artefact.measured.overall
-    assert overall is not None
-    assert artefact.id == content_id(artefact)
-    assert overall.precision.value == pytest.approx(0.98, abs=0.02)
-    assert overall.recall.value == pytest.approx(0.97, abs=0.05)
-    assert artefact.measured.accepted_by["entailment"].n == overall.precision.n
-    assert overall.coverage.n == 1500
-    passed_on = overall.passed_on.value or 0
-    assert artefact.measured.claims_passed_on == round(passed_on * 1500)
+    assert accept["group"].to_list() == [0, 1, 3]
+    assert accept["score"].to_list() == [0.4, 0.8, None]
+    assert rows_of_side(rows, SETTINGS, BLANK, "reject")["score"].to_list() == [0.4, 0.8, 0.9]

@@ -61,8 +61,8 @@ def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--target-precision", "1"), "target precision"),
-        (("--confidence", "0"), "confidence"),
+        (("--target-precision", "1"), "--target-precision"),
+        (("--confidence", "0"), "--confidence"),
         (("--name", "My Own"), "--name 'My Own'"),
     ],
 )
@@ -89,9 +89,8 @@ def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: 
 
 def test_rows_of_equal_texts_share_their_claims_and_keep_their_own_label(tmp_path: Path) -> None:
     file = LabelledFile(tmp_path / "set.parquet", "0" * 64, items(8))
-    scored = score_rows(Resources(load_settings(), embedder=HashEmbedder()), file)
+    scored = score_rows(Resources(load_settings(), embedder=HashEmbedder()), [file])
     assert scored.rows.height == 8
     assert scored.rows["pair_id"].n_unique() == 2
     assert scored.claims["pair_id"].n_unique() == 2
     assert scored.rows.group_by("pair_id").agg(pl.col("label").n_unique())["label"].to_list() == [1, 1]
-    assert scored.rows["order"].is_sorted()

@@ -4,9 +4,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.monitoring import drift
-from qa_pipeline.monitoring.alerts import LEVELS, find_levels, findings
-from qa_pipeline.monitoring.days import DECISIONS
+from qa_pipeline.monitoring.alerts import LEVELS, alerts_of, find_levels
+from qa_pipeline.monitoring.drift import DRIFT
 from qa_pipeline.settings.monitoring import AlertSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
 
@@ -24,6 +23,10 @@ def levels(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[dict
     found = find_levels(rows, settings)
     assert found.schema == LEVELS
     return found.to_dicts()
+
+
+def alerts(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[dict[str, Any]]:
+    return alerts_of(find_levels(rows, settings), DRIFT.to_frame())
 
 
 def states(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[str]:
@@ -75,7 +78,7 @@ def test_the_promised_limits_alert_without_any_setting() -> None:
         (value + spread).alias(name) for name, value in bad.items()
     )
     rows = rows.with_columns(errors=(pl.int_range(pl.len()) % 4 == 0).cast(pl.Float64()))
-    told = findings(rows, MonitoringSettings()).alerts()
+    told = alerts(rows, MonitoringSettings())
     assert {(one["metric"], one["hour"] is None) for one in told} == {
         ("faithfulness", True),
         ("grounding", False),
@@ -90,27 +93,29 @@ def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
 
 
 def by_likeness(rows: pl.DataFrame, likeness: int, rules: int) -> pl.DataFrame:
-    counts = [
-        {"metric": "faithfulness", "step": "quotation", "count": rules},
-        {"metric": "faithfulness", "step": "similarity", "count": likeness},
-    ]
-    return rows.with_columns(pl.Series("decided_by", [counts] * rows.height, dtype=DECISIONS))
+    steps = ["quotation"] * rules + ["similarity"] * likeness
+    return rows.with_columns(faithfulness_decided_by=pl.lit(steps))
 
 
-def test_a_bad_figure_that_likeness_alone_decided_is_an_alert_of_its_own_kind(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(drift, "REFERENCE_DAYS", 3)
-    rows = by_likeness(scored_rows([[0.9] * 100] * 3 + [[0.1] * 100] * 3), likeness=3, rules=1)
-    found = findings(rows, ONLY)
-    assert {alert["kind"] for alert in found.alerts()} == {"undecided"}
-    assert found.levels["state"].to_list()[-1] == found.drift["state"].to_list()[-1] == "by likeness"
+@pytest.mark.parametrize("score", [0.0, 0.9, 1.0])
+def test_a_figure_that_likeness_alone_decided_is_told_as_not_decided_good_or_bad(score: float) -> None:
+    rows = by_likeness(scored_rows([[score] * 100]), likeness=3, rules=1)
+    assert states(rows) == ["not decided"]
+    assert [alert["kind"] for alert in alerts(rows)] == ["undecided"]
+
+
+def test_the_hours_of_a_day_that_are_not_decided_are_one_alert() -> None:
+    rows = by_likeness(scored_rows([[0.1] * 300]), likeness=1, rules=0)
+    assert len(alerts(rows, HOURLY)) == 1
 
 
 def test_figures_mostly_decided_by_rules_raise_alerts() -> None:
-    rows = by_likeness(scored_rows([[0.1] * 100]), likeness=1, rules=1)
-    (one,) = findings(rows, ONLY).alerts()
-    assert one["decided_by"] == "likeness 50 %, rules 50 %"
+    (one,) = alerts(by_likeness(scored_rows([[0.1] * 100]), likeness=1, rules=1))
+    assert (one["kind"], one["decided_by"]) == ("level", "likeness 50 %, rules 50 %")
+
+
+def test_a_limit_of_a_metric_without_scores_is_shown_as_not_enough_rows() -> None:
+    assert states(scored_rows([[1.0] * 30]), limits(below={"grounding": 0.8})) == ["not enough rows"]
 
 
 def test_the_limits_are_those_of_the_specification() -> None:

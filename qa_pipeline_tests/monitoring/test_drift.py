@@ -19,26 +19,17 @@ def states(days: list[list[float]]) -> list[str]:
     return found.filter(pl.col("metric") == "faithfulness")["state"].to_list()
 
 
-def test_a_shift_is_found_on_its_second_day_at_the_latest_and_reported_once() -> None:
-    days = drawn(30, 100, 0.95, seed=1) + drawn(20, 100, 0.8, seed=2)
+def test_a_shift_is_reported_from_its_second_day_at_the_latest() -> None:
+    days = drawn(30, 100, 0.95, seed=1) + drawn(20, 100, 0.8, seed=2) + drawn(10, 100, 0.95, seed=3)
     found = states(days)
     assert found[:10] == ["reference"] * 10
     assert set(found[10:30]) <= {"steady", "differs"}
-    assert "drift" in found[30:32]
-    assert found.count("drift") == 1
-    assert set(found[32:]) == {"drifted"}
+    assert set(found[31:50]) == {"drift"}
+    assert set(found[50:]) <= {"steady", "differs"}
 
 
 def test_a_fall_to_nothing_is_reported_on_its_first_day() -> None:
     assert states([*drawn(20, 100, 0.95, seed=1), [0.0] * 100])[-1] == "drift"
-
-
-def test_a_drift_ends_after_a_week_as_before_and_may_come_again() -> None:
-    calm, shifted = drawn(20, 100, 0.95, seed=1), drawn(3, 100, 0.6, seed=2)
-    found = states([*calm, *shifted, *drawn(12, 100, 0.95, seed=3), *shifted])
-    assert found.count("drift") == 2
-    assert found[23:29] == ["drifted"] * 6
-    assert found[29] == "steady"
 
 
 def test_days_of_few_or_unknown_scores_are_not_tested_and_break_no_row_of_days() -> None:

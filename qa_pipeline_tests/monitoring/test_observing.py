@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qa_pipeline
-from qa_pipeline.monitoring import observing
+from qa_pipeline.errors import SettingsError
 from qa_pipeline.monitoring.observing import Observer, is_sampled
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -129,8 +129,7 @@ def test_a_folder_that_cannot_be_written_never_raises(
 def test_a_process_writes_a_file_of_its_own_and_nothing_heavy_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys, qa_pipeline\n"
-        "qa_pipeline.start_observing(sys.argv[1], 1.0)\n"
-        "qa_pipeline.observe('r', 'How high?', '324 m', ['It is 324 m high.'])\n"
+        "qa_pipeline.Observer(sys.argv[1], 1.0).observe('r', 'How high?', '324 m', ['It is 324 m high.'])\n"
         "print(sorted({'polars', 'torch', 'pydantic', 'dagster', 'numpy'} & set(sys.modules)))\n"
     )
     ask(Observer(tmp_path, share=1.0), time=None)
@@ -143,21 +142,14 @@ def test_a_process_writes_a_file_of_its_own_and_nothing_heavy_is_imported(tmp_pa
     assert sum(name.startswith(f"{os.getpid()}-") for name in names) == 1
 
 
-def test_without_a_folder_nothing_is_kept_and_that_is_said_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(observing, "_default", None)
-    observing._started.cache_clear()
-    with caplog.at_level(logging.WARNING):
-        assert not any(qa_pipeline.observe("r", "q", "a") for _ in range(3))
-    assert len(caplog.records) == 1
-    assert "monitoring.logs" in caplog.text
+def test_without_a_folder_it_says_which_setting_is_missing() -> None:
+    with pytest.raises(SettingsError, match=r"monitoring\.logs"):
+        Observer()
 
 
 def test_the_settings_name_folder_and_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "_default", None)
     monkeypatch.setenv("QA_PIPELINE_MONITORING__LOGS", str(tmp_path / "logs"))
     monkeypatch.setenv("QA_PIPELINE_MONITORING__SHARE", "0.5")
-    observer = qa_pipeline.start_observing()
+    observer = qa_pipeline.Observer()
     assert (observer.folder, observer.share) == (tmp_path / "logs", 0.5)
     assert list(tmp_path.iterdir()) == []

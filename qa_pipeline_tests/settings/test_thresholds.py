@@ -19,8 +19,8 @@ def test_an_artefact_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_thresholds(written(tmp_path, artefact)) == artefact
 
 
-def test_the_shipped_artefact_is_sound_and_of_the_default_embedding_model() -> None:
-    assert read_thresholds(None).models.embedding == load_settings().embedding.model
+def test_without_a_file_no_score_decides() -> None:
+    assert not read_thresholds(None).band.decides
     assert notes(load_settings()) == []
 
 
@@ -40,15 +40,15 @@ def changed(path: Path, **values: Any) -> Path:
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"bands": {"entailment": {"accept": 0.2}}}, "test-"),
-        ({"bands": {"entailment": {"accept": 1.2}}}, "bands.entailment.accept"),
-        ({"bands": {"entailment": {"accept": "0.9"}}}, "bands.entailment.accept"),
-        ({"bands": {"entailment": {"accept": 0.2, "reject": 0.3}}}, "bands.entailment"),
-        ({"bands": {"entailment": {"contradict": 0.3}}}, "bands.entailment.contradict"),
-        ({"bands": {"other": {}}}, "bands.other"),
+        ({"band": {"accept": 0.2}}, "test-"),
+        ({"band": {"accept": 1.2}}, "band.accept"),
+        ({"band": {"accept": "0.9"}}, "band.accept"),
+        ({"band": {"accept": 0.2, "reject": 0.3}}, "band"),
+        ({"band": {"contradict": 0.3}}, "band.contradict"),
+        ({"other": {}}, "other"),
         ({"schema": 1}, "schema"),
         ({"created": "yesterday"}, "created"),
-        ({"measured": {"claims": -1}}, "measured.claims"),
+        ({"fits": [{"side": "left"}]}, "fits.0.side"),
     ],
 )
 def test_a_file_that_is_no_artefact_is_refused_and_says_where(
