@@ -14,7 +14,7 @@ import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.datasets.labelled_files import Labelled
+from qa_pipeline.evaluation.datasets.labelled_files import Labelled, Row
 from qa_pipeline.evaluation.reports.deciders import describe_deciders
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
@@ -64,21 +64,18 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     means = Means(Resources(cut_by(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
-        frame, values = evaluate(rows, metrics, means)
-        return values.with_columns(_decisions(frame, values, metrics))
+        evaluated, values = evaluate(rows, metrics, means)
+        return values.with_columns(_decisions(evaluated, values, metrics))
 
     return score
 
 
-def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
+def _decisions(rows: Sequence[Row], values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
     """Return who decided the figures of each row (`DECISIONS`)."""
-    judged = [measured for measured in metrics if measured.decided_by is not None]
-    decisions: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
-    for metric in judged:
-        has_value = values[metric.name].is_not_null()
-        steps = frame.select(by=metric.decided_by)["by"].to_list()
-        for of_row, is_known, steps_of_metric in zip(decisions, has_value, steps, strict=True):
-            counts = Counter(step for step in steps_of_metric or () if step is not None) if is_known else {}
+    decisions: list[list[Row]] = [[] for _ in rows]
+    for metric in metrics:
+        for of_row, row, value in zip(decisions, rows, values[metric.name], strict=True):
+            counts = Counter() if value is None else Counter(metric.deciders(row))
             of_row += [
                 {"metric": metric.name, "step": step, "count": counts[step]} for step in sorted(counts)
             ]

@@ -9,7 +9,6 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.reports.deciders import (
     LIKENESS,
     decider_shares,
@@ -30,6 +29,32 @@ FEW_ROWS, FEW_GROUPS = 30, 10
 """Below so many rows, or documents they are about, a report says that they are few."""
 MOSTLY = 0.5
 """Share of the rows below which a metric is said to be known of few: its mean speaks of the smaller part."""
+LACKS: Mapping[str, str] = {
+    "answer": "there is no answer",
+    "contexts": "there are no passages",
+    "citations": "there are no citations",
+    "reference": "the right answer is not given",
+    "relevant_documents": "the relevant documents are not given",
+    "true_claims": "the right statements are not given",
+    "must_refuse": "it is not known whether the answer should refuse",
+    "samples": "there are no further answers to the question",
+    "confidences": "there are no steps of evidence",
+    "statements": "there is no statement to verify: no answer, a refusal, or a passage without text",
+    "contradictions": "there is no statement to verify: no answer, a refusal, or a passage without text",
+    "groundedness": "no model rated it, or its reply could not be read",
+    "refused": "there is no answer",
+    "cited": "nothing is cited",
+    "citation_support": "nothing is cited, or no statement was verified",
+    "relevant_sentences": "there are no passages with text",
+    "attributed": "the right answer is not given, or there are no passages",
+    "covered": "the right statements are not given, or there is no answer",
+    "relevance": "there is no answer, or only a refusal",
+    "reference_statements": "the right answer is not given, or there is no answer but a refusal",
+    "reference_similarity": "the right answer is not given, or there is no answer",
+    "meanings": "there are no further answers to the question",
+    "conflicts": "there are no passages, or only a refusal",
+}
+"""The reason why a row has no value, by what it lacks."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
 """Characters of a name of a data set, and names: they stand in one line of a title."""
 
@@ -87,6 +112,7 @@ def report_document(
             "version": metric.version,
             "direction": metric.direction,
             "range": list(metric.range),
+            "meaning": metric.meaning,
             "source": metric.source,
             "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
@@ -192,7 +218,7 @@ def _why_unknown(metric: Document) -> str:
     """Return what all unknown rows lack, else everything; one row may lack several things."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
-    why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
+    why = [f"{plural(count, 'row')}: {LACKS[name]}" for name, count in missing.items()]
     rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(
@@ -236,7 +262,6 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 
 def sentence_about(document: Document, name: str) -> str:
-    """Say what a metric measures and what it is here, for people who have never heard of it."""
+    """Say what a metric measures and which values are better."""
     metric = document["metrics"][name]
-    meaning = meaning_of(name) or metric["source"]
-    return f"{meaning} {'Higher' if metric['direction'] == 'higher' else 'Lower'} is better."
+    return f"{metric['meaning']} {metric['direction'].title()} is better."

@@ -23,31 +23,15 @@ ENTAILED = 0.5
 """Probability from which contexts support a statement."""
 STATED = 0.64
 """Likeness from which contexts support a statement that is no fragment."""
-STATEMENT = pl.Struct(
-    {
-        "position": pl.Int64(),
-        "start": pl.Int64(),
-        "end": pl.Int64(),
-        "text": pl.String(),
-        "claim": pl.String(),
-        "verdict": pl.String(),
-        "decided_by": pl.String(),
-        "reason": pl.String(),
-        "context": pl.Int64(),
-        "quote": pl.String(),
-        "relevance": pl.Float64(),
-        "score": pl.Float64(),
-        "pair_score": pl.Float64(),
-        "scored_by": pl.String(),
-    }
-)
-"""A statement of an answer: its place, its words there and as they are understood alone, the verdict
-(supported, unsupported, contradicted or undecided), the context of its evidence (from 0), its cosine to the
-question, its scores against the best context and the best pair of contexts, and who scored."""
-HELD = pl.List(pl.Struct({"supported": pl.Boolean(), "decided_by": pl.String()}))
-"""Whether a text states each statement or claim; null where that is undecided."""
 Verified = list[Row] | None
-"""The statements of a text; None if it has none, or nothing could prove them."""
+"""The statements of a text; None if it has none, or nothing could prove them.
+
+A statement has its `position`, its words in the answer (`text`, `start`, `end`) and as they are understood
+alone (`claim`), the verdict (supported, unsupported, contradicted or undecided), `decided_by` and `reason`,
+the context of its evidence (from 0) and the quote, its cosine to the question (`relevance`), its scores
+against the best context and the best pair of contexts, and who scored. One that is only looked for in a text
+has `supported` (None if undecided) and `decided_by`.
+"""
 
 
 def find_statements(rows: list[Row], means: Means) -> list[Verified]:
@@ -57,19 +41,19 @@ def find_statements(rows: list[Row], means: Means) -> list[Verified]:
 
 
 def find_reference_statements(rows: list[Row], means: Means) -> list[Verified]:
-    """Look for each statement of the answer in the reference (`HELD`); None for a refusal."""
+    """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
     return [of_row and [_as_one([statement]) for statement in of_row] for of_row in verify(texts, means)]
 
 
 def find_attributed(rows: list[Row], means: Means) -> list[Verified]:
-    """Look for each true claim, or else each statement of the reference, in the contexts (`HELD`)."""
+    """Look for each true claim, or else each statement of the reference, in the contexts."""
     texts = [[by_contexts(claim, row, row["contexts"]) for claim in _true_claims(row)] for row in rows]
     return _find_held(rows, texts, means)
 
 
 def find_covered(rows: list[Row], means: Means) -> list[Verified]:
-    """Look for each true claim in the answer (`HELD`); None for a refusal."""
+    """Look for each true claim in the answer; None for a refusal."""
     texts = [
         [None if row["refused"] else _by_text(claim, row, row["answer"]) for claim in _true_claims(row)]
         for row in rows
@@ -107,7 +91,7 @@ def _find_held(rows: list[Row], texts: list[list[Statement | None]], means: Mean
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
-    """Return a claim of several statements (`HELD`): supported if all are, unknown if it has none."""
+    """Return a claim of several statements: supported if all are, unknown if it has none."""
     order = {"undecided": 1, "supported": 2}
     telling = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
     if telling is None:
@@ -119,7 +103,7 @@ def _as_one(statements: Sequence[Row]) -> Row:
 def verify(
     texts: Sequence[Statement | None], means: Means, *, compare_figures: bool = True
 ) -> list[Verified]:
-    """Return the verified statements of each text (`STATEMENT`).
+    """Return the verified statements of each text.
 
     The steps of verification decide first, the verifier among them. What they leave open is decided by
     scores, unless there is a verifier or `means` wants it unknown. With `compare_figures` no score supports a
