@@ -7,6 +7,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.means import ENTAILMENT, SIMILARITY, Means, Row
 from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import recall
@@ -167,6 +168,8 @@ def _statement(claim: Row, text: Statement, means: Means, compare_figures: bool)
         is_compared = is_alike and compare_figures
         reason = _difference(claim, stated, evidence, other) if is_compared else None
         verdict = "supported" if is_alike and reason is None else "unsupported"
+        if is_compared and _direction(stated) == -_direction(evidence) != 0:
+            verdict, reason = "contradicted", "direction_mismatch"
         decided_by = scored_by if reason is None else QUOTATION
     if verdict != "undecided" and decided_by not in SCORES_DECIDE:
         scored_by = decided_by
@@ -181,6 +184,12 @@ def _difference(claim: Row, stated: Reading, evidence: Reading, other: Reading) 
         return "number_not_in_passages"
     is_denial = evidence.tokens and bool(evidence.negations) != bool(stated.negations)
     return "negation_mismatch" if is_denial else None
+
+
+def _direction(reading: Reading) -> int:
+    """Return 1 for a text in which amounts rise, -1 if they fall, 0 if neither or both."""
+    words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
+    return bool(words & vocabulary.rising) - bool(words & vocabulary.falling)
 
 
 def _other_evidence(stems: Set[str], claim: Row, text: Statement) -> Reading:
