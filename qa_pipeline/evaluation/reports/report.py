@@ -13,6 +13,8 @@ from qa_pipeline.evaluation.reports.deciders import (
     LIKENESS,
     decider_shares,
     describe_deciders,
+    has_model,
+    is_undecided,
     rests_on_likeness,
 )
 from qa_pipeline.evaluation.reports.summaries import rounded, summarise
@@ -67,12 +69,14 @@ class About:
         dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
         left_out: rows that could not be read (`LEFT_OUT`).
         settings: those that decide, as JSON values.
+        laws: of `categorical_correctness`, if they were checked.
     """
 
     dataset: str
     dataset_sha256: str
     left_out: pl.DataFrame
     settings: dict[str, Any]
+    laws: dict[str, float] | None = None
 
 
 def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
@@ -128,6 +132,7 @@ def report_document(
             "left_out": about.left_out.to_dicts(),
             "settings": about.settings,
             "statements": dict(verdicts.iter_rows()),
+            **({} if about.laws is None else {"categorical_correctness": about.laws}),
             **summaries,
         }
     )
@@ -159,6 +164,11 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
 def what_to_know(document: Document) -> list[str]:
     """Return sentences about what stands between the figures and belief in them; none where nothing does."""
     notes, metrics = [], document["metrics"]
+    by = {name: metric["decided_by"] for name, metric in metrics.items()}
+    if any(by.values()) and not any(map(has_model, by.values())):
+        doubtful = [name for name, steps in by.items() if metrics[name]["known"] and is_undecided(steps)]
+        rest = f" Not decided: {_listed(doubtful)}." if doubtful else ""
+        notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{rest}")
     count, groups = document["total_queries"], document["groups"]
     if groups < 2:
         notes.append("All rows are about one document: nothing is known of how another would do.")
@@ -170,6 +180,9 @@ def what_to_know(document: Document) -> list[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
+    if laws := document.get("categorical_correctness"):
+        parts = ", ".join(f"{name} {share:.3f}" for name, share in laws.items() if name != "score")
+        notes.append(f"Categorical correctness is {laws['score']:.3f} ({parts}).")
     if unsplit := document["settings"].get("unsplit"):
         why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
         notes.append(
@@ -179,7 +192,6 @@ def what_to_know(document: Document) -> list[str]:
     shares = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
     if rare := [f"{name} ({known:,})" for name, known in shares.items() if known < MOSTLY * count]:
         notes.append(f"Known of less than half of the {plural(count, 'row')}: {_listed(rare)}.")
-    by = {name: metric["decided_by"] for name, metric in metrics.items()}
     if mostly := [
         f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
         for name, deciders in by.items()
