@@ -49,7 +49,7 @@ _WORDS = ("question", "answer", "language", "question_type", "difficulty", "answ
     "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
-_GIVEN = frozenset({"question", "answer", "citations", "source_fields"})
+_PAIR_FIELDS = frozenset({"question", "answer", "citations", "source_fields"})
 """Fields of the ledger that a row of a pairs file has of its own."""
 _SPANS = pl.List(
     pl.Struct({"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()})
@@ -175,18 +175,20 @@ def _spans(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def write_validated(layout: Layout, batch: str, given: Iterable[FileRow]) -> None:
+def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) -> None:
     """Write the rows of a pairs file as they are, each with its row of the ledger as `validation`.
 
     A line that could not be read has its validation alone.
     """
     files = (layout.export(name, batch) for name in LEDGER_FILES)
     rows = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
-    verdicts = {row["source_line"]: {name: row[name] for name in row if name not in _GIVEN} for row in rows}
-    own = ((row.place, row.value if isinstance(row.value, dict) else {}) for row in given)
+    verdicts = {
+        row["source_line"]: {name: row[name] for name in row if name not in _PAIR_FIELDS} for row in rows
+    }
+    fields_by_place = ((row.place, row.value if isinstance(row.value, dict) else {}) for row in pair_rows)
     lines = [
         json.dumps({**fields, "validation": verdicts.get(place)}, ensure_ascii=False, default=str)
-        for place, fields in own
+        for place, fields in fields_by_place
     ]
     write_bytes(layout.export(VALIDATED, batch), "".join(f"{line}\n" for line in lines).encode())
 

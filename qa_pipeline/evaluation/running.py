@@ -158,5 +158,5 @@ def _statements(rows: Sequence[Row]) -> Iterator[Row]:
         for statement in row.get("statements") or ():
             context = statement["context"]
             document = None if context is None else row["contexts"][context]["document"]
-            own = {name: statement[name] for name in STATEMENTS if name in statement}
-            yield own | {"id": row["id"], "document": document}
+            fields = {name: statement[name] for name in STATEMENTS if name in statement}
+            yield fields | {"id": row["id"], "document": document}

@@ -72,11 +72,11 @@ def measure_validation(
         ).iter_rows()
     ]
     labels = [label == 1 for label in items["label"]]
-    verified = _verified(statements, resources, counted_verifier)
-    judged = None if counted_judge is None else _judged(statements, resources, counted_judge)
+    verification_verdicts = _verified(statements, resources, counted_verifier)
+    judge_verdicts = None if counted_judge is None else _judged(statements, resources, counted_judge)
     passed = [
-        is_verified is True and (judged is None or judged[place] is True)
-        for place, is_verified in enumerate(verified)
+        is_verified is True and (judge_verdicts is None or judge_verdicts[place] is True)
+        for place, is_verified in enumerate(verification_verdicts)
     ]
     without = _rate(labels)
     with_validation = _rate(label for label, is_passed in zip(labels, passed, strict=True) if is_passed)
@@ -97,8 +97,8 @@ def measure_validation(
             "validation": spent,
             "factor": quotient(drafting + spent, drafting),
         },
-        "verification": agreement(verified, labels),
-        "judge": None if judged is None else agreement(judged, labels),
+        "verification": agreement(verification_verdicts, labels),
+        "judge": None if judge_verdicts is None else agreement(judge_verdicts, labels),
     }
 
 
@@ -161,8 +161,8 @@ def _judged(statements: Sequence[Statement], resources: Resources, judge: Langua
         for place, statement in enumerate(statements)
     ]
     passages = {passage.chunk_id: passage for statement in statements for passage in _passages(statement)}
-    answered: list[ProvedPairRow] = rows
-    assessments = judge_rows(answered, passages, judge, settings.judging, llm=settings.llm)
+    pairs: list[ProvedPairRow] = rows
+    assessments = judge_rows(pairs, passages, judge, settings.judging, llm=settings.llm)
     verdicts = judged_verdicts(ASSESSMENTS.frame(assessments), settings.judging)["verdict"]
     return [{"accepted": True, "rejected": False}.get(verdict) for verdict in verdicts]
 

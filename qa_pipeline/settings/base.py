@@ -67,8 +67,8 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
         SettingsError: naming the first such variable.
     """
     for name in sorted(environ):
-        if (own := FOREIGN_NAMES.get(name.upper())) is not None:
-            raise SettingsError(f"environment variable {name} is not read; set {prefix}{own} instead")
+        if (our_name := FOREIGN_NAMES.get(name.upper())) is not None:
+            raise SettingsError(f"environment variable {name} is not read; set {prefix}{our_name} instead")
         if not name.upper().startswith(prefix):
             continue
         path = name[len(prefix) :].lower().replace("__", ".")
