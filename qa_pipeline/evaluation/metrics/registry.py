@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics import answers, citations, evidence, grounding, retrieval  # noqa: F401 this order
 from qa_pipeline.evaluation.metrics.base import METRICS, Metric
 from qa_pipeline.evaluation.metrics.retrieval import metric_at
 
