@@ -340,10 +340,10 @@ class BackQuestionsReply(ReplyModel):
 
 
 class GroundednessReply(ReplyModel):
-    """A rating of how far contexts ground an answer; reasoning comes first."""
+    """A rating of how well one context supports one statement; reasoning comes first."""
 
-    reasoning: str = Field(description="Which statements are not grounded, or that there are none.")
-    groundedness: Score = Field(description="How far the contexts ground the answer, 0 to 1.")
+    reasoning: str = Field(description="Which words are not supported, or that there are none.")
+    groundedness: Score = Field(description="How well the context supports the statement, 0 to 1.")
 
 
 Role = Literal[

@@ -194,13 +194,19 @@ def validate(
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Check existing pairs against their documents: source verification and judging, no generation."""
+    """Check existing pairs against their documents: source verification and judging, no generation.
+
+    Writes each row of PAIRS as it is, with its verdict, scores and evidence as `validation`, to
+    OUT/exports/validated.
+    """
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
+    from qa_pipeline.curation.exports import write_validated
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.documents.corpus.corpora import split_batch
-    from qa_pipeline.generation.pairs_file import read_pairs
+    from qa_pipeline.generation.pairs_file import LIMITS, SUFFIXES, read_pairs
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.stages import batch_files
+    from qa_pipeline.storage.row_files import open_rows
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
@@ -218,6 +224,8 @@ def validate(
         ):
             resources.watch = watch
             (outcome,) = run_batches(resources, [name])
+        if resources.layout.export("passed", name).is_file():
+            write_validated(resources.layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows())
         if not as_json:
             show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json, verbose=verbose)

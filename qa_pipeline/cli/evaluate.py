@@ -6,14 +6,16 @@ from qa_pipeline.cli.arguments import Commands
 from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_raters import raters
 from qa_pipeline.cli.evaluate_runs import compare, gate
+from qa_pipeline.cli.evaluate_validation import validation
 
 evaluation = typer.Typer(
     name="eval",
     cls=Commands,
     no_args_is_help=True,
-    help="Evaluate answered questions (run, compare, gate), and agreement of raters.",
+    help="Evaluate answered questions (run, compare, gate), raters and the validation.",
 )
 evaluation.command()(run)
 evaluation.command()(compare)
 evaluation.command()(gate)
 evaluation.command()(raters)
+evaluation.command()(validation)

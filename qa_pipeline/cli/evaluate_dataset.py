@@ -66,6 +66,14 @@ def run(
     worst_by: Annotated[
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
+    laws: Annotated[
+        bool,
+        typer.Option(
+            "--laws",
+            help="Check categorical correctness too, on the first rows: identity, composition, and "
+            "verification at any stage.",
+        ),
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Print all metrics; else eight of them, or those of --metric.")
@@ -95,6 +103,7 @@ def run(
     from qa_pipeline.evaluation.abilities import write_suite
     from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
     from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
+    from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.reports.report import About, dataset_name
     from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
@@ -110,10 +119,10 @@ def run(
         measured = [chosen.name for chosen in metrics]
         if worst_by is not None and worst_by not in measured:
             raise InputError(f"--worst-by {worst_by}: not measured; measured are {', '.join(measured)}")
-        settings = _settings(
+        settings = settings_of(
             data, change, named_settings(None, None, max_calls, max_cost), scorer, statements
         )
-        means = _means(settings, scorer, undecided)
+        means = means_of(settings, scorer, undecided)
         faults: Faults = {}
         with (
             new_report(out, replace=replace) as folder,
@@ -125,7 +134,13 @@ def run(
             rows = _drawn(stored_rows, limit)
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
             dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
-            about = About(dataset, digest, left_out(faults), _settings_shown(means))
+            about = About(
+                dataset,
+                digest,
+                left_out(faults),
+                _settings_shown(means),
+                categorical_correctness(rows.head(MOST_ROWS).collect(), metrics, means) if laws else None,
+            )
             unsplit = count_unsplit(rows, means) or None
             about.settings.update(limit=limit, unsplit=unsplit)
             document = write_report(folder, metrics, counts, about, worst_by)
@@ -135,7 +150,7 @@ def run(
             _show(document, out, every=every or bool(metric))
 
 
-def _settings(
+def settings_of(
     data: Path,
     change: list[str] | None,
     named_values: dict[str, Any],
@@ -157,7 +172,7 @@ def _settings(
     return settings if scorer == "model" else evaluation_settings(settings)
 
 
-def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
+def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
     """Return the means of signals; where a model decides or cuts, those that the settings name.
 
     Raises:

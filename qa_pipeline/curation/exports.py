@@ -9,7 +9,8 @@ field has that is null in all its rows, and `datasets` takes types from the firs
 beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null: they need none.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from typing import Any, cast
@@ -22,6 +23,7 @@ from qa_pipeline.curation.ledger import SCORES
 from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.row_files import FileRow
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CLAIM_VERDICTS,
@@ -37,6 +39,8 @@ from qa_pipeline.storage.tables import (
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
+VALIDATED = "validated"
+"""The file of the pairs that `validate` was given, row by row."""
 CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
 _ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
@@ -45,6 +49,8 @@ _WORDS = ("question", "answer", "language", "question_type", "difficulty", "answ
     "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
+_PAIR_FIELDS = frozenset({"question", "answer", "citations", "source_fields"})
+"""Fields of the ledger that a row of a pairs file has of its own."""
 _SPANS = pl.List(
     pl.Struct({"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()})
 )
@@ -167,6 +173,24 @@ def _spans(rows: pl.DataFrame) -> pl.DataFrame:
         .group_by("pair_id", maintain_order=True)
         .agg(pl.struct("start", "end", "reason", "text").alias("unsupported_spans"))
     )
+
+
+def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) -> None:
+    """Write the rows of a pairs file as they are, each with its row of the ledger as `validation`.
+
+    A line that could not be read has its validation alone.
+    """
+    files = (layout.export(name, batch) for name in LEDGER_FILES)
+    rows = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
+    verdicts = {
+        row["source_line"]: {name: row[name] for name in row if name not in _PAIR_FIELDS} for row in rows
+    }
+    fields_by_place = ((row.place, row.value if isinstance(row.value, dict) else {}) for row in pair_rows)
+    lines = [
+        json.dumps({**fields, "validation": verdicts.get(place)}, ensure_ascii=False, default=str)
+        for place, fields in fields_by_place
+    ]
+    write_bytes(layout.export(VALIDATED, batch), "".join(f"{line}\n" for line in lines).encode())
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:

@@ -16,7 +16,7 @@ from typing import Literal
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES
+from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES, VALIDATED
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import delete, move_file, write_bytes
@@ -175,7 +175,7 @@ def _published(layout: Layout, batch: str) -> list[Path]:
 
 def files_of_batch(layout: Layout, batch: str) -> list[Path]:
     """Return everything that a run of the batch makes, what consumers train on first."""
-    ledgers = [layout.export(name, batch) for name in LEDGER_FILES]
+    ledgers = [layout.export(name, batch) for name in (*LEDGER_FILES, VALIDATED)]
     tables = [layout.table(name, batch) for name in STORED if name != TRAINING_EXAMPLES.name]
     return [*_published(layout, batch), *ledgers, *tables, layout.index(batch)]
 

@@ -5,16 +5,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
-from qa_pipeline.evaluation.signals.means import Means
-from qa_pipeline.evaluation.signals.registry import add_signals
-from qa_pipeline.evaluation.signals.statements import STATEMENT
+from qa_pipeline.evaluation.signals.means import Means, Row
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import appended_parquet
@@ -22,11 +20,12 @@ from qa_pipeline.storage.parquet import appended_parquet
 BLOCK = 256
 """Rows that are looked at together: it bounds memory, and readings of their texts are remembered."""
 ROW_COLUMNS = ("id", "group", "query", "answer", "category", "difficulty", "language", "seconds")
-_STATEMENT_FIELDS = ("position", "start", "end", "text", "verdict", "decided_by", "reason", "quote", "score")
 STATEMENTS = pl.Schema(
     {
         "id": pl.String(),
-        **{name: type_ for name, type_ in STATEMENT.to_schema().items() if name in _STATEMENT_FIELDS},
+        **dict.fromkeys(("position", "start", "end"), pl.Int64()),
+        **dict.fromkeys(("text", "verdict", "decided_by", "reason", "quote"), pl.String()),
+        "score": pl.Float64(),
         "document": pl.String(),
     }
 )
@@ -67,18 +66,18 @@ class Counts:
     listed: Counter[int] = field(default_factory=Counter)
     """K of each row that has a ranking, and its relevant documents, by K."""
 
-    def add(self, metric: Metric, frame: pl.DataFrame, values: pl.Series) -> None:
+    def add(self, metric: Metric, rows: Sequence[Row], values: pl.Series) -> None:
         """Count a block of rows of one metric."""
-        self.missing.setdefault(metric.name, Counter()).update(metric.missing(frame))
+        missing = self.missing.setdefault(metric.name, Counter())
         by = self.decided_by.setdefault(metric.name, Counter())
-        if metric.decided_by is not None:
-            who = frame.filter(values.is_not_null()).select(by=metric.decided_by)["by"].explode()
-            by.update(dict(who.drop_nulls().value_counts().iter_rows()))
-        k = next((k for k in CUTOFFS if metric.name == f"f1_at_{k}"), None)
-        if k is not None:
-            hits, listed = micro_f1_parts(frame, k)
-            self.hits[k] += hits
-            self.listed[k] += listed
+        for row, value in zip(rows, values, strict=True):
+            missing.update(metric.lacking(row))
+            if value is not None:
+                by.update(metric.deciders(row))
+        for k in (k for k in CUTOFFS if metric.name == f"f1_at_{k}"):
+            for hits, listed in (micro_f1_parts(row, k) for row in rows):
+                self.hits[k] += hits
+                self.listed[k] += listed
 
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
@@ -87,26 +86,19 @@ def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
     return pl.Schema(texts | {metric.name: pl.Float64() for metric in metrics})
 
 
-def evaluate(
-    rows: pl.DataFrame, metrics: Sequence[Metric], means: Means
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows with every signal that the metrics need, and the value of each metric.
-
-    Args:
-        rows: `RAG_ROWS`.
-        metrics: whose needs are columns of the rows, or signals.
-        means: what signals are found with.
-
-    Returns:
-        The rows with their signals, and a frame with one column for each metric, in the same order.
+def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> tuple[list[Row], pl.DataFrame]:
+    """Return the rows (`RAG_ROWS`) with the signals that the metrics need, and the values of each metric.
 
     Raises:
         PermanentModelError: a model can answer no further request.
     """
-    inputs = dict.fromkeys(name for metric in metrics for name in metric.needs)
-    blocks = [add_signals(block, inputs, means) for block in rows.iter_slices(BLOCK)]
-    frame = pl.concat(blocks) if blocks else add_signals(rows, inputs, means)
-    return frame, pl.DataFrame([metric.scores(frame) for metric in metrics])
+    rows, values = [], {metric.name: list[float | None]() for metric in metrics}
+    for part in frame.iter_slices(BLOCK):
+        block = part.rows(named=True)
+        for metric in metrics:
+            values[metric.name] += metric.scores(block, means)
+        rows += block
+    return rows, pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
 
 
 def evaluate_into(
@@ -134,13 +126,12 @@ def evaluate_into(
         write_rows = opened.enter_context(appended_parquet(folder / "rows.parquet", rows_schema(metrics)))
         write_statements = opened.enter_context(appended_parquet(folder / "statements.parquet", STATEMENTS))
         for block in blocks_of(rows):
-            frame, values = evaluate(block, metrics, means)
+            evaluated, values = evaluate(block, metrics, means)
             counts.rows += block.height
             for metric in metrics:
-                counts.add(metric, frame, values[metric.name])
-            write_rows(pl.concat([frame.select(ROW_COLUMNS), values], how="horizontal"))
-            if "statements" in frame.columns:
-                write_statements(pl.DataFrame(list(_statements(frame)), schema=STATEMENTS))
+                counts.add(metric, evaluated, values[metric.name])
+            write_rows(pl.concat([block.select(ROW_COLUMNS), values], how="horizontal"))
+            write_statements(pl.DataFrame(list(_statements(evaluated)), schema=STATEMENTS))
             notify(counts.rows, total)
     return counts
 
@@ -149,13 +140,9 @@ def count_unsplit(rows: pl.LazyFrame, means: Means) -> dict[str, int]:
     """Return how many rows have no statements since the reply of the splitter failed, by reason."""
     if not means.unsplit:
         return {}
-    reasons = pl.DataFrame(
-        [(query, answer, reason) for (query, answer), reason in means.unsplit.items()],
-        {"query": pl.String(), "answer": pl.String(), "reason": pl.String()},
-        orient="row",
-    )
-    counted = rows.join(reasons.lazy(), on=["query", "answer"]).group_by("reason").len().sort("reason")
-    return dict(counted.collect().iter_rows())
+    asked = rows.select("query", "answer").collect().iter_rows()
+    reasons = Counter(means.unsplit[key] for key in asked if key in means.unsplit)
+    return dict(sorted(reasons.items()))
 
 
 def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -166,13 +153,10 @@ def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         start += BLOCK
 
 
-def _statements(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for row_id, contexts, statements in frame.select("id", "contexts", "statements").iter_rows():
-        for statement in statements or ():
+def _statements(rows: Sequence[Row]) -> Iterator[Row]:
+    for row in rows:
+        for statement in row.get("statements") or ():
             context = statement["context"]
-            document = None if context is None else contexts[context]["document"]
-            yield {
-                **{name: statement[name] for name in _STATEMENT_FIELDS},
-                "id": row_id,
-                "document": document,
-            }
+            document = None if context is None else row["contexts"][context]["document"]
+            fields = {name: statement[name] for name in STATEMENTS if name in statement}
+            yield fields | {"id": row["id"], "document": document}

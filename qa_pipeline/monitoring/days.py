@@ -56,11 +56,15 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
     metrics = chosen_metrics(settings.monitoring.metrics)
     means = Means(Resources(cut_by(settings), embedder=embedder))
-    steps = {f"{of.name}{DECIDED_BY}": of.decided_by for of in metrics if of.decided_by is not None}
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
-        frame, values = evaluate(rows, metrics, means)
-        return values.hstack(frame.select(**steps))
+        evaluated, values = evaluate(rows, metrics, means)
+        steps = [
+            pl.Series(f"{of.name}{DECIDED_BY}", list(map(of.deciders, evaluated)), pl.List(pl.String()))
+            for of in metrics
+            if of.decided_by
+        ]
+        return values.hstack(steps)
 
     return score
 

@@ -52,6 +52,14 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     return values
 
 
+FOREIGN_NAMES = {
+    "EMBEDDING_ENABLE_REFERENCE_VALIDATION": "GENERATION__ENABLE_REFERENCE_VALIDATION",
+    "EMBEDDING_VALIDATION_MODEL": "GENERATION__VALIDATION_MODEL",
+    "EMBEDDING_VALIDATION_MAX_REFS_PER_ITEM": "GENERATION__VALIDATION_MAX_REFS_PER_ITEM",
+}
+"""The specification's names of environment variables, and what they are called behind the prefix."""
+
+
 def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:
     """Refuse a name that looks like a setting and is none: a typing slip must not leave a default in force.
 
@@ -59,6 +67,8 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
         SettingsError: naming the first such variable.
     """
     for name in sorted(environ):
+        if (our_name := FOREIGN_NAMES.get(name.upper())) is not None:
+            raise SettingsError(f"environment variable {name} is not read; set {prefix}{our_name} instead")
         if not name.upper().startswith(prefix):
             continue
         path = name[len(prefix) :].lower().replace("__", ".")

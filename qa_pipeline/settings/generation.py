@@ -134,8 +134,8 @@ class GenerationSettings(Group):
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
     """Compare each retrieved passage with its question before an answer is drafted."""
-    validation_strategy: Literal["noop", "embedding", "llm"] = "embedding"
-    """Method of validation: embedding compares by a cosine, llm asks a model; noop is refused where
+    validation_strategy: Literal["noop", "embedding", "llm"] = "llm"
+    """Method of validation: llm asks a model, embedding compares by a cosine; noop is refused where
     enabled."""
     validation_model: str | None = None
     """Model that validates, of the verifier's provider; null is the verifier's own."""

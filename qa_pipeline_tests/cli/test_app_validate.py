@@ -45,6 +45,22 @@ def test_a_pair_of_every_layout_is_accepted_for_what_it_cites(workspace: Workspa
     assert workspace.table("verdicts", "b")["verdict"].to_list() == ["accepted"]
 
 
+def test_each_row_comes_back_as_it_is_with_its_validation(workspace: Workspace) -> None:
+    given = [
+        {"kategori": {"nivå": [1, None]}, "question": QUESTION, "answer": MARKED, "confidence": "high"},
+        {"question": QUESTION, "answer": "To drain the boiler, wait 99 minutes. [source:guide.md]"},
+    ]
+    lines = [*map(json.dumps, given), "no JSON"]
+    validated(workspace, "p.jsonl", "".join(f"{line}\n" for line in lines))
+    written = (workspace.out / "exports" / "validated" / "b.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in written]
+    validations = [row.pop("validation") for row in rows]
+    assert rows == [*given, {}]
+    assert [validation["verdict"] for validation in validations] == ["accepted", "needs_review", "failed"]
+    assert validations[0]["evidence"][0]["path"] == "guide.md"
+    assert validations[0]["composite"] is None
+
+
 def test_a_file_that_holds_no_pairs_is_named(workspace: Workspace) -> None:
     ran = validated(workspace, "p.csv", "question,answer\n")
     assert (ran.code, "p.csv" in ran.stderr + ran.stdout) == (BAD_INPUT, True)

@@ -70,7 +70,7 @@ def test_validation_disabled_keeps_all_top_matches() -> None:
 
 
 def test_two_accepted_passages_are_kept_unless_set() -> None:
-    assert selected(settings(), says(), 90, 80, 70) == [0, 1]
+    assert selected(settings(validation_strategy="embedding"), says(), 90, 80, 70) == [0, 1]
 
 
 def test_validation_that_is_enabled_and_validates_nothing_is_refused() -> None:
@@ -94,8 +94,14 @@ def test_validation_all_rejected_results_in_empty_item() -> None:
     assert (row["guarded_by"], row["guard_passed"]) == ("validation", False)
 
 
-def test_validation_that_is_enabled_without_a_strategy_validates_by_embedding() -> None:
-    assert decisions(settings()) == ["accept", "unsure", "reject"]
+def test_validation_that_is_enabled_without_a_strategy_asks_the_model() -> None:
+    assert decisions(settings(), says("reject", "unsure", "accept")) == ["reject", "unsure", "accept"]
+    with pytest.raises(SettingsError):
+        decisions(settings())
+
+
+def test_a_cosine_validates_where_it_is_chosen() -> None:
+    assert decisions(settings(validation_strategy="embedding")) == ["accept", "unsure", "reject"]
 
 
 def test_a_passage_a_model_could_not_be_asked_about_fails_its_question() -> None:

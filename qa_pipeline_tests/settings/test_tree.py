@@ -26,6 +26,22 @@ def test_environment_wins_over_the_file_and_arguments_over_both(
     assert (settings.llm.workers, settings.llm.seed) == (2, 7)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "own"),
+    [
+        ("EMBEDDING_ENABLE_REFERENCE_VALIDATION", "true", "GENERATION__ENABLE_REFERENCE_VALIDATION"),
+        ("EMBEDDING_VALIDATION_MODEL", "m", "GENERATION__VALIDATION_MODEL"),
+        ("EMBEDDING_VALIDATION_MAX_REFS_PER_ITEM", "3", "GENERATION__VALIDATION_MAX_REFS_PER_ITEM"),
+    ],
+)
+def test_the_specifications_names_of_variables_are_refused_and_ours_are_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, own: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=f"QA_PIPELINE_{own}"):
+        load_settings()
+
+
 def test_a_misspelt_name_in_the_environment_is_an_error_not_a_silent_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

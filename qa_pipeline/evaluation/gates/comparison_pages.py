@@ -11,12 +11,12 @@ from qa_pipeline.text.rendering import render_markdown
 Document = Mapping[str, Any]
 _MARKS = {
     "failed": "❌ failed",
-    "undecided": "❔ undecided",
+    "undecided": "❔ not decided",
     "within_noise": "within noise",
     "passed": "✅ passed",
 }
 _ASK_FOR_LIKENESS = (
-    "Undecided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
+    "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
 )
 
@@ -95,14 +95,16 @@ def gate_page(checked: Document) -> Page:
             if check["outcome"] == outcome
         ]
         if checks:
-            title = f"{len(checks)} {' or '.join(outcomes).replace('_', ' ')}"
+            title = (
+                f"{len(checks)} {' or '.join(outcomes).replace('undecided', 'not decided').replace('_', ' ')}"
+            )
             names = ("check", "what", "outcome", "detail", "decided by")
             page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
     counted = [_in_both(checked["rows"])] if checked["rows"] else []
     undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []
     sentence = (
-        "The gate is undecided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
+        "The gate is not decided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
     )
     return [*page, *counted, *cautions(checked), *advice, sentence]
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.gates.comparison import compare_paired
 from qa_pipeline.evaluation.gates.golden import GoldenSet, golden_outcomes
-from qa_pipeline.evaluation.reports.deciders import describe_deciders, rests_on_likeness
+from qa_pipeline.evaluation.reports.deciders import describe_deciders, is_undecided
 from qa_pipeline.evaluation.reports.stored_report import StoredReport
 from qa_pipeline.evaluation.reports.summaries import summarise
 from qa_pipeline.settings.base import read_settings_file
@@ -19,7 +19,7 @@ from qa_pipeline.settings.base import read_settings_file
 Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
-_BY_LIKENESS = "likeness alone decided most"
+_BY_LIKENESS = "not decided: likeness stands behind too much"
 MOST_NAMED = 20
 """Golden rows that are named one by one, so that a report stays readable; all are counted."""
 
@@ -153,7 +153,7 @@ def _unless_likeness(
         by = [report.metrics[check["name"]].decided_by for report in reports]
         decided = {**check, "decided_by": describe_deciders(by[0])}
         strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
-        if strict and not limits.accept_likeness and any(map(rests_on_likeness, by)):
+        if strict and not limits.accept_likeness and any(map(is_undecided, by)):
             decided |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
         yield decided
 
@@ -233,7 +233,7 @@ def _golden(
 
     Criteria over figures that likeness alone decided are a check of their own, which is undecided.
     """
-    likeness = {name for name, metric in current.metrics.items() if rests_on_likeness(metric.decided_by)}
+    likeness = {name for name, metric in current.metrics.items() if is_undecided(metric.decided_by)}
     metrics_named = {name for bounds in golden.criteria.values() for name in bounds}
     if likeness & metrics_named and not limits.accept_likeness:
         doubtful = ", ".join(sorted(likeness & metrics_named))

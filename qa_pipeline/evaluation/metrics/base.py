@@ -1,20 +1,27 @@
-"""What a metric is: a name, what it needs of a row, what its values mean, and how they are computed.
+"""What a metric is, and the one registry that all metrics register in.
 
-A metric is a pure function of a frame whose columns are those of a data set (`RAG_ROWS`) and signals
-(`evaluation/signals/`): what the texts were found to say, each found out once and shared by all metrics. A
-row that lacks what a metric needs has no value, and neither has one whose value is no number; both are
-counted.
+A metric is a function of one row, a dictionary: the columns of a data set (`RAG_ROWS`) and signals
+(`evaluation/signals/`), the facts about its texts that all metrics share. A row that lacks what a metric
+needs has no value, and neither has one whose value is no number; both are counted.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import polars as pl
+from qa_pipeline.evaluation.signals.means import Means, Row
+from qa_pipeline.evaluation.signals.registry import add_signals
 
 Direction = Literal["higher", "lower"]
+Value = Callable[[Row], float | None]
+Scores = list[float | None]
 STATEMENTS_VERSION = 3
 """Version of metrics over statements: 3 since the scores are those of verification."""
+SPECIFIED = "specification of this project (docs/metrics.md)"
+RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,74 +30,77 @@ class Metric:
 
     Args:
         name: column of the values, and name in reports.
-        needs: columns of the frame without which a row has no value, signals among them.
-        of: an expression over a frame, or a function of it, with one value a row, in order; rows that lack
-            what it needs may hold anything.
-        source: paper, or system, that the formula is from.
+        of: the value of a row that has all it needs.
+        needs: columns and signals without which a row has no value.
+        meaning: a sentence for readers of reports.
+        source: the paper or system that the formula is from.
         range: least and largest value; None where there is no largest.
         direction: whether more or less is better.
-        decided_by: lists of who found out what the metric rests on; None for arithmetic alone.
-        version: goes up with each change of the formula, or of how what it counts is decided, so that no two
-            reports are compared across it.
+        decided_by: signals whose deciders decide the metric; none for arithmetic alone.
+        without: what the value of a row had to do without, counted beside the deciders.
+        version: goes up with each change of the formula, so that no two reports are compared across it.
     """
 
     name: str
+    of: Value
     needs: tuple[str, ...]
-    of: pl.Expr | Callable[[pl.DataFrame], pl.Series]
+    meaning: str
     source: str
     range: tuple[float, float | None] = (0.0, 1.0)
     direction: Direction = "higher"
-    decided_by: pl.Expr | None = None
+    decided_by: tuple[str, ...] = ()
+    without: Callable[[Row], list[str]] | None = None
     version: int = 1
 
-    def scores(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the values (Float64, named like the metric), null where unknown, in the frame's order."""
-        of = self.of
-        values = frame.select(value=of)["value"] if isinstance(of, pl.Expr) else of(frame)
-        values = values.cast(pl.Float64).alias(self.name)
-        is_measured = (
-            pl.all_horizontal(pl.col(name).is_not_null() for name in self.needs) & values.is_finite()
-        )
-        return frame.select(pl.when(is_measured).then(values).alias(self.name))[self.name]
+    def scores(self, rows: Sequence[Row], means: Means) -> Scores:
+        """Return the value of each row, None if unknown; signals are found once and stay in the rows."""
+        add_signals(rows, self.needs, means)
+        values = (None if self.lacking(row) else self.of(row) for row in rows)
+        return [None if value is None or not math.isfinite(value) else float(value) for value in values]
 
-    def missing(self, frame: pl.DataFrame) -> dict[str, int]:
-        """Return how many rows lack each column that it needs."""
-        counts = frame.select(pl.col(name).null_count() for name in self.needs).row(0, named=True)
-        return {name: int(count) for name, count in counts.items() if count}
+    def lacking(self, row: Row) -> list[str]:
+        """Return the columns and signals that a row lacks."""
+        return [name for name in self.needs if row.get(name) is None]
 
-
-def share(of: pl.Expr) -> pl.Expr:
-    """Return the share of true elements of each list of booleans, or the mean of each list of numbers.
-
-    Null for an empty list, or with an unknown element.
-    """
-    return pl.when(all_known(of) & (of.list.len() > 0)).then(
-        of.list.eval(pl.element().cast(pl.Float64)).list.mean()
-    )
+    def deciders(self, row: Row) -> list[str]:
+        """Return who decided the signals of a row, of each element or of the whole."""
+        steps: list[Any] = [] if self.without is None else self.without(row)
+        for path in self.decided_by:
+            name, _, field = path.partition(".")
+            if isinstance(row.get(name), list) and f"{name}_by" not in row:
+                steps += [element[field or "decided_by"] for element in row[name]]
+            else:
+                steps.append(row.get(f"{name}_by"))
+        return [who for who in steps if who is not None]
 
 
-def all_known(of: pl.Expr) -> pl.Expr:
-    """Return whether no element of each list is null."""
-    return of.list.eval(pl.element().is_null()).list.sum() == 0
+METRICS: dict[str, Metric] = {}
+"""All metrics by name, in the order of reports."""
 
 
-def field(of: pl.Expr, name: str) -> pl.Expr:
-    """Return a field of each element of lists of structs."""
-    return of.list.eval(pl.element().struct.field(name))
+def metric(*needs: str, **about: Any) -> Callable[[Value], Value]:
+    """Register a function as the metric of its name; its docstring says what it means."""
+
+    def register(of: Value) -> Value:
+        meaning = inspect.getdoc(of) or ""
+        meaning = meaning.removeprefix("Return ").removeprefix("the ")
+        METRICS[of.__name__] = Metric(of.__name__, of, needs, meaning[:1].upper() + meaning[1:], **about)
+        return of
+
+    return register
 
 
-def entropy(of: pl.Expr) -> pl.Expr:
-    """Return the Shannon entropy in bits of the values of each list; null if empty or with an unknown."""
-    counts = pl.element().value_counts().struct.field("count").sort()
-    bits = of.list.eval(counts.cast(pl.Float64).entropy(base=2)).list.first()
-    return pl.when(all_known(of) & (of.list.len() > 0)).then(bits.clip(lower_bound=0) + 0.0)
+def share(values: Iterable[float | None]) -> float | None:
+    """Return the mean of flags or numbers; None for an empty list, or with an unknown element."""
+    numbers = list(values)
+    if not numbers or None in numbers:
+        return None
+    return math.fsum(value for value in numbers if value is not None) / len(numbers)
 
 
-def by_name(metrics: Iterable[Metric]) -> Mapping[str, Metric]:
-    """Return the metrics by name, in order; a name may appear once."""
-    metrics_by_name: dict[str, Metric] = {}
-    for metric in metrics:
-        if metric.name in metrics_by_name:
-            raise ValueError(f"two metrics are called {metric.name}")
-        metrics_by_name[metric.name] = metric
-    return metrics_by_name
+def entropy(values: Sequence[Any]) -> float | None:
+    """Return the Shannon entropy in bits; None of an empty list, or with an unknown element."""
+    if not values or None in values:
+        return None
+    shares = (count / len(values) for count in Counter(values).values())
+    return abs(math.fsum(-part * math.log2(part) for part in shares))

@@ -1,145 +1,127 @@
 """Metrics of citations: whether they exist, support what they stand for, and suffice."""
 
-import polars as pl
+import math
 
-from qa_pipeline.curation.citation_quality import banded, weighted_quality
-from qa_pipeline.evaluation.metrics.base import (
-    STATEMENTS_VERSION,
-    Metric,
-    all_known,
-    field,
-    share,
+from qa_pipeline.curation.citation_quality import (
+    HIGH,
+    MIDDLE,
+    WEIGHT_ACCURACY,
+    WEIGHT_EXISTENCE,
+    WEIGHT_GROUNDING,
 )
-from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
+from qa_pipeline.evaluation.metrics.base import SPECIFIED, STATEMENTS_VERSION, metric, share
+from qa_pipeline.evaluation.metrics.grounding import faithfulness
+from qa_pipeline.evaluation.signals.means import Row
 from qa_pipeline.text.references import normalise_path
 
-_CITED, _SUPPORT = pl.col("cited"), pl.col("citation_support")
-_SCORES = field(_SUPPORT, "score")
-_BY = field(_SUPPORT, "decided_by")
 _ALCE = "Gao et al. 2023, ALCE, arXiv:2305.14627"
-_SPECIFIED = "specification of this project (docs/metrics.md)"
+_BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
+_BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
 
 
-def _accuracy() -> pl.Expr:
-    return share(_SCORES.list.eval(banded(pl.element())))
+def _band(support: float | None) -> float | None:
+    if support is None:
+        return None
+    rounded = round(support, 9)
+    return 1.0 if rounded > HIGH else 0.7 if rounded > MIDDLE else 0.0
 
 
-def _precision() -> pl.Expr:
-    """Return the share of citations that prove a statement; null where the support of one is unknown."""
-    proves = _SUPPORT.list.eval(pl.element().struct.field("proves").list.len() > 0)
-    return pl.when(all_known(_SCORES)).then(share(proves))
+def _is_known(row: Row) -> bool:
+    return all(support["score"] is not None for support in row["citation_support"])
 
 
-def _completeness() -> pl.Expr:
-    """Return the share of statements proved by a citation of theirs; 0 for an answer without any."""
-    proved = _SUPPORT.list.eval(
-        pl.element().struct.field("proves").explode(empty_as_null=True).drop_nulls().unique()
-    )
-    is_measured = all_known(_SCORES) & faithfulness().is_not_null()
-    return pl.when(is_measured).then(proved.list.len() / pl.col("statements").list.len())
-
-
-def _fabricated() -> pl.Expr:
-    exists, quoted = pl.element().struct.field("exists"), pl.element().struct.field("quote_found")
-    return _CITED.list.eval((~exists) | ~quoted.fill_null(value=True)).list.sum()
-
-
-def _as_annotated(frame: pl.DataFrame) -> pl.Series:
-    """Return 1 where the documents cited are those that were annotated, no more and no fewer, else 0.
-
-    Null where the document of a citation is not known, or none is annotated.
-    """
-    values: list[float | None] = []
-    for cited, relevant in frame.select(field(_CITED, "document"), "relevant_documents").iter_rows():
-        if cited is None or not relevant or None in cited:
-            values.append(None)
-        else:
-            values.append(float({*map(normalise_path, cited)} == {*map(normalise_path, relevant)}))
-    return pl.Series(values, dtype=pl.Float64())
-
-
-def _source_coverage(frame: pl.DataFrame) -> pl.Series:
-    """Return the share of existing cited documents that prove a statement by a citation."""
-    is_measured = frame.select(known=all_known(_SCORES)).to_series()
-    cited = (
-        frame.select(
-            pl.int_range(pl.len()).alias("row"),
-            pl.when(is_measured).then(_CITED).alias("cited"),
-            pl.when(is_measured).then(_SUPPORT).alias("support"),
-        )
-        .explode("cited", "support", empty_as_null=True)
-        .select(
-            "row",
-            document=pl.col("cited").struct.field("document"),
-            exists=pl.col("cited").struct.field("exists"),
-            proves=pl.col("support").struct.field("proves").list.len() > 0,
-        )
-        .filter("exists")
-    )
-    by_document = cited.group_by("row", "document").agg(pl.col("proves").any())
-    covered = by_document.group_by("row").agg(
-        pl.when(pl.col("document").is_not_null().all()).then(pl.col("proves").mean()).alias("share")
-    )
-    rows = frame.select(pl.int_range(pl.len()).alias("row"))
-    return rows.join(covered, on="row", how="left", maintain_order="left")["share"]
-
-
-METRICS = (
-    Metric(
-        "citation_accuracy",
-        ("citation_support",),
-        _accuracy(),
-        f"{_SPECIFIED}: support > 0.8 is 1, > 0.5 is 0.7, else 0, mean over citations",
-        decided_by=_BY,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "citation_quality",
-        ("cited", "citation_support", "statements"),
-        weighted_quality(share(field(_CITED, "exists")), _accuracy(), faithfulness()),
-        f"{_SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
-        decided_by=pl.concat_list(_BY, DECIDED),
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "citation_precision",
-        ("citation_support",),
-        _precision(),
-        f"{_ALCE}, citation precision",
-        decided_by=_BY,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "citation_completeness",
-        ("citation_support", "statements"),
-        _completeness(),
-        f"{_ALCE}, citation recall",
-        decided_by=pl.concat_list(_BY, DECIDED),
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "source_coverage",
-        ("cited", "citation_support"),
-        _source_coverage,
-        f"{_SPECIFIED}: cited documents that support a statement / cited documents",
-        decided_by=_BY,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "fabricated_citations",
-        ("cited",),
-        _fabricated(),
-        f"{_SPECIFIED}: citations that name nothing known, or whose quote is not there",
-        range=(0.0, None),
-        direction="lower",
-        decided_by=pl.col("cited_by"),
-    ),
-    Metric(
-        "annotated_citation_accuracy",
-        ("cited", "relevant_documents"),
-        _as_annotated,
-        "GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: accuracy of the citations chosen, "
-        "held against annotated ones; all of a row or none",
-        decided_by=pl.col("cited_by"),
-    ),
+@metric(
+    "citation_support",
+    source=f"{SPECIFIED}: support > 0.8 is 1, > 0.5 is 0.7, else 0, mean over citations",
+    **_BY_SUPPORT,
 )
+def citation_accuracy(row: Row) -> float | None:
+    """Return how far what is cited states what it is cited for."""
+    return share(_band(support["score"]) for support in row["citation_support"])
+
+
+@metric(
+    "cited",
+    "citation_support",
+    "statements",
+    source=f"{SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
+    **_BY_BOTH,
+)
+def citation_quality(row: Row) -> float | None:
+    """Return 0.4 of citations that exist, 0.3 of their accuracy and 0.3 of their grounding."""
+    existence = share(citation["exists"] for citation in row["cited"])
+    accuracy, grounded = citation_accuracy(row), _band(faithfulness(row))
+    if existence is None or accuracy is None or grounded is None:
+        return None
+    return WEIGHT_EXISTENCE * existence + WEIGHT_ACCURACY * accuracy + WEIGHT_GROUNDING * grounded
+
+
+@metric(
+    "citation_support",
+    source=f"{_ALCE}, citation precision",
+    **_BY_SUPPORT,
+)
+def citation_precision(row: Row) -> float | None:
+    """Return the share of the citations that prove a statement they stand for."""
+    return share(bool(support["proves"]) for support in row["citation_support"]) if _is_known(row) else None
+
+
+@metric(
+    "citation_support",
+    "statements",
+    source=f"{_ALCE}, citation recall",
+    **_BY_BOTH,
+)
+def citation_completeness(row: Row) -> float | None:
+    """Return the share of the statements that what they cite proves."""
+    if not _is_known(row) or faithfulness(row) is None:
+        return None
+    proved = {place for support in row["citation_support"] for place in support["proves"]}
+    return len(proved) / len(row["statements"])
+
+
+@metric(
+    "cited",
+    "citation_support",
+    source=f"{SPECIFIED}: cited documents that support a statement / cited documents",
+    **_BY_SUPPORT,
+)
+def source_coverage(row: Row) -> float | None:
+    """Return the share of the cited documents that prove a statement of the answer."""
+    proves: dict[str | None, bool] = {}
+    for citation, support in zip(row["cited"], row["citation_support"], strict=True):
+        if citation["exists"]:
+            document = citation["document"]
+            proves[document] = proves.get(document, False) or bool(support["proves"])
+    return share(proves.values()) if _is_known(row) and None not in proves else None
+
+
+@metric(
+    "cited",
+    source=f"{SPECIFIED}: citations that name nothing known, or whose quote is not there",
+    range=(0.0, None),
+    direction="lower",
+    decided_by=("cited",),
+)
+def fabricated_citations(row: Row) -> float | None:
+    """Return the number of citations of documents or quotes that do not exist."""
+    return math.fsum(not citation["exists"] or citation["quote_found"] is False for citation in row["cited"])
+
+
+@metric(
+    "cited",
+    "relevant_documents",
+    source="GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: claims whose cited document is an "
+    "annotated one / claims with a citation",
+    decided_by=("cited",),
+    version=2,
+)
+def annotated_citation_accuracy(row: Row) -> float | None:
+    """Return the share of the claims with a citation that cite a document people annotated."""
+    annotated = {*map(normalise_path, row["relevant_documents"])}
+    # the marks of a citation stand for a claim each
+    claims = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
+    if not claims or not annotated or any(document is None for document, _ in claims):
+        return None
+    correct = (count for document, count in claims if normalise_path(document) in annotated)
+    return float(sum(correct) / sum(count for _, count in claims))

@@ -1,102 +1,110 @@
 """Metrics of grounding: how far the statements of an answer rest on its contexts, and where these deny it."""
 
-import polars as pl
+import math
+from collections.abc import Sequence
 
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, field, share
+from qa_pipeline.evaluation.metrics.base import RAGAS, SPECIFIED, STATEMENTS_VERSION, metric, share
+from qa_pipeline.evaluation.signals.means import Row
 
-_SUPPORTED = pl.element().struct.field("verdict") == "supported"
-_IS_DECIDED = pl.element().struct.field("verdict") != "undecided"
-DECIDED = field(pl.col("statements"), "decided_by")
-"""The deciders of the statements of an answer."""
-_SCORED = field(pl.col("statements"), "scored_by")
-_SPECIFIED = "specification of this project (docs/metrics.md)"
-_RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
+ALL_SUPPORTED = {"decided_by": ("statements",), "version": STATEMENTS_VERSION}
+SCORED = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
 
 
-def faithfulness() -> pl.Expr:
-    """Return the share of statements that are supported; null without any, or where one is undecided."""
-    return share(pl.col("statements").list.eval(pl.when(_IS_DECIDED).then(_SUPPORTED)))
+@metric(
+    "statements",
+    source=RAGAS,
+    **ALL_SUPPORTED,
+)
+def faithfulness(row: Row) -> float | None:
+    """Return the share of the statements of an answer that its passages support."""
+    return _weighted(row, [1.0] * len(row["statements"]))
 
 
-def _weighted(weight: pl.Expr) -> pl.Expr:
-    """Return the share of supported statements by weight; null where one is undecided, or all weights are 0.
-
-    Args:
-        weight: of an element of the list.
-    """
-    is_decided = pl.col("statements").list.eval(_IS_DECIDED).list.all() & (
-        pl.col("statements").list.len() > 0
-    )
-    total = pl.col("statements").list.eval(weight).list.sum()
-    supported = pl.col("statements").list.eval(weight * _SUPPORTED.cast(pl.Float64)).list.sum()
-    return pl.when(is_decided & (total > 0)).then(supported / total)
+def _weighted(row: Row, weights: Sequence[float]) -> float | None:
+    """Return the share of supported statements by weight."""
+    verdicts = [statement["verdict"] for statement in row["statements"]]
+    total = math.fsum(weights)
+    if "undecided" in verdicts or not total > 0:
+        return None
+    supported = (weight for weight, verdict in zip(weights, verdicts, strict=True) if verdict == "supported")
+    return math.fsum(supported) / total
 
 
-def _mean(name: str) -> pl.Expr:
-    """Return the mean of a field over the statements; null where one is unknown."""
-    return share(field(pl.col("statements"), name))
+@metric(
+    "statements",
+    source=f"{RAGAS}, every statement alike",
+    **ALL_SUPPORTED,
+)
+def weighted_faithfulness_uniform(row: Row) -> float | None:
+    """Return the share of supported statements, every statement counting alike."""
+    return faithfulness(row)
 
 
-_POSITION = pl.element().struct.field("position").cast(pl.Float64)
-METRICS = (
-    Metric(
-        "faithfulness", ("statements",), faithfulness(), _RAGAS, decided_by=DECIDED,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "weighted_faithfulness_uniform",
-        ("statements",),
-        _weighted(pl.lit(1.0)),
-        f"{_RAGAS}, every statement alike",
-        decided_by=DECIDED,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "weighted_faithfulness_position",
-        ("statements",),
-        _weighted(1 / (_POSITION + 1)),
-        f"{_RAGAS}, weight 1/position",
-        decided_by=DECIDED,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "weighted_faithfulness_semantic",
-        ("statements",),
-        _weighted(pl.element().struct.field("relevance").clip(lower_bound=0)),
-        f"{_RAGAS}, weight cosine of statement and question, at least 0",
-        decided_by=DECIDED,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "grounding",
-        ("statements",),
-        _mean("score"),
-        "mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
-        decided_by=_SCORED,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "multi_document_grounding",
-        ("statements",),
-        _mean("pair_score"),
-        "as grounding, or two passages together where these say more",
-        decided_by=_SCORED,
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "hallucination",
-        ("contradictions",),
-        share(pl.col("contradictions")),
-        "DeepEval HallucinationMetric: contradicted contexts / contexts",
-        direction="lower",
-        decided_by=pl.col("contradictions_by"),
-        version=STATEMENTS_VERSION,
-    ),
-    Metric(
-        "llm_groundedness",
-        ("groundedness",),
-        pl.col("groundedness"),
-        f"{_SPECIFIED}: a model's rating of the answer against its contexts, as it gave it",
-        decided_by=pl.col("groundedness_by"),
-    ),
-)  # fmt: skip
+@metric(
+    "statements",
+    source=f"{RAGAS}, weight 1/position",
+    **ALL_SUPPORTED,
+)
+def weighted_faithfulness_position(row: Row) -> float | None:
+    """Return the share of supported statements, the first ones counting most."""
+    return _weighted(row, [1 / (statement["position"] + 1) for statement in row["statements"]])
+
+
+@metric(
+    "statements",
+    source=f"{RAGAS}, weight cosine of statement and question, at least 0",
+    **ALL_SUPPORTED,
+)
+def weighted_faithfulness_semantic(row: Row) -> float | None:
+    """Return the share of supported statements, those nearest to the question counting most."""
+    return _weighted(row, [max(0.0, statement["relevance"]) for statement in row["statements"]])
+
+
+@metric(
+    "statements",
+    source="mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
+    **SCORED,
+)
+def grounding(row: Row) -> float | None:
+    """Return the mean over statements of how well the best single passage states each."""
+    return share(statement["score"] for statement in row["statements"])
+
+
+@metric(
+    "statements",
+    source="as grounding, or two passages together where these say more",
+    **SCORED,
+)
+def multi_document_grounding(row: Row) -> float | None:
+    """Return grounding, with two passages together where none alone is enough."""
+    return share(statement["pair_score"] for statement in row["statements"])
+
+
+@metric(
+    "contradictions",
+    source="DeepEval HallucinationMetric: contradicted contexts / contexts",
+    direction="lower",
+    decided_by=("contradictions",),
+    version=STATEMENTS_VERSION,
+)
+def hallucination(row: Row) -> float | None:
+    """Return the share of the passages that the answer contradicts; from 0.5 on it is flagged."""
+    return share(row["contradictions"])
+
+
+@metric(
+    "groundedness",
+    source=f"{SPECIFIED}: mean over statements of the model's best rating G(statement, passage)",
+    decided_by=("groundedness",),
+    version=2,
+)
+def llm_groundedness(row: Row) -> float | None:
+    """Return the mean over statements of a model's best rating of one passage as their support."""
+    return share(row["groundedness"])
+
+
+def supporting_contexts(row: Row) -> list[Row]:
+    """Return the contexts that supported statements rest on, in their order."""
+    supported = (statement for statement in row["statements"] if statement["verdict"] == "supported")
+    places = {statement["context"] for statement in supported} - {None}
+    return [row["contexts"][place] for place in sorted(places)]

@@ -1,21 +1,12 @@
 """All metrics, in the order of reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics import answers, citations, evidence, grounding, retrieval
-from qa_pipeline.evaluation.metrics.base import Metric, by_name
+from qa_pipeline.evaluation.metrics.base import METRICS, Metric
+from qa_pipeline.evaluation.metrics.retrieval import metric_at
 
-FAMILIES: Mapping[str, Sequence[Metric]] = {
-    "grounding": grounding.METRICS,
-    "citations": citations.METRICS,
-    "retrieval": retrieval.METRICS,
-    "answers": answers.METRICS,
-    "evidence": evidence.METRICS,
-}
-METRICS = by_name(metric for metrics in FAMILIES.values() for metric in metrics)
-"""By name. Weights and bands of a metric stand beside it, in its family's file."""
-
+__all__ = ["METRICS", "SUMMARY", "chosen_metrics"]
 SUMMARY = (
     "faithfulness", "grounding", "hallucination", "citation_accuracy", "fabricated_citations",
     "context_recall", "answer_relevance", "answer_correctness",
@@ -34,7 +25,7 @@ def chosen_metrics(names: Sequence[str]) -> list[Metric]:
     """
     chosen = [metric for name, metric in METRICS.items() if not names or name in names]
     for name in (name for name in dict.fromkeys(names) if name not in METRICS):
-        further = retrieval.metric_at(name)
+        further = metric_at(name)
         if further is None:
             raise InputError(f"there is no metric {name}; there are {', '.join(METRICS)}")
         chosen.append(further)

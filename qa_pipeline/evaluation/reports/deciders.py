@@ -45,6 +45,17 @@ def rests_on_likeness(decided_by: Mapping[str, int]) -> bool:
     return decider_shares(decided_by).get(LIKENESS, 0.0) > MOSTLY
 
 
+def has_model(decided_by: Mapping[str, int]) -> bool:
+    """Return True if a model or a person took one of the decisions."""
+    return bool({"model", "people"} & {*decider_shares(decided_by)})
+
+
+def is_undecided(decided_by: Mapping[str, int]) -> bool:
+    """Return True if likeness took most decisions, or any where no model and no person took one."""
+    likeness = decider_shares(decided_by).get(LIKENESS, 0.0)
+    return likeness > MOSTLY or (likeness > 0 and not has_model(decided_by))
+
+
 def describe_deciders(decided_by: Mapping[str, int]) -> str:
     """Return who decided a figure in words, such as "rules 71 %, likeness 29 %"."""
     shares = decider_shares(decided_by)

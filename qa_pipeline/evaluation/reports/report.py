@@ -9,11 +9,12 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.reports.deciders import (
     LIKENESS,
     decider_shares,
     describe_deciders,
+    has_model,
+    is_undecided,
     rests_on_likeness,
 )
 from qa_pipeline.evaluation.reports.summaries import rounded, summarise
@@ -30,6 +31,32 @@ FEW_ROWS, FEW_GROUPS = 30, 10
 """Below so many rows, or documents they are about, a report says that they are few."""
 MOSTLY = 0.5
 """Share of the rows below which a metric is said to be known of few: its mean speaks of the smaller part."""
+LACKS: Mapping[str, str] = {
+    "answer": "there is no answer",
+    "contexts": "there are no passages",
+    "citations": "there are no citations",
+    "reference": "the right answer is not given",
+    "relevant_documents": "the relevant documents are not given",
+    "true_claims": "the right statements are not given",
+    "must_refuse": "it is not known whether the answer should refuse",
+    "samples": "there are no further answers to the question",
+    "confidences": "there are no steps of evidence",
+    "statements": "there is no statement to verify: no answer, a refusal, or a passage without text",
+    "contradictions": "there is no statement to verify: no answer, a refusal, or a passage without text",
+    "groundedness": "no model rated it, or its reply could not be read",
+    "refused": "there is no answer",
+    "cited": "nothing is cited",
+    "citation_support": "nothing is cited, or no statement was verified",
+    "relevant_sentences": "there are no passages with text",
+    "attributed": "the right answer is not given, or there are no passages",
+    "covered": "the right statements are not given, or there is no answer",
+    "relevance": "there is no answer, or only a refusal",
+    "reference_statements": "the right answer is not given, or there is no answer but a refusal",
+    "reference_similarity": "the right answer is not given, or there is no answer",
+    "meanings": "there are no further answers to the question",
+    "conflicts": "there are no passages, or only a refusal",
+}
+"""The reason why a row has no value, by what it lacks."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
 """Characters of a name of a data set, and names: they stand in one line of a title."""
 
@@ -42,12 +69,14 @@ class About:
         dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
         left_out: rows that could not be read (`LEFT_OUT`).
         settings: those that decide, as JSON values.
+        laws: of `categorical_correctness`, if they were checked.
     """
 
     dataset: str
     dataset_sha256: str
     left_out: pl.DataFrame
     settings: dict[str, Any]
+    laws: dict[str, float] | None = None
 
 
 def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
@@ -87,6 +116,7 @@ def report_document(
             "version": metric.version,
             "direction": metric.direction,
             "range": list(metric.range),
+            "meaning": metric.meaning,
             "source": metric.source,
             "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
@@ -102,6 +132,7 @@ def report_document(
             "left_out": about.left_out.to_dicts(),
             "settings": about.settings,
             "statements": dict(verdicts.iter_rows()),
+            **({} if about.laws is None else {"categorical_correctness": about.laws}),
             **summaries,
         }
     )
@@ -133,6 +164,11 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
 def what_to_know(document: Document) -> list[str]:
     """Return sentences about what stands between the figures and belief in them; none where nothing does."""
     notes, metrics = [], document["metrics"]
+    by = {name: metric["decided_by"] for name, metric in metrics.items()}
+    if any(by.values()) and not any(map(has_model, by.values())):
+        doubtful = [name for name, steps in by.items() if metrics[name]["known"] and is_undecided(steps)]
+        rest = f" Not decided: {_listed(doubtful)}." if doubtful else ""
+        notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{rest}")
     count, groups = document["total_queries"], document["groups"]
     if groups < 2:
         notes.append("All rows are about one document: nothing is known of how another would do.")
@@ -144,6 +180,9 @@ def what_to_know(document: Document) -> list[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
+    if laws := document.get("categorical_correctness"):
+        parts = ", ".join(f"{name} {share:.3f}" for name, share in laws.items() if name != "score")
+        notes.append(f"Categorical correctness is {laws['score']:.3f} ({parts}).")
     if unsplit := document["settings"].get("unsplit"):
         why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
         notes.append(
@@ -153,7 +192,6 @@ def what_to_know(document: Document) -> list[str]:
     shares = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
     if rare := [f"{name} ({known:,})" for name, known in shares.items() if known < MOSTLY * count]:
         notes.append(f"Known of less than half of the {plural(count, 'row')}: {_listed(rare)}.")
-    by = {name: metric["decided_by"] for name, metric in metrics.items()}
     if mostly := [
         f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
         for name, deciders in by.items()
@@ -192,7 +230,7 @@ def _why_unknown(metric: Document) -> str:
     """Return what all unknown rows lack, else everything; one row may lack several things."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
-    why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
+    why = [f"{plural(count, 'row')}: {LACKS[name]}" for name, count in missing.items()]
     rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(
@@ -236,7 +274,6 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 
 def sentence_about(document: Document, name: str) -> str:
-    """Say what a metric measures and what it is here, for people who have never heard of it."""
+    """Say what a metric measures and which values are better."""
     metric = document["metrics"][name]
-    meaning = meaning_of(name) or metric["source"]
-    return f"{meaning} {'Higher' if metric['direction'] == 'higher' else 'Lower'} is better."
+    return f"{metric['meaning']} {metric['direction'].title()} is better."

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.meanings import MARKS
 from qa_pipeline.evaluation.reports.deciders import describe_deciders
 from qa_pipeline.evaluation.reports.report import (
     Document,
@@ -25,6 +24,8 @@ MOST_STATEMENTS = 40
 """Statements of an answer in the page, which must open fast."""
 LONGEST = {"query": 1500, "answer": 6000, "quote": 600}
 """Characters of each kind of text in the page."""
+MARKS = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undecided": "?"}
+"""Verdicts on statements, each with a sign that needs no colour."""
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 

@@ -5,10 +5,9 @@ the third entry, and where there is none the third context; any other mark names
 and marks it is unknown whether the answer cites at all.
 """
 
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
-
-import polars as pl
 
 from qa_pipeline.evaluation.signals.means import RULES, Means, Row
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE, Verified, by_contexts, verify
@@ -16,25 +15,14 @@ from qa_pipeline.text.quotes import locate_quote
 from qa_pipeline.text.references import NUMBER_MARK, is_same_path, marked_numbers
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
-CITED = pl.Struct(
-    {
-        "document": pl.String(),
-        "contexts": pl.List(pl.Int64()),
-        "exists": pl.Boolean(),
-        "quote_found": pl.Boolean(),
-        "marks": pl.List(pl.String()),
-    }
-)
-"""A citation: its document, the contexts it names (from 0; those that hold its quote, where it has one),
-whether it names anything known, whether its quote is there (null without quote, or without text to look in),
-and the marks in the answer that name it."""
-SUPPORT = pl.Struct({"score": pl.Float64(), "proves": pl.List(pl.Int64()), "decided_by": pl.String()})
-"""The best score of the statements that a citation stands for against what it names alone (null where that
-is unknown), and the positions of those it proves."""
-
 
 def find_cited(rows: list[Row], _means: Means) -> list[list[Row] | None]:
-    """Return the citations of each answer (`CITED`); None if there are no entries and no marks."""
+    """Return the citations of each answer; None if there are no entries and no marks.
+
+    A citation has its document, the contexts it names (from 0; those that hold its quote, if it has one), if
+    it `exists` (names anything known), if its quote is there (None without quote, or without text to look
+    in), the `marks` that name it, and how often the answer `mentions` it by these.
+    """
     return [_citations(row) for row in rows]
 
 
@@ -44,7 +32,8 @@ def _citations(row: Row) -> list[Row] | None:
     ]
     citations = [*entries]
     answer = row["answer"]
-    for mark in dict.fromkeys(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0])):
+    marks = Counter(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0]))
+    for mark, mentions in marks.items():
         if numbers := _numbers(mark):
             entries_named = entries[max(0, numbers[0] - 1) : numbers[0]]
         else:
@@ -53,12 +42,13 @@ def _citations(row: Row) -> list[Row] | None:
             entries_named = [_citation(mark)]
             citations += entries_named
         entries_named[0]["marks"].append(mark)
+        entries_named[0]["mentions"] += mentions
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
 
 def _citation(reference: str | None, quote: str | None = None) -> Row:
-    return {"reference": reference, "quote": quote, "marks": []}
+    return {"reference": reference, "quote": quote, "marks": [], "mentions": 0}
 
 
 def _marks(claim: Claim) -> list[str]:
@@ -72,7 +62,7 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation as a row of `CITED`."""
+    """Return a citation with what it names."""
     documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
@@ -100,10 +90,11 @@ def _looked_up(citation: Row, row: Row) -> Row:
 
 
 def find_support(rows: list[Row], means: Means) -> list[list[Row]]:
-    """Return how far each citation supports the statements it stands for (`SUPPORT`).
+    """Return how far each citation supports the statements it stands for.
 
-    A mark stands for the statement it is in or behind, and for those of its sentence that have none; a
-    citation without marks for all statements.
+    `score` is the best of its statements against what it names alone (None if unknown), `proves` has the
+    positions of those it proves. A mark stands for the statement it is in or behind, and for those of its
+    sentence that have none; a citation without marks for all statements.
     """
     pairs = [
         (row, cited, statement) for row in rows for cited, of_cited in _owned(row) for statement in of_cited
@@ -138,7 +129,7 @@ def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
 
 
 def _support(cited: Row, statements: list[Row], alone: list[Verified]) -> Row:
-    """Return a row of `SUPPORT`; one that a step or model denied has 0 everywhere."""
+    """Return the support of a citation; what a step or model denied has 0 everywhere."""
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     support: Row = {"score": None, "proves": [], "decided_by": None}

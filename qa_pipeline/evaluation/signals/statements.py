@@ -7,6 +7,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.means import ENTAILMENT, SIMILARITY, Means, Row
 from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import recall
@@ -23,31 +24,15 @@ ENTAILED = 0.5
 """Probability from which contexts support a statement."""
 STATED = 0.64
 """Likeness from which contexts support a statement that is no fragment."""
-STATEMENT = pl.Struct(
-    {
-        "position": pl.Int64(),
-        "start": pl.Int64(),
-        "end": pl.Int64(),
-        "text": pl.String(),
-        "claim": pl.String(),
-        "verdict": pl.String(),
-        "decided_by": pl.String(),
-        "reason": pl.String(),
-        "context": pl.Int64(),
-        "quote": pl.String(),
-        "relevance": pl.Float64(),
-        "score": pl.Float64(),
-        "pair_score": pl.Float64(),
-        "scored_by": pl.String(),
-    }
-)
-"""A statement of an answer: its place, its words there and as they are understood alone, the verdict
-(supported, unsupported, contradicted or undecided), the context of its evidence (from 0), its cosine to the
-question, its scores against the best context and the best pair of contexts, and who scored."""
-HELD = pl.List(pl.Struct({"supported": pl.Boolean(), "decided_by": pl.String()}))
-"""Whether a text states each statement or claim; null where that is undecided."""
 Verified = list[Row] | None
-"""The statements of a text; None if it has none, or nothing could prove them."""
+"""The statements of a text; None if it has none, or nothing could prove them.
+
+A statement has its `position`, its words in the answer (`text`, `start`, `end`) and as they are understood
+alone (`claim`), the verdict (supported, unsupported, contradicted or undecided), `decided_by` and `reason`,
+the context of its evidence (from 0) and the quote, its cosine to the question (`relevance`), its scores
+against the best context and the best pair of contexts, and who scored. One that is only looked for in a text
+has `supported` (None if undecided) and `decided_by`.
+"""
 
 
 def find_statements(rows: list[Row], means: Means) -> list[Verified]:
@@ -57,19 +42,19 @@ def find_statements(rows: list[Row], means: Means) -> list[Verified]:
 
 
 def find_reference_statements(rows: list[Row], means: Means) -> list[Verified]:
-    """Look for each statement of the answer in the reference (`HELD`); None for a refusal."""
+    """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
     return [of_row and [_as_one([statement]) for statement in of_row] for of_row in verify(texts, means)]
 
 
 def find_attributed(rows: list[Row], means: Means) -> list[Verified]:
-    """Look for each true claim, or else each statement of the reference, in the contexts (`HELD`)."""
+    """Look for each true claim, or else each statement of the reference, in the contexts."""
     texts = [[by_contexts(claim, row, row["contexts"]) for claim in _true_claims(row)] for row in rows]
     return _find_held(rows, texts, means)
 
 
 def find_covered(rows: list[Row], means: Means) -> list[Verified]:
-    """Look for each true claim in the answer (`HELD`); None for a refusal."""
+    """Look for each true claim in the answer; None for a refusal."""
     texts = [
         [None if row["refused"] else _by_text(claim, row, row["answer"]) for claim in _true_claims(row)]
         for row in rows
@@ -107,7 +92,7 @@ def _find_held(rows: list[Row], texts: list[list[Statement | None]], means: Mean
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
-    """Return a claim of several statements (`HELD`): supported if all are, unknown if it has none."""
+    """Return a claim of several statements: supported if all are, unknown if it has none."""
     order = {"undecided": 1, "supported": 2}
     telling = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
     if telling is None:
@@ -119,7 +104,7 @@ def _as_one(statements: Sequence[Row]) -> Row:
 def verify(
     texts: Sequence[Statement | None], means: Means, *, compare_figures: bool = True
 ) -> list[Verified]:
-    """Return the verified statements of each text (`STATEMENT`).
+    """Return the verified statements of each text.
 
     The steps of verification decide first, the verifier among them. What they leave open is decided by
     scores, unless there is a verifier or `means` wants it unknown. With `compare_figures` no score supports a
@@ -183,6 +168,8 @@ def _statement(claim: Row, text: Statement, means: Means, compare_figures: bool)
         is_compared = is_alike and compare_figures
         reason = _difference(claim, stated, evidence, other) if is_compared else None
         verdict = "supported" if is_alike and reason is None else "unsupported"
+        if is_compared and _direction(stated) == -_direction(evidence) != 0:
+            verdict, reason = "contradicted", "direction_mismatch"
         decided_by = scored_by if reason is None else QUOTATION
     if verdict != "undecided" and decided_by not in SCORES_DECIDE:
         scored_by = decided_by
@@ -197,6 +184,12 @@ def _difference(claim: Row, stated: Reading, evidence: Reading, other: Reading) 
         return "number_not_in_passages"
     is_denial = evidence.tokens and bool(evidence.negations) != bool(stated.negations)
     return "negation_mismatch" if is_denial else None
+
+
+def _direction(reading: Reading) -> int:
+    """Return 1 for a text in which amounts rise, -1 if they fall, 0 if neither or both."""
+    words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
+    return bool(words & vocabulary.rising) - bool(words & vocabulary.falling)
 
 
 def _other_evidence(stems: Set[str], claim: Row, text: Statement) -> Reading:

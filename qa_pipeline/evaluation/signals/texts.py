@@ -178,9 +178,21 @@ def _denied_contexts(row: Row) -> list[bool | None] | None:
     return [("contradicted", index) in verdicts for index in range(len(row["contexts"]))]
 
 
-def find_groundedness(rows: list[Row], means: Means) -> list[float | None]:
-    """Return the judge's rating of how far the contexts ground each answer, 0 to 1."""
+def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] | None]:
+    """Return for each statement the judge's best rating of a context that should support it, 0 to 1."""
     if means.judge is None:
         return [None] * len(rows)
-    requests = [judge_request(row, "groundedness", GroundednessReply, means, row["contexts"]) for row in rows]
-    return [None if reply is None else reply.groundedness for reply in ask(requests, means)]
+    stated = [(row, statement["claim"]) for row in rows for statement in row["statements"]]
+    requests = [
+        judge_request({**row, "answer": claim}, "groundedness", GroundednessReply, means, [context])
+        for row, claim in stated
+        for context in row["contexts"]
+    ]
+    ratings = iter([None if reply is None else reply.groundedness for reply in ask(requests, means)])
+    best = iter([_best([*islice(ratings, len(row["contexts"]))]) for row, _ in stated])
+    return [[*islice(best, len(row["statements"]))] for row in rows]
+
+
+def _best(ratings: list[float | None]) -> float | None:
+    numbers = [rating for rating in ratings if rating is not None]
+    return max(numbers) if numbers and len(numbers) == len(ratings) else None

@@ -117,6 +117,8 @@ class Lexicon(_Table):
     sources: tuple[str, ...]
     stop_words: Words
     negations: Words
+    rising: Words
+    falling: Words
     prepositions: Words
     infinitive_marks: Words
     finite_verbs: Words

@@ -169,10 +169,14 @@ def test_likeness_alone_neither_passes_nor_fails_what_is_critical_unless_asked(t
     assert outcomes(held(tmp_path, worse, limits=asked, decided_by=LIKENESS))["faithfulness"] == "failed"
 
 
-def test_a_figure_mostly_proved_by_rules_passes_and_says_so(tmp_path: Path) -> None:
-    found = held(tmp_path, BEFORE, decided_by=RULES)
+def test_without_a_model_some_likeness_leaves_a_figure_undecided_and_rules_alone_do_not(
+    tmp_path: Path,
+) -> None:
+    assert held(tmp_path, BEFORE, decided_by=RULES)["outcome"] == "undecided"
+    assert held(tmp_path, BEFORE, decided_by={"quotation": 6})["passed"]
+    found = held(tmp_path, BEFORE, decided_by={**RULES, "llm": 10})
     assert found["passed"]
-    assert {one["decided_by"] for one in found["checks"]} == {"rules 60 %, likeness 40 %"}
+    assert {one["decided_by"] for one in found["checks"]} == {"model 50 %, rules 30 %, likeness 20 %"}
 
 
 @pytest.mark.parametrize("bound", [0.1, 0.99])

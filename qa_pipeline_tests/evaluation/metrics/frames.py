@@ -16,6 +16,8 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 
 Row = dict[str, Any]
+NOBODY = Means(Resources(Settings()))
+"""Means for rows whose signals are all given."""
 _CONTEXT: Row = dict.fromkeys(("text", "document", "rank", "score", "date", "authority", "headings"))
 
 
@@ -51,21 +53,27 @@ def statements(*verdicts: str) -> list[Row]:
     return [statement(verdict, position=place) for place, verdict in enumerate(verdicts)]
 
 
+USUAL = {"dataset": "d", "group": "g", "query": "Who?", "language": "en"}
+
+
 def rows_of(*rows: Row) -> pl.DataFrame:
-    """`RAG_ROWS` with what is given, and whatever signals are among it."""
-    usual = {"dataset": "d", "group": "g", "query": "Who?", "language": "en"}
-    names = dict.fromkeys(name for row in rows for name in row)
-    signals = {signal.name: signal.type for signal in SIGNALS if signal.name in names}
-    schema = pl.Schema({**RAG_ROWS, **signals})
-    filled = [{"id": str(place), **usual, **row} for place, row in enumerate(rows)]
-    frame = pl.DataFrame(filled, schema=schema)
-    return frame.with_columns(pl.lit(["test"], pl.List(pl.String())).alias(f"{name}_by") for name in signals)
+    """`RAG_ROWS` with what is given."""
+    filled = [{"id": str(place), **USUAL, **row} for place, row in enumerate(rows)]
+    return pl.DataFrame(filled, schema=RAG_ROWS)
+
+
+def with_signals(*rows: Row) -> list[Row]:
+    """Rows with what is given, signals among it; those that name no deciders were decided by a test."""
+    found = []
+    for place, row in enumerate(rows):
+        by = {f"{name}_by": "test" for name, signal in SIGNALS.items() if signal.decided_by}
+        found.append(dict.fromkeys((*RAG_ROWS, *SIGNALS)) | by | {"id": str(place), **USUAL, **row})
+    return found
 
 
 def value(metric: str, row: Row) -> float | None:
     """A metric of one row whose signals are given."""
-    found: float | None = chosen_metrics([metric])[0].scores(rows_of(row))[0]
-    return found
+    return chosen_metrics([metric])[0].scores(with_signals(row), NOBODY)[0]
 
 
 def means_at(
@@ -77,4 +85,6 @@ def means_at(
 
 def signal(name: str, means: Means, *rows: Row) -> list[Any]:
     """A signal of rows that have all it is made of."""
-    return add_signals(rows_of(*rows), [name], means)[name].to_list()
+    found = [dict.fromkeys(RAG_ROWS) | USUAL | row for row in rows]
+    add_signals(found, [name], means)
+    return [row[name] for row in found]

@@ -3,13 +3,16 @@ import pytest
 from qa_pipeline_tests.evaluation.metrics.frames import Row, statements, value
 
 
-def cited(exists: bool = True, quote_found: bool | None = None, document: str | None = "a.md") -> Row:
+def cited(
+    exists: bool = True, quote_found: bool | None = None, document: str | None = "a.md", mentions: int = 1
+) -> Row:
     return {
         "document": document,
         "contexts": [0],
         "exists": exists,
         "quote_found": quote_found,
         "marks": [],
+        "mentions": mentions,
     }
 
 
@@ -72,15 +75,22 @@ def test_fabricated_are_citations_of_nothing_known_and_quotes_that_are_not_there
     ("documents", "annotated", "expected"),
     [
         (["a.md", "b.md"], ["b.md", "./A.md"], 1.0),
-        (["a.md"], ["a.md", "b.md"], 0.0),
-        (["a.md", "b.md"], ["a.md"], 0.0),
-        ([], ["a.md"], 0.0),
+        (["a.md"], ["a.md", "b.md"], 1.0),
+        (["a.md", "b.md", "c.md"], ["a.md", "c.md"], 2 / 3),
+        (["c.md"], ["a.md"], 0.0),
+        ([], ["a.md"], None),
         ([None], ["a.md"], None),
         (["a.md"], [], None),
     ],
 )
-def test_citations_are_accurate_where_they_are_just_the_annotated_ones(
+def test_citations_are_accurate_as_far_as_they_name_annotated_documents(
     documents: list[str | None], annotated: list[str], expected: float | None
 ) -> None:
     row = {"cited": [cited(document=one) for one in documents], "relevant_documents": annotated}
     assert value("annotated_citation_accuracy", row) == expected
+
+
+def test_a_citation_of_several_claims_counts_for_each_of_them() -> None:
+    found = [cited(document="a.md", mentions=2), cited(document="b.md")]
+    row = {"cited": found, "relevant_documents": ["a.md"]}
+    assert value("annotated_citation_accuracy", row) == 2 / 3

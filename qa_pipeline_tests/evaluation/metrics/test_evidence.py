@@ -1,11 +1,9 @@
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.metrics.registry import METRICS
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, rows_of, statement, value
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, statement, value, with_signals
 
 
 def row(*found: Row, used: tuple[int, ...] = (0, 1)) -> Row:
@@ -24,8 +22,8 @@ def test_all_four_parts_count_by_their_weights() -> None:
 def test_parts_without_data_are_left_out_reweighed_and_said_so() -> None:
     found = row(context(document="a"), context(document="b"))
     assert value("evidence_quality", found) == pytest.approx(1.0)
-    said = rows_of(found).select(METRICS["evidence_quality"].decided_by)
-    assert said.to_series()[0].to_list() == ["quotation", "quotation", "without recency", "without authority"]
+    said = METRICS["evidence_quality"].deciders(with_signals(found)[0])
+    assert sorted(said) == ["quotation", "quotation", "without authority", "without recency"]
 
 
 def test_evidence_older_than_the_newest_context_counts_less() -> None:
@@ -34,8 +32,16 @@ def test_evidence_older_than_the_newest_context_counts_less() -> None:
     assert (value("evidence_quality", old) or 0) < (value("evidence_quality", new) or 0)
 
 
+@pytest.mark.parametrize(
+    ("confidences", "whole"),
+    [([0.5, 0.7, 0.69], 1.0), ([0.5, 0.7, 0.65], 1.0), ([0.5, 0.7, 0.6], 0.5), ([0.5], None)],
+)
+def test_a_fall_of_confidence_within_the_threshold_breaks_no_chain(
+    confidences: list[float], whole: float | None
+) -> None:
+    assert value("chain_integrity", {"confidences": confidences}) == whole
+
+
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=8))
-def test_a_chain_is_whole_exactly_where_confidence_never_falls(steps: list[float]) -> None:
+def test_a_chain_whose_confidence_never_falls_is_whole(steps: list[float]) -> None:
     assert value("chain_integrity", {"confidences": sorted(steps)}) == 1.0
-    falls = any(later < earlier for earlier, later in pairwise(steps))
-    assert (value("chain_integrity", {"confidences": steps}) == 1.0) is not falls

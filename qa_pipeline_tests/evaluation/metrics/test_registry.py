@@ -11,14 +11,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.metrics.registry import METRICS
+from qa_pipeline.evaluation.reports.report import LACKS
 from qa_pipeline.evaluation.running import evaluate
 from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
-from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, statement, value
+from qa_pipeline_tests.evaluation.metrics.frames import (
+    NOBODY,
+    Row,
+    context,
+    means_at,
+    rows_of,
+    statement,
+    value,
+    with_signals,
+)
 
 ALL = list(METRICS.values())
-NAMES = [signal.name for signal in SIGNALS]
+NAMES = list(SIGNALS)
 SENTENCES = (
     "The Eiffel Tower is in Paris.",
     "The tower was completed in 1889.",
@@ -74,6 +84,7 @@ def scripted(draw: st.DrawFn) -> Row:
             "exists": draw(st.booleans()),
             "quote_found": draw(flags),
             "marks": [],
+            "mentions": draw(st.integers(0, 3)),
         }
         for _ in range(draw(st.integers(0, 3)))
     ]
@@ -97,7 +108,7 @@ def scripted(draw: st.DrawFn) -> Row:
         "reference_statements": held,
         "reference_similarity": draw(shares),
         "contradictions": [draw(flags) for _ in shown],
-        "groundedness": draw(shares),
+        "groundedness": draw(st.lists(st.none() | shares, max_size=3)),
         "cited": cited,
         "citation_support": [
             {
@@ -121,8 +132,10 @@ def means(tmp_path_factory: pytest.TempPathFactory) -> Means:
     return means_at(tmp_path_factory.mktemp("out"))
 
 
-def values_of(frame: pl.DataFrame) -> pl.DataFrame:
-    return pl.DataFrame([one.scores(frame) for one in ALL])
+def values_of(*given_rows: Row) -> pl.DataFrame:
+    found = with_signals(*given_rows)
+    values = {one.name: one.scores(found, NOBODY) for one in ALL}
+    return pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
 
 
 def near(one: pl.DataFrame, other: pl.DataFrame) -> bool:
@@ -136,7 +149,7 @@ scripted_rows = st.lists(scripted(), min_size=1, max_size=4)
 
 @given(scripted_rows)
 def test_every_value_is_in_the_range_of_its_metric_or_unknown(given_rows: list[Row]) -> None:
-    values = values_of(rows_of(*given_rows))
+    values = values_of(*given_rows)
     for metric in ALL:
         low, high = metric.range
         known = values[metric.name].drop_nulls()
@@ -149,23 +162,24 @@ def test_every_value_is_in_the_range_of_its_metric_or_unknown(given_rows: list[R
 def test_rows_may_come_in_any_order(given_rows: list[Row], random: Any) -> None:
     order = list(range(len(given_rows)))
     random.shuffle(order)
-    frame = rows_of(*given_rows)
-    assert near(values_of(frame[order]), values_of(frame)[order])
+    moved = [given_rows[place] for place in order]
+    assert near(values_of(*moved), values_of(*given_rows)[order])
 
 
 @given(scripted())
 def test_a_row_is_worth_the_same_alone_as_among_others(row: Row) -> None:
-    together = values_of(rows_of(row, {"query": "Why?"}, row))
-    assert near(together[:1], values_of(rows_of(row)))
+    together = values_of(row, {"query": "Why?"}, row)
+    assert near(together[:1], values_of(row))
     assert near(together[2:], together[:1])
 
 
 @pytest.mark.parametrize("metric", ALL, ids=lambda metric: metric.name)
-def test_what_a_metric_needs_and_lacks_makes_it_unknown_and_is_counted(metric: Any) -> None:
-    frame = rows_of(dict.fromkeys(NAMES) | {"query": "Who?"})
-    lacking = frame.with_columns(pl.lit(None).alias(name).cast(frame.schema[name]) for name in metric.needs)
-    assert metric.scores(lacking).to_list() == [None]
-    assert set(metric.missing(lacking)) == set(metric.needs)
+def test_what_a_metric_needs_and_lacks_makes_it_unknown_and_is_explained(metric: Any) -> None:
+    rows = with_signals({"query": "Who?"})
+    assert metric.scores(rows, NOBODY) == [None]
+    assert metric.lacking(rows[0]) == [*metric.needs]
+    assert {*metric.needs} <= {*LACKS}
+    assert metric.meaning.endswith(".")
 
 
 @given(row=rows())
@@ -229,11 +243,7 @@ def test_verification_at_any_stage_gives_the_scores_of_verification_at_the_end(
     row: Row, means: Means, early: list[str]
 ) -> None:
     """Signals that stand already are taken as they are, and are what would be found."""
-    frame = rows_of(row)
-    stepwise = add_signals(frame, early, means)
-    assert evaluate(stepwise, ALL, means)[1].equals(evaluate(frame, ALL, means)[1])
-
-
-def test_every_signal_stands_behind_those_that_it_is_made_of() -> None:
-    for index, signal in enumerate(SIGNALS):
-        assert {*signal.needs} & {*NAMES} <= {*NAMES[:index]}
+    stepwise = rows_of(row).rows(named=True)
+    add_signals(stepwise, early, means)
+    values = [one.scores(stepwise, means)[0] for one in ALL]
+    assert values == list(evaluate(rows_of(row), ALL, means)[1].row(0))

@@ -58,10 +58,24 @@ def test_few_rows_are_said_to_be_few(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_rests_on_likeness_says_so(tmp_path: Path) -> None:
-    mostly = [said(1), said(2), said(3, decided_by="quotation")]
-    found = what_to_know(stored(tmp_path / "a", MANY, mostly))
-    assert "faithfulness (67%)" in found[0]
+    mostly = [said(1), said(2), said(3, decided_by="llm")]
+    assert "faithfulness (67%)" in what_to_know(stored(tmp_path / "a", MANY, mostly))[0]
     assert what_to_know(stored(tmp_path / "b", MANY, mostly[1:])) == []
+
+
+def test_an_evaluation_in_which_no_model_decided_says_so_first(tmp_path: Path) -> None:
+    few = [asked(), asked(1)]
+    by_rules = said(1, decided_by="quotation")
+    rules, likeness, model = (
+        what_to_know(stored(tmp_path / str(place), few, [by_rules, other]))[0]
+        for place, other in enumerate((by_rules, said(0), said(0, decided_by="llm")))
+    )
+    assert rules.startswith("No model decided")
+    assert "faithfulness" not in rules
+    assert "Not decided: faithfulness" in likeness
+    assert not model.startswith("No model decided")
+    head = (tmp_path / "1" / "report.md").read_text().partition("| metric")[0]
+    assert "No model decided" in head
 
 
 def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:

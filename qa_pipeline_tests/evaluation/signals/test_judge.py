@@ -29,9 +29,8 @@ Script = Callable[[Request[Any]], ReplyModel]
 def value(folder: Path, metric: str, script: Script, **given: Any) -> tuple[float | None, list[str]]:
     """The value with a judge, and the deciders."""
     means = means_at(folder, judge=ScriptedModel(script), verifier=ScriptedModel(deciding("reject")))
-    frame, values = evaluate(rows_of({**ROW, **given}), chosen_metrics([metric]), means)
-    deciders = frame.select(METRICS[metric].decided_by).to_series()[0]
-    return values[metric][0], list(deciders if deciders is not None else ())
+    rows, values = evaluate(rows_of({**ROW, **given}), chosen_metrics([metric]), means)
+    return values[metric][0], METRICS[metric].deciders(rows[0])
 
 
 def contradicts(request: Request[Any]) -> ContextReply:
@@ -49,7 +48,8 @@ def back(_: Request[Any]) -> BackQuestionsReply:
 
 
 def grounded(request: Request[Any]) -> GroundednessReply:
-    return GroundednessReply(reasoning="", groundedness=len(request.passages) / 4)
+    is_stated = (request.answer or "").rstrip(".") in request.passages[0].text
+    return GroundednessReply(reasoning="", groundedness=0.9 if is_stated else 0.1)
 
 
 def fails(request: Request[Any]) -> ReplyModel:
@@ -59,7 +59,7 @@ def fails(request: Request[Any]) -> ReplyModel:
 
 SCRIPTS = {
     "hallucination": (contradicts, 1 / 3),
-    "llm_groundedness": (grounded, 3 / 4),
+    "llm_groundedness": (grounded, 0.9),
     "context_precision": (relevant, 2 / 4),
     "context_precision_ranked": (relevant, 1.0),
     "answer_relevance": (back, 2 / 3),
@@ -82,3 +82,13 @@ def test_a_failed_reply_and_one_about_injected_texts_leave_the_row_unknown(
     injected = {"answer": order, "contexts": [*SHOWN, context(order)]}
     assert value(tmp_path, metric, fails)[0] is None
     assert value(tmp_path, metric, SCRIPTS[metric][0], **injected)[0] is None
+
+
+def test_each_statement_is_rated_against_each_passage_and_its_best_one_counts(tmp_path: Path) -> None:
+    judge = ScriptedModel(grounded)
+    means = means_at(tmp_path, judge=judge, verifier=ScriptedModel(deciding("reject")))
+    row = {**ROW, "answer": "Ann lives in the mill. Bread is baked at night."}
+    values = evaluate(rows_of(row), chosen_metrics(["llm_groundedness"]), means)[1]
+    assert values["llm_groundedness"][0] == pytest.approx((0.9 + 0.1) / 2)
+    assert len(judge.asked) == 2 * len(SHOWN)
+    assert {len(request.passages) for request in judge.asked} == {1}

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.signals.means import Means
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, signal
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
@@ -82,3 +85,23 @@ def test_no_likeness_supports_another_number_or_negation(
 ) -> None:
     (statement,) = statements(means, answer, [context(text)], query="Herons?")
     assert (statement["verdict"], statement["decided_by"]) == (verdict, by)
+
+
+WEATHER = "Extreme weather events increased 40% in past decade."
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "language", "verdict"),
+    [
+        ("Extreme weather events fell by 40 %.", WEATHER, "en", "contradicted"),
+        ("Extreme weather events rose by 40%.", WEATHER, "en", "supported"),
+        ("Im Hafen stieg der Umschlag um 40 %.", "Der Umschlag sank im Hafen um 40 %.", "de", "contradicted"),
+        ("I hamnen ökade trafiken med 40 %.", "Trafiken minskade i hamnen med 40 %.", "sv", "contradicted"),
+    ],
+)
+def test_a_statement_that_turns_a_rise_into_a_fall_is_contradicted(
+    answer: str, text: str, language: str, verdict: str
+) -> None:
+    means = Means(Resources(evaluation_settings(Settings())))
+    (statement,) = statements(means, answer, [context(text)], language=language)
+    assert statement["verdict"] == verdict
