@@ -86,9 +86,9 @@ class Proved:
                 return True
         for proof in self.proofs:
             stated = read(proof.claim, self.language).stem_set
-            held = recall(stated - question or stated, read(text.text, self.language).stem_set)
-            said = fold_text(proof.quote) in plain or fold_text(proof.claim) in plain
-            if said or held is None or held >= ENOUGH_WORDS:
+            stated_share = recall(stated - question or stated, read(text.text, self.language).stem_set)
+            is_quoted = fold_text(proof.quote) in plain or fold_text(proof.claim) in plain
+            if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
                 return True
         return False
 
@@ -104,12 +104,12 @@ class Source:
     def noise(self, pairs: Sequence[Proved], count: int, false: str = "") -> list[Text]:
         """Return the nearest `count` passages that answer no question and do not say `false`."""
         language = pairs[0].language
-        asked = frozenset().union(
+        question_stems = frozenset().union(
             *(read(f"{pair.question} {pair.answer}", language).stem_set for pair in pairs)
         )
         near = sorted(
             self.texts.get(language, ()),
-            key=lambda text: -(recall(asked, read(text.text, language).stem_set) or 0.0),
+            key=lambda text: -(recall(question_stems, read(text.text, language).stem_set) or 0.0),
         )
         distinct = {fold_text(text.text): text for text in reversed(near)}
         return list(

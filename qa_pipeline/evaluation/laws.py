@@ -38,7 +38,7 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means
         PermanentModelError: a model can answer no further request.
     """
     rows = rows.head(MOST_ROWS)
-    whole = _outcomes(rows, metrics, means)
+    outcomes = _outcomes(rows, metrics, means)
     reads = (FileRow(place, row) for place, row in enumerate(rows.iter_rows(named=True), start=1))
     again = pl.concat(usable_blocks(reads, RagRow, {}, Path("rows")))
     parts = [_outcomes(part, metrics, means) for part in (rows[1::2], rows[::2])]
@@ -49,9 +49,9 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means
     values = {metric.name: metric.scores(early, means) for metric in metrics}
     measured = pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
     shares = {
-        "identity": _share(whole, _outcomes(again, metrics, means)),
-        "composition": _share(whole, composed),
-        "naturality": _share(whole, _with_verdicts(early, measured, means)),
+        "identity": _share(outcomes, _outcomes(again, metrics, means)),
+        "composition": _share(outcomes, composed),
+        "naturality": _share(outcomes, _with_verdicts(early, measured, means)),
     }
     return {**shares, "score": min(shares.values())}
 

@@ -140,8 +140,8 @@ def count_unsplit(rows: pl.LazyFrame, means: Means) -> dict[str, int]:
     """Return how many rows have no statements since the reply of the splitter failed, by reason."""
     if not means.unsplit:
         return {}
-    asked = rows.select("query", "answer").collect().iter_rows()
-    reasons = Counter(means.unsplit[key] for key in asked if key in means.unsplit)
+    answered = rows.select("query", "answer").collect().iter_rows()
+    reasons = Counter(means.unsplit[key] for key in answered if key in means.unsplit)
     return dict(sorted(reasons.items()))
 
 

@@ -48,17 +48,17 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)
-    found: dict[str, Flaw | None] = {}
+    flaw_of: dict[str, Flaw | None] = {}
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
         flaws = _flaws_of_draft(row, used, settings) if row["origin"] == "generated" else iter(())
         flaws = chain(flaws, _flaws_of_any(row, used))
-        found[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in settings.ignore), None)
-    rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in found.items()]
+        flaw_of[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in settings.ignore), None)
+    rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in flaw_of.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
     flawed = pl.DataFrame(rows, schema=schema, orient="row")
     joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
-    looked_at = pl.when(pl.col("pair_id").is_in(list(found)))
+    looked_at = pl.when(pl.col("pair_id").is_in(list(flaw_of)))
     status = pl.when(pl.col("flaw").is_null()).then(pl.lit("drafted")).otherwise(pl.lit(FLAWED))
     return joined.with_columns(
         status=looked_at.then(status).otherwise("status"),

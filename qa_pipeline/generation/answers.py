@@ -146,17 +146,17 @@ def _relevances(
     guard: Guard | None,
 ) -> list[Relevance]:
     """Return the decision on each question: by the selection of its passages, else by the guard, if any."""
-    known: dict[int, Relevance] = {}
+    relevance_of: dict[int, Relevance] = {}
     for place, selection in enumerate(selections or ()):
         if isinstance(selection, ModelError):
-            known[place] = Relevance("validation", passes=False, error=selection)
+            relevance_of[place] = Relevance("validation", passes=False, error=selection)
         elif not selection:
-            known[place] = Relevance("validation", passes=False)
-    rest = [place for place in range(len(rows)) if place not in known]
+            relevance_of[place] = Relevance("validation", passes=False)
+    rest = [place for place in range(len(rows)) if place not in relevance_of]
     if guard is not None:
         decided = guard([rows[place] for place in rest], [requests[place].passages for place in rest])
-        known |= dict(zip(rest, decided, strict=True))
-    return [known.get(place, Relevance("prompt")) for place in range(len(rows))]
+        relevance_of |= dict(zip(rest, decided, strict=True))
+    return [relevance_of.get(place, Relevance("prompt")) for place in range(len(rows))]
 
 
 def _made_without_call(
@@ -169,8 +169,8 @@ def _made_without_call(
     """Return the pair that was written with its question, exists already, or is stopped; else None."""
     row, relevance = draft.row, draft.relevance
     if draft.number == 1 and relevance.passes and (written := _written(row, passages)):
-        asked = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
-        return _pair(asked, settings, written, row["model"], passages)
+        prompted = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
+        return _pair(prompted, settings, written, row["model"], passages)
     pair = earlier.get((row["question_id"], draft.number))
     if pair is not None and _still_rests(pair, draft):
         return _refreshed(pair, row, passages)

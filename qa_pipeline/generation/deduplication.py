@@ -60,9 +60,9 @@ def _terms_of_pair(question: str, answer: str, language: str, question_key: str,
     """Return what a pair asks and says; texts without terms are told apart by all they say."""
     vocabulary = lexicon(language)
     weighty = vocabulary.negations | vocabulary.contrasted  # without them a question is another one
-    asked = sorted(_terms(question, language, weighty)) or [question_key]
-    said = _terms(answer, language, weighty | vocabulary.qualifying) or [answer_key]
-    return _BETWEEN.join([*asked, _BETWEEN, *said])
+    question_terms = sorted(_terms(question, language, weighty)) or [question_key]
+    answer_terms = _terms(answer, language, weighty | vocabulary.qualifying) or [answer_key]
+    return _BETWEEN.join([*question_terms, _BETWEEN, *answer_terms])
 
 
 def _terms(text: str, language: str, weighty: Set[str]) -> list[str]:

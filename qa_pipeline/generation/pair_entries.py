@@ -224,16 +224,16 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
     """
     marks = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
-    named = [_citation(one) for one in line.citations if one not in marks]
+    citations = [_citation(one) for one in line.citations if one not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
     if not numbers:
-        return named
-    entries = named or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
+        return citations
+    entries = citations or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
     by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
-    if not named:
+    if not citations:
         return [*by_number.values(), *missing]
-    return [*(by_number.get(place, citation) for place, citation in enumerate(named, 1)), *missing]
+    return [*(by_number.get(place, citation) for place, citation in enumerate(citations, 1)), *missing]
 
 
 def _entries(value: object, *, passages: bool) -> list[RawCitation]:

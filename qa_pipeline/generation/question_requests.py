@@ -111,16 +111,16 @@ def question_request(
 
     `bridge` is what both chunks speak of.
     """
-    language, shown = passages[0].language, passages
+    language, visible = passages[0].language, passages
     reply_model: type[QuestionsReply] | type[QuotedReply] = QuestionsReply
     if _asks_quoted(settings, llm):
         reply_model = QuotedReply
-        shown = [replace(passage, text=_numbered(passage, passages)) for passage in passages]
+        visible = [replace(passage, text=_numbered(passage, passages)) for passage in passages]
     elif answered_at_once(settings, llm):
         reply_model = PairsReply
     base = prompt = questions_prompt(language, settings, llm)
     values: dict[str, str | Delimited] = {
-        "passages": render_passages(shown),
+        "passages": render_passages(visible),
         "limit": str(len(types)),
         "types": "\n".join(f"- {kind}: {part_text(language, f'type_{kind}')}" for kind in types),
     }

@@ -94,8 +94,8 @@ def write_questions(
     new = written + _not_asked(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
         # 1 was the round of asking: ids stay what they were, and with them the decisions of people
-        asked = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
-        row["question_id"] = hash_parts(*asked, row["prompt_hash"], row["model"])[:32]
+        parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
+        row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
     rows = sorted(valid + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
     _decide(rows, round_trip=settings.require_round_trip)
@@ -219,8 +219,8 @@ def _not_asked(
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
     beyond = OVER_LIMIT if is_limited else NOT_OFFERED
     return [
-        _dropped([one], hashes[one.language], batch, model, reason=left_out.get(chunk_id, beyond))
-        for chunk_id, one in passages_by_id(chunks).items()
+        _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, beyond))
+        for chunk_id, passage in passages_by_id(chunks).items()
         if chunk_id not in asked_ids
     ]
 
@@ -249,9 +249,11 @@ def _make_standalone(
     llm: LLMSettings,
 ) -> None:
     """Have questions rewritten that lean on their passage, each once."""
-    shown = {tuple(one.chunk_id for one in request.passages): request.passages for request in requests}
+    passages_of = {
+        tuple(passage.chunk_id for passage in request.passages): request.passages for request in requests
+    }
     leaning = [row for row in _written(rows) if leans_on(row["question"], row["language"])]
-    to_ask = [standalone_request(row, shown[tuple(row["target_chunk_ids"])], llm) for row in leaning]
+    to_ask = [standalone_request(row, passages_of[tuple(row["target_chunk_ids"])], llm) for row in leaning]
     for row, reply in zip(leaning, complete_all(model, to_ask, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))

@@ -87,6 +87,6 @@ def _decide(cosine: float) -> Decision:
 
 def reference_request(row: Question, passage: Passage, llm: LLMSettings) -> Request[ReferenceReply]:
     """Return the request to a model about one passage, in the passage's language."""
-    asked: Question = {**row, "language": passage.language}
+    question: Question = {**row, "language": passage.language}
     prompt = load_prompt(passage.language, "validate_reference", llm)
-    return request_about(asked, "validate", prompt, ReferenceReply, llm, [passage])
+    return request_about(question, "validate", prompt, ReferenceReply, llm, [passage])

@@ -138,8 +138,8 @@ class OpenAIProvider(Provider):
         try:
             async with asyncio.timeout(self._timeout):
                 try:
-                    asked = self._clients.get().post("/chat/completions", cast_to=Response, body=body)
-                    response = await asked
+                    request_body = self._clients.get().post("/chat/completions", cast_to=Response, body=body)
+                    response = await request_body
                 except APIStatusError as refusal:
                     response = refusal.response
             try:
@@ -173,9 +173,9 @@ class OpenAIProvider(Provider):
 
         async def with_key(sent: Sent) -> None:
             # the client's other headers come from the environment, or tell of this machine
-            kept = {name: sent.headers[name] for name in ("host", "content-type", "content-length")}
+            headers = {name: sent.headers[name] for name in ("host", "content-type", "content-length")}
             authorization = f"Bearer {self._key.get_secret_value()}"
-            sent.headers = Headers(kept | {"authorization": authorization, "accept-encoding": "identity"})
+            sent.headers = Headers(headers | {"authorization": authorization, "accept-encoding": "identity"})
 
         http_client = DefaultAioHttpClient(
             event_hooks={"request": [with_key], "response": [_cap_response]},
@@ -248,8 +248,8 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
     mode, system, response_format = json_mode(left_out), request.system, None
     schema = sent_schema(reply_model)
     if mode == "schema":
-        held = {"name": reply_model.__name__, "strict": True, "schema": schema}
-        response_format = {"type": "json_schema", "json_schema": held}
+        json_schema = {"name": reply_model.__name__, "strict": True, "schema": schema}
+        response_format = {"type": "json_schema", "json_schema": json_schema}
     else:
         # json_object is refused for want of the word "json" in the messages, which these always hold
         system = f"{system}\n\n{_IN_WORDS}\n{json.dumps(schema, ensure_ascii=False)}"

@@ -154,8 +154,8 @@ def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
             return node
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
-        kept = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
-        return kept | ({"required": list(kept["properties"])} if "properties" in kept else {})
+        fields = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
+        return fields | ({"required": list(fields["properties"])} if "properties" in fields else {})
 
     simplified: dict[str, Any] = simplify(schema)
     return simplified

@@ -71,7 +71,7 @@ def data_card(manifest: Manifest) -> str:
         files=[(name, _megabytes(file)) for name, file in manifest.files.items() if name != CARD],
         values=_values(facts),
         columns=[(column.name, column.description) for column in released_table(facts["lacking"]).columns],
-        lengths=[(name, *(facts["lengths"][name][one] for one in QUANTILES)) for name in LENGTHS],
+        lengths=[(name, *(facts["lengths"][name][quantile] for quantile in QUANTILES)) for name in LENGTHS],
         quantiles=["", *QUANTILES],
         models=[tuple(map(maker.get, ("role", "model", "prompt", "count"))) for maker in facts["made_by"]],
         most=_MOST_VALUES,

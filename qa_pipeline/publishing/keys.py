@@ -142,7 +142,7 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
         documents: content_sha256 and text, part after part; each document once.
         threshold: least Jaccard similarity of two near duplicates.
     """
-    found = [pl.DataFrame(schema=_BANDS)]
+    band_frames = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
     with tempfile.TemporaryDirectory() as folder:
         sets = Path(folder) / "shingles"
@@ -150,9 +150,9 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
             for part in documents:
                 for some in part.iter_slices(_AT_ONCE):
                     bands, shingled = _sketches(some, threshold)
-                    found.append(bands)
+                    band_frames.append(bands)
                     note_sets(shingled)
-        together = pl.concat(found).unique().filter(pl.len().over("band") > 1).sort("band", "key")
+        together = pl.concat(band_frames).unique().filter(pl.len().over("band") > 1).sort("band", "key")
         candidates = together["key"].unique().implode()
         for part in row_groups(sets):
             chosen = part.filter(pl.col("key").is_in(candidates))

@@ -52,7 +52,7 @@ class File(_Part):
 
 
 class Manifest(_Part):
-    """What a release says of itself.
+    """Describe a release.
 
     Args:
         splits: rows of each; `batches` likewise.

@@ -110,10 +110,10 @@ def _laid_out(layout: str) -> list[pl.Expr]:
     """Return messages and the ids of the passages that they show."""
     if layout == "closed_book":
         return [pl.col("messages"), pl.lit(None, STRINGS).alias("passages")]
-    wanted = (layout, "with_context")
+    layouts = (layout, "with_context")
     return [
-        pl.coalesce(MESSAGE_COLUMNS[name] for name in wanted).alias("messages"),
-        pl.coalesce(pl.col("passages").struct.field(name) for name in wanted).alias("passages"),
+        pl.coalesce(MESSAGE_COLUMNS[name] for name in layouts).alias("messages"),
+        pl.coalesce(pl.col("passages").struct.field(name) for name in layouts).alias("passages"),
     ]
 
 
@@ -133,8 +133,8 @@ def finished_rows(
 
 def row_ids(rows: pl.DataFrame) -> pl.Series:
     """Return the hash of each row without its split."""
-    kept = rows.drop("split", "row_id", strict=False)
-    return pl.Series("row_id", [hash_json(row)[:32] for row in kept.iter_rows(named=True)], pl.String())
+    content = rows.drop("split", "row_id", strict=False)
+    return pl.Series("row_id", [hash_json(row)[:32] for row in content.iter_rows(named=True)], pl.String())
 
 
 def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], places: Places) -> pl.DataFrame:
@@ -146,37 +146,38 @@ def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], place
         for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
     }
     names = [field.name for field in SHOWN.fields]
-    messages, shown = [], []
+    messages, passage_structs = [], []
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
-        own = [passages[one] for one in chunk_ids if split_of[passages[one].document_id] == split]
-        messages.append([system, {"role": "user", "content": user_message(own, question)}, assistant])
+        all_shown = (passages[chunk_id] for chunk_id in chunk_ids)
+        of_split = [passage for passage in all_shown if split_of[passage.document_id] == split]
+        messages.append([system, {"role": "user", "content": user_message(of_split, question)}, assistant])
         values = [
             (
-                one.chunk_id,
-                hashes[one.document_id],
-                *spans[one.chunk_id],
-                marked_passage(1, one).partition("\n")[0][4:],
+                passage.chunk_id,
+                hashes[passage.document_id],
+                *spans[passage.chunk_id],
+                marked_passage(1, passage).partition("\n")[0][4:],
             )
-            for one in own
+            for passage in of_split
         ]
-        shown.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
+        passage_structs.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
     return rows.with_columns(
-        pl.Series("messages", messages, MESSAGES), pl.Series("passages", shown, pl.List(SHOWN))
+        pl.Series("messages", messages, MESSAGES), pl.Series("passages", passage_structs, pl.List(SHOWN))
     )
 
 
 def rebuilt_user_message(row: Mapping[str, Any], texts: Mapping[str, str]) -> str | None:
     """Return the user message of a released row; None where the text of a document is not at hand."""
-    shown = row.get("passages") or []
-    if any(one["content_sha256"] not in texts for one in shown):
+    spans = row.get("passages") or []
+    if any(span["content_sha256"] not in texts for span in spans):
         return None
     passages = [
         Passage(
-            one["chunk_id"], one["heading"], (), texts[one["content_sha256"]][one["start"] : one["end"]],
+            span["chunk_id"], span["heading"], (), texts[span["content_sha256"]][span["start"] : span["end"]],
             row["language"],
         )
-        for one in shown
+        for span in spans
     ]  # fmt: skip
     return user_message(passages, row["question"])
 
@@ -208,7 +209,7 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
         .drop_nulls("evidence")
         .select("pair_id", proof.field("content_sha256"), proof.field("path"))
     )
-    shown = (
+    retrieved = (
         tables["pairs"]
         .join(examples, on="pair_id", how="semi", maintain_order="left")
         .select("pair_id", chunk_id="passage_ids")
@@ -218,4 +219,4 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
               maintain_order="left")
         .select("pair_id", "content_sha256", "path")
     )  # fmt: skip
-    return pl.concat([proved, shown.join(proved, on="pair_id", how="anti", maintain_order="left")])
+    return pl.concat([proved, retrieved.join(proved, on="pair_id", how="anti", maintain_order="left")])

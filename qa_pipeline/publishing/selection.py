@@ -103,11 +103,11 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
     groups = members.join(now, on="key").unique("other_key").select("other_key", "split")
     joined = members.join(groups, on="other_key").select("key", "split")
     places = pl.concat([before.places.select(PLACED.names()), now, joined])
-    found = set(selected["split"].drop_nulls().unique())
+    filled = set(selected["split"].drop_nulls().unique())
     return Selection(
         selected,
         places.unique("key", keep="first", maintain_order=True).sort("key"),
-        tuple(name for name in names if name in found),
+        tuple(name for name in names if name in filled),
     )
 
 
@@ -119,9 +119,9 @@ def _item_keys(
     pairs = [joins.select("item", key=name) for name in ("key", "other_key")]
     keys = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))
     numbers = {name: number for number, name in enumerate(names)}
-    known = places.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
+    earlier = places.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
     return (
         pl.concat([keys, *(pair.cast(KEYS) for pair in pairs)])
-        .join(known, on="key", how="left", maintain_order="left")
+        .join(earlier, on="key", how="left", maintain_order="left")
         .select(ITEM_KEYS.names())
     )

@@ -37,29 +37,31 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         languages: of the rows.
         shares: of each split, relative to each other; 0 for one that gets no new row.
     """
-    held = keys.with_columns(component=_components(keys))
-    items = held.group_by("item", "component").agg(
+    of_components = keys.with_columns(component=_components(keys))
+    items = of_components.group_by("item", "component").agg(
         low=pl.col("known").min(), high=pl.col("known").max(), is_new=pl.col("known").has_nulls()
     )
-    named = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
-    of_rows = items.join(named, on="item").group_by("component")
+    rows_by_language = pl.DataFrame(
+        {"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages}
+    )
+    of_rows = items.join(rows_by_language, on="item").group_by("component")
     sizes = of_rows.agg(rows=pl.len(), language=pl.col("language").mode().min())
     components = (
-        held.group_by("component")
+        of_components.group_by("component")
         .agg(first=pl.col("known").min(), last=pl.col("known").max(), least=pl.col("key").min())
         .join(sizes, on="component")
         .sort("least")
     )
     drawn = pl.Series("drawn", _draw(components, shares), pl.Int8())
-    only, own = pl.col("first") == pl.col("last"), pl.col("low") == pl.col("high")
+    only, same_split = pl.col("first") == pl.col("last"), pl.col("low") == pl.col("high")
     split = (
         pl.when(pl.col("first").is_null()).then("drawn")
         .when(only).then("first")
-        .when(own & ~pl.col("is_new")).then("low")
+        .when(same_split & ~pl.col("is_new")).then("low")
         .alias("split")
     )  # fmt: skip
     placed = items.join(components.with_columns(drawn), on="component").select("item", split)
-    return named.join(placed, on="item", how="left", maintain_order="left")["split"]
+    return rows_by_language.join(placed, on="item", how="left", maintain_order="left")["split"]
 
 
 def _components(keys: pl.DataFrame) -> pl.Series:
@@ -85,24 +87,24 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     rows, main = int(components["rows"].sum()), int(np.argmax(shares))
     strata = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows()) | {None: rows}
     usual = float(np.median(components["rows"].to_numpy())) if components.height else 0.0
-    wanted = {
+    targets = {
         split: max(share / sum(shares) * rows, FEWEST_COMPONENTS * usual)
         for split, share in enumerate(shares)
         if share and split != main
     }
     most = max(MOST_HELD_OUT, 1 - shares[main] / sum(shares)) * rows
-    while sum(wanted.values()) > most + 1e-6:
-        wanted.popitem()
+    while sum(targets.values()) > most + 1e-6:
+        targets.popitem()
     splits: list[int | None] = components["first"].to_list()
     table = list(components.select("rows", "language").iter_rows())
-    held, parts = Counter[tuple[int, str | None]](), Counter[int]()
+    rows_of, parts = Counter[tuple[int, str | None]](), Counter[int]()
 
     def put(place: int, split: int) -> None:
         size, language = table[place]
         splits[place] = split
         parts[split] += 1
-        held[split, language] += size
-        held[split, None] += size
+        rows_of[split, language] += size
+        rows_of[split, None] += size
 
     for place, split in enumerate(splits):
         if split is not None:
@@ -115,16 +117,16 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
             size, language = table[place]
             stratum = language if by_language else None
             lacks = {
-                split: goal * strata[stratum] / rows - held[split, stratum]
-                for split, goal in wanted.items()
+                split: goal * strata[stratum] / rows - rows_of[split, stratum]
+                for split, goal in targets.items()
                 if splits[place] is None
                 and size * FEWEST_COMPONENTS <= goal
                 and (by_language or parts[split] < FEWEST_COMPONENTS)
             }
-            neediest = max(lacks, key=lambda split: lacks[split] / wanted[split], default=main)
+            neediest = max(lacks, key=lambda split: lacks[split] / targets[split], default=main)
             if neediest != main and 2 * lacks[neediest] >= size:
                 put(place, neediest)
-    fallen = {split for split in wanted if parts[split] < FEWEST_COMPONENTS}
+    fallen = {split for split in targets if parts[split] < FEWEST_COMPONENTS}
     is_new = set(new)
     return [
         main if split is None or (place in is_new and split in fallen) else split
@@ -132,16 +134,16 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     ]
 
 
-def shortcomings(documents: pl.DataFrame, wanted: Iterable[str]) -> list[str]:
+def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     """Return in words what the splits could not satisfy, and what to do.
 
     Args:
         documents: split, path of the document that a row rests on first, and rows.
-        wanted: the splits of the setting.
+        splits: the splits of the setting.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
     problems = []
-    if lacking := [name for name in wanted if not counts.get(name)]:
+    if lacking := [name for name in splits if not counts.get(name)]:
         problems.append(
             f"there is no {' and no '.join(lacking)} split: {documents.height} documents are too few, or too "
             "unequal, for one that no single document fills; add documents, or take it out of release.splits"

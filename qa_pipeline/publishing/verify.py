@@ -292,8 +292,8 @@ class _Rows:
         for place in wrong["place"].unique().sort():
             pair = rows["pair_id"][place]
             yield f"row {pair}: its documents, question or answer are not recorded in {split}"
-        shown = named_documents(rows)
-        for name in shown.filter(self._places.splits_of(document_keys(shown)).ne_missing(split)):
+        documents = named_documents(rows)
+        for name in documents.filter(self._places.splits_of(document_keys(documents)).ne_missing(split)):
             yield f"document {name} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:

@@ -78,7 +78,7 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
         InputError: there is no such place, a pattern matches nothing, or a folder has no labelled files.
     """
     files: list[Path] = []
-    for place in (match for named in places for match in _matches(named)):
+    for place in (match for pattern in places for match in _matches(pattern)):
         if place.is_dir():
             # the splits of a saved dataset are folders
             splits = place.glob("*/*.arrow") if (place / "dataset_dict.json").is_file() else ()

@@ -107,8 +107,8 @@ def gate(
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
         for name, why in compared["excluded"].items():
-            known = baseline.rows[name].count() if name in baseline.rows.columns else 0
-            if name in limits.critical and known and why != "only in current":
+            measured_rows = baseline.rows[name].count() if name in baseline.rows.columns else 0
+            if name in limits.critical and measured_rows and why != "only in current":
                 raise InputError(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )

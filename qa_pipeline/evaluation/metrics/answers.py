@@ -30,7 +30,7 @@ def answer_relevance(row: Row) -> float | None:
 )
 def answer_correctness(row: Row) -> float | None:
     """Return 0.6 of the statements that the right answer supports, and 0.4 of the cosine to it."""
-    faithful = share(held["supported"] for held in row["reference_statements"])
+    faithful = share(statement["supported"] for statement in row["reference_statements"])
     if faithful is None:
         return None
     return WEIGHT_FAITHFULNESS * faithful + WEIGHT_SIMILARITY * float(row["reference_similarity"])
@@ -70,7 +70,7 @@ def refusal_correct(row: Row) -> float | None:
 )
 def information_integration(row: Row) -> float | None:
     """Return 0.6 of the right statements that the answer makes, and 0.4 of their sources."""
-    coverage = share(held["supported"] for held in row["covered"])
+    coverage = share(point["supported"] for point in row["covered"])
     sources = {claim["source"] for claim in row["true_claims"]}
     if coverage is None or not sources or None in sources or faithfulness(row) is None:
         return None

@@ -143,7 +143,7 @@ def context_precision_ranked(row: Row) -> float | None:
 )
 def context_recall(row: Row) -> float | None:
     """Return the share of the statements of the right answer that the passages state."""
-    return share(held["supported"] for held in row["attributed"])
+    return share(statement["supported"] for statement in row["attributed"])
 
 
 @metric(

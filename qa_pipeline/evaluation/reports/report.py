@@ -190,7 +190,7 @@ def what_to_know(document: Document) -> list[str]:
             f"{plural(sum(unsplit.values()), 'answer')} ({why})."
         )
     shares = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
-    if rare := [f"{name} ({known:,})" for name, known in shares.items() if known < MOSTLY * count]:
+    if rare := [f"{name} ({values:,})" for name, values in shares.items() if values < MOSTLY * count]:
         notes.append(f"Known of less than half of the {plural(count, 'row')}: {_listed(rare)}.")
     if mostly := [
         f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"

@@ -42,7 +42,9 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
     cards = []
     for row in worst.iter_rows(named=True):
         found = of_rows[(row["id"],)].rows(named=True) if (row["id"],) in of_rows else []
-        shown = [{**one, "quote": _cut(one["quote"], "quote")} for one in found[:MOST_STATEMENTS]]
+        first_statements = [
+            {**statement, "quote": _cut(statement["quote"], "quote")} for statement in found[:MOST_STATEMENTS]
+        ]
         cards.append(
             {
                 **row,
@@ -50,7 +52,7 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
                 "query": _cut(row["query"], "query"),
                 "answer": list(marked(row["answer"], found)),
                 "language_tag": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
-                "statements": shown,
+                "statements": first_statements,
                 "more": max(0, len(found) - MOST_STATEMENTS),
             }
         )

@@ -63,8 +63,8 @@ def price_by_name(name: str) -> Price | None:
     """
     from genai_prices.data_snapshot import get_snapshot
 
-    asked, _, address = name.partition("?")[0].partition("@")
-    provider, _, model = asked.partition("/")
+    full_name, _, address = name.partition("?")[0].partition("@")
+    provider, _, model = full_name.partition("/")
     at_home, url = (None, f"https://{address}") if address else (_PROVIDERS.get(provider, ""), None)
     try:
         _, info = get_snapshot().find_provider_model(model, None, at_home, url)
