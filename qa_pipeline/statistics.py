@@ -91,14 +91,6 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
     return _TRIALS[place] if place < len(_TRIALS) else None
 
 
-class Estimate(TypedDict):
-    """Hold a figure with its interval; None where it has no meaning."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Hold sums and counts of the known values of each group: groups × figures."""

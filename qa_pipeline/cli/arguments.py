@@ -81,7 +81,6 @@ Change = Annotated[
     typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
-Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
 MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in USD.")]
 
 

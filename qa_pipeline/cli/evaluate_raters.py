@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, Resampled
+from qa_pipeline.cli.arguments import Json
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 
@@ -35,13 +35,12 @@ def raters(
     out: Annotated[
         Path | None, typer.Option(help="File for the label of each item, .jsonl; null without consensus.")
     ] = None,
-    resamples: Resampled = 1000,
     as_json: Json = False,
 ) -> None:
     """Measure how far people agree, and label each item by the majority of its ratings.
 
     A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
-    criterion and group are optional. Agreement is Fleiss' kappa, its interval of 95 % resampled by group.
+    criterion is optional. Agreement is Fleiss' kappa.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
@@ -51,7 +50,7 @@ def raters(
     with errors_as_exit_codes():
         listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
         read = read_ratings(files, listed)
-        figures, agreed = rating_figures(of_criterion(read.items, criterion), resamples, min_kappa)
+        figures, agreed = rating_figures(of_criterion(read.items, criterion), min_kappa)
         if out is not None:
             write_bytes(out, agreed.write_ndjson().encode())
         if as_json:
@@ -61,10 +60,8 @@ def raters(
             show_table("Rows left out", read.left_out.columns, read.left_out.rows())
         title = f"{figures['criterion']}: {figures['ratings']:,} ratings of {figures['items']:,} items"
         show_table(title, ["annotator", "ratings"], [[*item] for item in figures["annotators"].items()])
-        kappa, low, high = (figures["kappa"][name] for name in ("value", "low", "high"))
-        interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
-        value = "unknown" if kappa is None else f"{kappa:.3f}{interval}"
-        print_line(f"Fleiss' kappa (95 % interval): {value}")
+        value = "unknown" if figures["kappa"] is None else f"{figures['kappa']:.3f}"
+        print_line(f"Fleiss' kappa: {value}")
         aside = ", ".join(f"{count:,} {reason}" for reason, count in figures["set_aside"].items()) or "none"
         print_line(f"Consensus: {figures['labelled']:,} items have a label; set aside: {aside}")
         if not figures["is_used"]:

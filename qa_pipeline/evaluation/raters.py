@@ -20,7 +20,7 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
     labelled_files,
     read_file,
 )
-from qa_pipeline.statistics import Estimate, Floats, number
+from qa_pipeline.statistics import number
 from qa_pipeline.storage.row_files import Fault
 
 RATINGS = pl.Schema(
@@ -31,7 +31,6 @@ RATINGS = pl.Schema(
         "annotator": pl.String(),
         "criterion": pl.String(),
         "rating": pl.String(),
-        "group": pl.String(),
     }
 )
 """One rating. Numbers are written as texts: 1, 1.0 and "1" are one rating."""
@@ -65,7 +64,7 @@ class RatedItem(LabelledRow):
 
     columns = pl.Schema(
         {
-            **dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String()),
+            **dict.fromkeys(("file", "id", "item", "criterion", "dataset"), pl.String()),
             "ratings": pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()})),
         }
     )
@@ -75,7 +74,6 @@ class RatedItem(LabelledRow):
         description="annotator and rating, or an object of ratings by annotator"
     )
     criterion: Text | None = None
-    group: Text | None = None
     dataset: Text | None = None
 
     @classmethod
@@ -95,8 +93,8 @@ class RatedItem(LabelledRow):
 def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labelled:
     """Return the ratings (`RATINGS`) of files and folders, and what is left out (`LEFT_OUT`).
 
-    A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion and
-    group are optional. An annotator's ratings of an item that contradict each other are all left out, reason
+    A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion is
+    optional. An annotator's ratings of an item that contradict each other are all left out, reason
     `conflicting_ratings`; one that is repeated counts once, reason `repeated_rating`.
 
     Args:
@@ -150,27 +148,25 @@ def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
 
 
 def rating_figures(
-    rows: pl.DataFrame, resamples: int = 1000, least_kappa: float = LEAST_KAPPA
+    rows: pl.DataFrame, least_kappa: float = LEAST_KAPPA
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the figures of one criterion's ratings, and the consensus on each item.
 
     Args:
         rows: `RATINGS` of one criterion.
-        resamples: of the interval.
         least_kappa: Fleiss' kappa that has to be exceeded before a consensus is used: below it, and where
             kappa is unknown, no item gets a label (`low_agreement`).
 
     Returns:
         A document of `criterion`, `items`, `ratings`, `categories`, `annotators` (ratings of each), `kappa`,
         and of the consensus `least_kappa`, `is_used`, `labelled` and `set_aside` (items by reason); and a
-        frame of item, group, ratings, label (null without consensus), reason for none (`one_rating`,
+        frame of item, ratings, label (null without consensus), reason for none (`one_rating`,
         `no_majority` or `low_agreement`), and share of the most frequent rating.
     """
-    kappa = fleiss_kappa(rows, resamples)
-    is_used = kappa["value"] is not None and kappa["value"] > least_kappa
+    kappa = fleiss_kappa(rows)
+    is_used = kappa is not None and kappa > least_kappa
     of_item = pl.col("rating").value_counts(sort=True)
     most = rows.group_by("item", maintain_order=True).agg(
-        pl.col("group").drop_nulls().first(),
         ratings=pl.len().cast(pl.Int64),
         best=of_item.first().struct.field("rating"),
         share=of_item.first().struct.field("count") / pl.len(),
@@ -185,7 +181,6 @@ def rating_figures(
     )
     agreed = most.with_columns(reason=reason).select(
         "item",
-        pl.coalesce("group", "item").alias("group"),
         "ratings",
         label=pl.when(pl.col("reason").is_null()).then("best"),
         reason="reason",
@@ -207,42 +202,19 @@ def rating_figures(
     return figures, agreed
 
 
-def fleiss_kappa(rows: pl.DataFrame, resamples: int = 1000) -> Estimate:
-    """Return Fleiss' kappa with its interval over resampled groups; unknown where it has no meaning.
+def fleiss_kappa(rows: pl.DataFrame) -> float | None:
+    """Return Fleiss' kappa; None where it has no meaning.
 
     With unequal numbers of ratings an item's shares count alike (Fleiss 1971; Gwet 2014). Only items that
-    two annotators rated say anything. A single group has no interval.
+    two annotators rated say anything.
     """
-    from scipy.stats import bootstrap
-
     compared = rows.filter(pl.len().over("item") > 1)
     if not compared.height:
-        return Estimate(value=None, low=None, high=None)
+        return None
     table = compared.pivot("rating", index="item", values="annotator", aggregate_function="len")
     counts = table.drop("item").fill_null(0).to_numpy().astype(np.float64)
-    groups = table.join(
-        compared.group_by("item").agg(pl.coalesce(pl.col("group").drop_nulls().first(), pl.first("item"))),
-        on="item",
-        how="left",
-        maintain_order="left",
-    )["group"]
-    total = counts.sum(axis=1, keepdims=True)
-    alike = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (total * (total - 1))
-    # sums of each group: items, their agreement, and the shares of each category
-    of_items = np.hstack([np.ones_like(alike), alike, counts / total])
-    codes = np.unique(groups.to_numpy(), return_inverse=True)[1]
-    sums = [np.bincount(codes, column).astype(np.float64) for column in of_items.T]
-
-    def kappa(items: Floats, agreed: Floats, *shares: Floats, axis: int = -1) -> Floats:
-        number_of_items = items.sum(axis)
-        by_chance = sum((share.sum(axis) / number_of_items) ** 2 for share in shares)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = (agreed.sum(axis) / number_of_items - by_chance) / (1 - by_chance)
-        return np.where(1 - by_chance > 1e-12, value, np.nan)  # of rounding error alone it is unknown
-
-    value = number(float(kappa(*sums)))
-    if value is None or len(sums[0]) < 2 or not resamples:
-        return Estimate(value=value, low=None, high=None)
-    drawn = bootstrap(sums, kappa, paired=True, n_resamples=resamples, batch=100, method="percentile", rng=0)
-    low, high = np.nanquantile(drawn.bootstrap_distribution, [0.025, 0.975])
-    return Estimate(value=value, low=number(low), high=number(high))
+    totals = counts.sum(axis=1, keepdims=True)
+    agreement = float(((counts * (counts - 1)) / (totals * (totals - 1))).sum(axis=1).mean())
+    by_chance = float(((counts / totals).mean(axis=0) ** 2).sum())
+    # of rounding error alone it is unknown
+    return number((agreement - by_chance) / (1 - by_chance)) if 1 - by_chance > 1e-12 else None

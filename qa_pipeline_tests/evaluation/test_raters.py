@@ -38,10 +38,10 @@ FLEISS = np.array(
 
 
 def rows(*ratings: tuple[str, str, str]) -> pl.DataFrame:
-    """Ratings (`RATINGS`) from item, annotator and rating; an item's name up to a slash is its group."""
+    """Ratings (`RATINGS`) from item, annotator and rating."""
     return pl.DataFrame(
         [
-            ("file", place, item, annotator, "rating", rating, item.partition("/")[0])
+            ("file", place, item, annotator, "rating", rating)
             for place, (item, annotator, rating) in enumerate(ratings)
         ],
         schema=RATINGS,
@@ -66,7 +66,7 @@ def test_kappa_of_the_table_by_which_textbooks_show_that_of_fleiss() -> None:
         for item, counts in enumerate(FLEISS)
         for number, category in enumerate(np.repeat(np.arange(5), counts))
     ]
-    assert fleiss_kappa(rows(*said), resamples=0)["value"] == pytest.approx(0.210, abs=5e-4)
+    assert fleiss_kappa(rows(*said)) == pytest.approx(0.210, abs=5e-4)
 
 
 TABLES = st.lists(st.text("123.", min_size=3, max_size=3), min_size=1, max_size=9)
@@ -81,11 +81,11 @@ def test_kappa_is_what_its_definition_says_and_a_label_has_a_majority(items: lis
     alike = [np.mean([a == b for a, b in combinations(unit, 2)]) for unit in units]
     shares = [np.mean([unit.count(sign) / len(unit) for unit in units]) for sign in "123"] if units else []
     chance = sum(share**2 for share in shares)
-    value = fleiss_kappa(rated, resamples=0)["value"]
+    value = fleiss_kappa(rated)
     assert (value is None) == (not units or chance > 1 - 1e-9)
     if value is not None:
         assert value == pytest.approx((np.mean(alike) - chance) / (1 - chance), abs=1e-9)
-    _, agreed = rating_figures(rated, 0, least_kappa=-1)
+    _, agreed = rating_figures(rated, least_kappa=-1)
     for row in agreed.iter_rows(named=True):
         said = items[int(row["item"].removeprefix("u"))].replace(".", "")
         assert row["ratings"] == len(said)
@@ -95,28 +95,9 @@ def test_kappa_is_what_its_definition_says_and_a_label_has_a_majority(items: lis
             assert said.count(row["label"]) * 2 > len(said)
 
 
-def test_intervals_are_wider_where_items_share_groups_and_one_group_has_none() -> None:
-    drawn = np.random.default_rng(1)
-    truth = drawn.integers(0, 2, 40)
-    blurred = [truth ^ (drawn.random(40) < 0.2) for _ in range(3)]
-    said = [
-        (f"g{place}/{copy}", f"a{number}", str(int(rating)))
-        for number, ratings in enumerate(blurred)
-        for place, rating in enumerate(ratings)
-        for copy in range(10)
-    ]
-    grouped = rows(*said)
-    alone = grouped.with_columns(group=pl.col("item"))
-    wide, narrow = (fleiss_kappa(frame, resamples=300) for frame in (grouped, alone))
-    assert wide["value"] == pytest.approx(narrow["value"])
-    assert wide["high"] - wide["low"] > 2 * (narrow["high"] - narrow["low"])  # type: ignore[operator]
-    single = fleiss_kappa(columns("1", "2"), resamples=50)
-    assert (single["value"] is not None, single["low"]) == (True, None)
-
-
 @pytest.mark.parametrize("texts", [["1212"], ["12..", "..12"], ["1111", "1111"]])
 def test_kappa_without_a_meaning_is_unknown(texts: list[str]) -> None:
-    assert fleiss_kappa(columns(*texts), resamples=50)["value"] is None
+    assert fleiss_kappa(columns(*texts)) is None
 
 
 @pytest.mark.parametrize(
@@ -132,7 +113,7 @@ def test_kappa_without_a_meaning_is_unknown(texts: list[str]) -> None:
 def test_a_consensus_is_used_only_above_the_kappa_asked_for(
     texts: list[str], least: float, reasons: list[str | None]
 ) -> None:
-    figures, agreed = rating_figures(columns(*texts), resamples=0, least_kappa=least)
+    figures, agreed = rating_figures(columns(*texts), least_kappa=least)
     assert agreed["reason"].to_list() == reasons
     assert figures["is_used"] is (reasons[0] is None)
     assert figures["labelled"] == reasons.count(None)
@@ -171,7 +152,7 @@ def test_ratings_go_in_and_agreement_and_consensus_come_out(tmp_path: Path) -> N
         for who, errs in (("anna", False), ("ben", False), ("cleo", place % 5 == 0))
     ]
     file, out = write_lines(tmp_path / "ratings.jsonl", said), tmp_path / "labels.jsonl"
-    shown = invoke("eval", "raters", file, "--out", out, "--resamples", "50")
+    shown = invoke("eval", "raters", file, "--out", out)
     assert shown.code == OK
     labels = [json.loads(line) for line in out.read_text().splitlines()]
     assert ({row["label"] for row in labels}, len(labels)) == ({"yes", "no"}, 30)

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from qa_pipeline.curation.training import HEADING_JOINT
-from qa_pipeline.evaluation.datasets.labelled_files import (
-    Row,
-)
+from qa_pipeline.evaluation.datasets.labelled_files import Row
 
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("pair_id", "record_id", "request_id"),
@@ -27,10 +25,7 @@ expected_output), TruLens (record_id, input, output)."""
 UNANSWERABLE = "UNANSWERABLE"
 """The answer of a golden row whose question must be refused."""
 MOST_HEADINGS = 20
-"""Headings of a passage: documents have six levels or so, and the line they are read from is another's
-text."""
-_HEADING_LINE = re.compile(r"^\[\d+\] (.*)$", re.MULTILINE)
-"""The line above a passage that a released row shows (`curation.training.marked_passage`)."""
+"""Headings of a passage: documents have six levels or so."""
 _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
 """A list of texts as Python and NumPy write it into a cell; NumPy sets no commas."""
@@ -101,12 +96,17 @@ def _is_released(values: Row) -> bool:
 def _of_release(values: Row) -> Row:
     """Return a released row: its quotes are the contexts, each once, and its claims are true."""
     evidence: list[Row] = values["evidence"]
-    quotes = {(piece["path"], piece["quote"]): None for piece in evidence}
-    passages = _shown_passages(values.get("messages_with_context"))
+    shown = values.get("passages") or []
+    headings = {
+        passage.get("chunk_id"): str(passage.get("heading", "")).split(HEADING_JOINT)[:MOST_HEADINGS]
+        for passage in (shown if isinstance(shown, list) else [])
+        if isinstance(passage, Mapping)
+    }
+    quotes = {(piece["path"], piece["quote"]): piece.get("chunk_id") for piece in evidence}
     return {
         "contexts": [
-            {"text": quote, "document": path, "headings": _headings_of(quote, passages)}
-            for path, quote in quotes
+            {"text": quote, "document": path, "headings": headings.get(chunk_id)}
+            for (path, quote), chunk_id in quotes.items()
         ],
         "citations": [
             {"raw": piece["path"], "document": piece["path"], "quote": piece["quote"]} for piece in evidence
@@ -115,25 +115,6 @@ def _of_release(values: Row) -> Row:
         "relevant_documents": list(dict.fromkeys(piece["path"] for piece in evidence)),
         "true_claims": [{"claim": piece["claim"], "source": piece["path"]} for piece in evidence],
     }
-
-
-def _shown_passages(messages: object) -> str:
-    """Return what a released row shows before the question: passages, each under its line of headings."""
-    if not isinstance(messages, list):
-        return ""
-    user_texts = [
-        message.get("content")
-        for message in messages
-        if isinstance(message, Mapping) and message.get("role") == "user"
-    ]
-    return next((text for text in user_texts if isinstance(text, str)), "")
-
-
-def _headings_of(quote: str, passage: str) -> list[str] | None:
-    """Return the headings above a quote; None where the passages do not show it."""
-    at = passage.find(quote)
-    lines = _HEADING_LINE.findall(passage, 0, at) if at > 0 else []
-    return lines[-1].split(HEADING_JOINT)[:MOST_HEADINGS] if lines else None
 
 
 def _of_ground_truth(truth: Mapping[str, object], row: Row) -> Row:

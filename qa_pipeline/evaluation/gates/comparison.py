@@ -54,8 +54,7 @@ def compare_paired(
         metrics: of each metric direction, `decided_by` (who decided those of current), `baseline` and
         `current` (means over the rows known in both),
         `difference` with `low` and `high` (95 %, t by document) and `error` (standard error by document),
-        `joint_low` and `joint_high` (the interval that holds for all metrics of a family together, by
-        Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero where current is
+        `gain` (the difference, above zero where current is
         better), `relative` (the gain by the baseline's mean; None where that is zero), `rows` and `groups`
         compared, `lost` and `found` (rows known in baseline alone, and in current alone), `p` (of the
         same t), `p_holm` (Holm over the family), `cohens_d` (gain by the pooled deviation of scores), and
@@ -79,13 +78,12 @@ def compare_paired(
     differences = both.select("group", *gaps)
     sums = group_sums(differences, names)
     families = _families(names, critical)
-    bounds = _difference_bounds(sums, current, names, families)
+    bounds = _difference_bounds(sums, current, names)
     p_values = t_p(sums)
     metrics = {}
     for place, name in enumerate(names):
         compared = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
         compared["groups"] = int((sums.counts[:, place] > 0).sum())
-        compared["family"] = next(len(family) for family in families if name in family)
         compared |= {end: number(bound[place]) for end, bound in bounds.items()}
         compared["error"], compared["p"] = number(sums.errors[place]), number(p_values[place])
         metrics[name] = compared
@@ -167,12 +165,8 @@ def _sides(baseline: StoredReport, current: StoredReport) -> Document:
     } | {"measured_otherwise": _measured_otherwise(baseline.settings, current.settings)}
 
 
-_ABOUT_ROWS = {"limit", "resamples"}
-"""Settings that change no score; reports named `resamples` while their intervals were a bootstrap's."""
-
-
 def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
-    names = [name for name in dict.fromkeys((*before, *now)) if name not in _ABOUT_ROWS]
+    names = [name for name in dict.fromkeys((*before, *now)) if name != "limit"]  # it changes no score
     differ = [name for name in names if before.get(name) != now.get(name)]
     return {name: f"{before.get(name)} in baseline, {now.get(name)} in current" for name in differ}
 
@@ -202,17 +196,12 @@ def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]
     return [[name for name in names if (name in critical) == kind] for kind in (True, False)]
 
 
-def _difference_bounds(
-    sums: Sums, current: StoredReport, names: Sequence[str], families: Sequence[Sequence[str]]
-) -> dict[str, Floats]:
-    """Return bounds of each difference at 95 %, alone and in its family, within the metric's range."""
+def _difference_bounds(sums: Sums, current: StoredReport, names: Sequence[str]) -> dict[str, Floats]:
+    """Return bounds of each difference at 95 %, within the metric's range."""
     ranges = [current.metrics[name].range for name in names]
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
-    sizes = {name: len(family) for family in families for name in family}
-    together = 1 - SIGNIFICANCE / np.array([sizes[name] for name in names])
-    ends = (*t_bounds(sums, 1 - SIGNIFICANCE), *t_bounds(sums, together))
-    cut = (np.clip(end, -widest, widest) for end in ends)
-    return dict(zip(("low", "high", "joint_low", "joint_high"), cut, strict=True))
+    low, high = (np.clip(end, -widest, widest) for end in t_bounds(sums))
+    return {"low": low, "high": high}
 
 
 def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:

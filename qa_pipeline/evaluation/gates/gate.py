@@ -83,9 +83,8 @@ def gate(
 ) -> Document:
     """Check a run against the one before, thresholds and a golden set.
 
-    A drop fails only where the interval of the paired difference excludes zero, at 95 % for all critical
-    metrics together, and for all others together: the gate fails one run in twenty at most where nothing
-    changed. Else the drop is `within_noise`.
+    A drop fails only where its `p_holm` is below 0.05, adjusted over the critical metrics or the others:
+    the gate fails one run in twenty at most where nothing changed. Else the drop is `within_noise`.
     A golden row fails the gate where it fails now and was not seen to fail in the baseline.
     A critical metric, a threshold and a golden criterion are undecided where likeness alone decided most of
     the figure in either run, unless `limits.accept_likeness`.
@@ -171,11 +170,9 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     # from a mean of zero any loss is more than allowed
     relative = metric["relative"]
     fell = metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9)
-    low, high = metric["joint_low"], metric["joint_high"]
-    beyond_noise = low is not None and (high < 0 if metric["direction"] == "higher" else low > 0)
     if not fell:
         yield {"kind": "drop", **about, "outcome": PASSED, "detail": _change(metric), **figures}
-    elif beyond_noise:
+    elif metric["better"] is False:
         detail = f"{_change(metric)}; more than {limit:.0%} worse, and not by chance"
         yield {"kind": "drop", **about, "outcome": FAILED, "detail": detail, **figures}
     else:
@@ -184,14 +181,13 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
 
 
 _FIGURES = (
-    "baseline", "current", "relative", "low", "high", "joint_low", "joint_high", "family", "p", "p_holm",
-    "rows", "groups",
+    "baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups",
 )  # fmt: skip
 
 
 def _change(metric: Document) -> str:
     relative = "" if metric["relative"] is None else f" ({metric['relative']:+.1%})"
-    low, high = metric["joint_low"], metric["joint_high"]
+    low, high = metric["low"], metric["high"]
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     return f"{metric['baseline']:.3f} → {metric['current']:.3f}{relative}, {between}"
 

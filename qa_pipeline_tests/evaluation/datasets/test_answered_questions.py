@@ -65,6 +65,17 @@ def test_exports_of_other_evaluators_are_the_same_rows(tmp_path: Path, row: dict
     assert found["must_refuse"] is False
 
 
+def test_the_quotes_of_a_released_row_are_contexts_below_the_headings_of_their_passages(
+    tmp_path: Path,
+) -> None:
+    evidence = [{"claim": "It opens.", "path": "a.md", "chunk_id": "c", "quote": "It opens."}]
+    shown = [{"chunk_id": "c", "heading": "Guide › Hours"}]
+    row = {"question": "Does it?", "answer": "It opens.", "messages": [], "evidence": evidence}
+    for passages, headings in ((shown, ["Guide", "Hours"]), (None, None)):
+        (context,) = one(tmp_path, {**row, "passages": passages})["contexts"]
+        assert (context["text"], context["document"], context["headings"]) == ("It opens.", "a.md", headings)
+
+
 def test_contexts_stand_in_the_order_of_their_ranks(tmp_path: Path) -> None:
     contexts = [{"text": "b", "rank": 7}, {"text": "a", "rank": 2}]
     found = one(tmp_path, {"query": "Who?", "contexts": contexts})

@@ -48,7 +48,7 @@ def test_two_runs_the_other_way_round_differ_by_as_much(rows: list[Row]) -> None
     if there["low"] is not None:
         assert (there["p"] < 0.05) == (there["low"] > 0 or there["high"] < 0)
         assert (there["low"], there["high"]) == pytest.approx((-back["high"], -back["low"]))
-        assert there["joint_low"] <= there["low"] <= there["difference"] + 1e-9
+        assert there["low"] <= there["difference"] + 1e-9
     assert (there["lost"], there["found"]) == (back["found"], back["lost"])
 
 
@@ -113,10 +113,8 @@ def test_critical_metrics_are_a_family_of_their_own(tmp_path: Path) -> None:
     }
     before, after = stored(tmp_path / "a", scores), stored(tmp_path / "b", worse)
     found = compare_paired(before, after, critical=("m0", "none"))["metrics"]
-    assert [one["family"] for one in found.values()] == [1, 5, 5, 5, 5, 5]
     assert found["m0"]["p_holm"] == found["m0"]["p"]
-    assert (found["m0"]["joint_low"], found["m0"]["joint_high"]) == (found["m0"]["low"], found["m0"]["high"])
-    assert found["m1"]["joint_low"] < found["m1"]["low"]
+    assert all(one["p_holm"] > one["p"] for name, one in found.items() if name != "m0")
 
 
 def test_runs_that_were_measured_by_other_means_say_so(tmp_path: Path) -> None:
