@@ -30,8 +30,6 @@ from qa_pipeline.storage.tables import (
     CLAIMS,
     DOCUMENTS,
     EVIDENCE,
-    LAYOUTS,
-    MESSAGE_COLUMNS,
     MESSAGES,
     PAIRS,
     VERDICTS,
@@ -41,7 +39,8 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 VALIDATED = "validated"
 """The file of the pairs that `validate` was given, row by row."""
-CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
+CHAT = "chat"
+"""The file of the messages of training examples."""
 
 _ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
@@ -115,10 +114,9 @@ def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {**parts, "known_answers": rows.filter(is_canary)}
 
 
-def chat_rows(training_examples: pl.DataFrame, layout: str) -> pl.DataFrame:
-    """Return the messages of one layout with their pair; examples without that layout are left out."""
-    messages = pl.col(MESSAGE_COLUMNS[layout]).alias("messages")
-    return training_examples.select(messages, "pair_id").drop_nulls("messages")
+def chat_rows(training_examples: pl.DataFrame) -> pl.DataFrame:
+    """Return the messages of training examples with their pair."""
+    return training_examples.select("messages", "pair_id")
 
 
 def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
@@ -139,7 +137,7 @@ def exports_card() -> bytes:
     frames = {name: table.empty() for name, table in tables.items()}
     ledger = ledger_rows(**frames, assessments=ASSESSMENTS.empty(), documents=DOCUMENTS.empty()).schema
     chat = pl.Schema({"messages": MESSAGES, "pair_id": pl.String()})
-    schemas = dict.fromkeys(LEDGER_FILES, ledger) | dict.fromkeys(CHAT_FILES, chat)
+    schemas = dict.fromkeys(LEDGER_FILES, ledger) | {CHAT: chat}
     card = {
         "configs": [{"config_name": name, "data_files": f"{name}/*.jsonl"} for name in schemas],
         "dataset_info": [

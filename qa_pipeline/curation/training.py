@@ -6,7 +6,6 @@ judged; the proof is in `evidence`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -18,10 +17,9 @@ from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import (
     EVIDENCE,
-    LAYOUTS,
-    MESSAGE_COLUMNS,
     MESSAGES,
     PROVENANCE,
+    STRINGS,
     TRAINING_EXAMPLES,
 )
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
@@ -72,6 +70,7 @@ SEED = 0
 """Of the choice and order of distractors."""
 HEADING_JOINT = " › "
 """Between the headings of a passage that is shown."""
+SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
 _MEASURED = ("citation_quality", "citation_precision")
 
 
@@ -89,10 +88,9 @@ def build_training_examples(
 ) -> pl.DataFrame:
     """Turn accepted pairs into examples, in the order of their ids.
 
-    A layout with passages that cannot be had (no passage, no distractor, longer than `max_tokens`) is null in
-    its column and in tokens. A pair whose question and answer alone are too long, or whose answer is empty
-    without its source marks, fits no layout and gets no row: trainers cannot read a null. The yield funnel
-    counts it.
+    A pair that does not fit the layout (no passage to show, longer than `max_tokens`, an answer that is empty
+    without its source marks) gets no row; the yield funnel counts it. Without a distractor, with_distractors
+    shows the passages of the proof alone.
 
     Args are the tables of their names, all rows of them, what counts tokens, and the settings.
     """
@@ -112,7 +110,7 @@ def build_training_examples(
         .with_columns(
             pl.col("evidence").fill_null([]),
             pl.col("source_uris", "licences").fill_null([]),
-            *_layout_columns(rows, chunks, count_tokens, settings),
+            *_message_columns(rows, chunks, count_tokens, settings),
             question_type=pl.coalesce("judged_type", "question_type"),
         )
         .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
@@ -126,7 +124,12 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
-        .join(accepted.select("pair_id", "composite", "thresholds_id", *_MEASURED), on="pair_id", how="inner")
+        .drop("reason")
+        .join(
+            accepted.select("pair_id", *SCORES, "reason", "thresholds_id", *_MEASURED),
+            on="pair_id",
+            how="inner",
+        )
         .sort("pair_id")
     )
 
@@ -274,48 +277,42 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int) -> pl.DataF
     )
 
 
-def _layout_columns(
+def _message_columns(
     rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
-    """Yield a column of messages for each layout, and passages and tokens with a field for each."""
+    """Yield messages, the ids of the passages that they show, and their tokens; null where nothing fits."""
     passages = passages_by_id(chunks)
-    choices = [_choices(row, passages) for row in rows]
-    by_layout: dict[str, dict[str, list[Any]]] = {"passages": {}, "tokens": {}}
-    for layout in LAYOUTS:
-        fitted = _fit(rows, [of_pair.get(layout, []) for of_pair in choices], count_tokens, settings)
-        yield pl.Series(MESSAGE_COLUMNS[layout], [messages for messages, *_ in fitted], dtype=MESSAGES)
-        by_layout["tokens"][layout] = [count for _, count, _ in fitted]
-        by_layout["passages"][layout] = [chunk_ids for *_, chunk_ids in fitted]
-    for name, values in by_layout.items():
-        dtype = TRAINING_EXAMPLES.schema[name]
-        fields = [pl.Series(field.name, values[field.name], field.dtype) for field in dtype.fields]  # type: ignore[attr-defined]
-        yield pl.DataFrame(fields).to_struct(name)
+    choices = [_choices(row, passages, settings.layout) for row in rows]
+    fitted = _fit(rows, choices, count_tokens, settings)
+    yield pl.Series("messages", [messages for messages, _, _ in fitted], MESSAGES)
+    yield pl.Series("tokens", [tokens for _, tokens, _ in fitted], pl.Int32())
+    yield pl.Series("passages", [chunk_ids for *_, chunk_ids in fitted], STRINGS)
 
 
-def _choices(row: TrainableRow, passages: dict[str, Passage]) -> dict[str, list[list[Passage]]]:
-    """Return the passages that each layout of a pair can show, the most first.
+def _choices(row: TrainableRow, passages: dict[str, Passage], layout: str) -> list[list[Passage]]:
+    """Return the passages that the messages of a pair can show, the most first.
 
-    A proof's passages are shown all, of a refusal's at least one: they prove nothing alone. Without a
-    distractor, with_distractors would be a second copy of with_context.
+    A proof's passages are shown all, of a refusal's at least one: they prove nothing alone.
     """
     if not row["answer"]:
-        return {}
+        return []
+    if layout == "closed_book":
+        return [[]]
     refused = row["coverage"] == "none"
     context = _all_or_none(row["passage_ids"] if refused else row["evidence_chunk_id"], passages)
-    others = _all_or_none(row["distractor_ids"], passages)
-
-    def shuffled(chosen: list[Passage]) -> list[Passage]:
-        """Order passages each by itself alone, so that leaving one out moves no other."""
-        return sorted(chosen, key=lambda passage: draw_number(SEED, row["pair_id"], passage.chunk_id))
-
     if not context:
-        return {"closed_book": [[]]}
+        return []
+    others = _all_or_none(row["distractor_ids"], passages) if layout == "with_distractors" else []
+    # each passage is placed by itself alone, so that leaving one out moves no other
+    drawn = [
+        sorted(
+            [*context, *others[:count]],
+            key=lambda passage: draw_number(SEED, row["pair_id"], passage.chunk_id),
+        )
+        for count in range(len(others), 0, -1)
+    ]
     fewest = 1 if refused else len(context)
-    return {
-        "closed_book": [[]],
-        "with_context": [context[:count] for count in range(len(context), fewest - 1, -1)],
-        "with_distractors": [shuffled([*context, *others[:count]]) for count in range(len(others), 0, -1)],
-    }
+    return [*drawn, *(context[:count] for count in range(len(context), fewest - 1, -1))]
 
 
 def _all_or_none(chunk_ids: Sequence[str], passages: dict[str, Passage]) -> list[Passage]:

@@ -16,7 +16,7 @@ from typing import Literal
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES, VALIDATED
+from qa_pipeline.curation.exports import CHAT, LEDGER_FILES, VALIDATED
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import delete, move_file, write_bytes
@@ -169,7 +169,7 @@ def _withdraw(
 
 def _published(layout: Layout, batch: str) -> list[Path]:
     """Return the files that consumers train on; the table first."""
-    chats = [layout.export(name, batch) for name in CHAT_FILES]
+    chats = [layout.export(CHAT, batch)]
     return [layout.table(TRAINING_EXAMPLES.name, batch), *chats]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
-from qa_pipeline.curation.exports import chat_rows, ledger_files, ledger_rows, write_exports
+from qa_pipeline.curation.exports import CHAT, chat_rows, ledger_files, ledger_rows, write_exports
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import (
@@ -55,7 +55,6 @@ from qa_pipeline.storage.tables import (
     CANARIES,
     DECISIONS,
     DOCUMENTS,
-    LAYOUTS,
     PAIRS,
     QUESTIONS,
 )
@@ -388,6 +387,6 @@ def select_examples(resources: Resources, **frames: pl.DataFrame) -> pl.DataFram
 
 def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> None:
     """Write the chat messages of a batch whose gates hold, and end its withdrawal."""
-    chats = {f"chat_{messages}": chat_rows(training_examples, messages) for messages in LAYOUTS}
+    chats = {CHAT: chat_rows(training_examples)}
     write_exports(layout, batch, chats)
     end_withdrawal(layout, batch)

@@ -20,8 +20,8 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_columns
 from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
-DUPLICATE, JOINS_SPLITS, LACKS_LAYOUT = "duplicate_across_batches", "joins_splits", "lacks_layout"
-REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, LACKS_LAYOUT, FORGOTTEN))
+DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
+REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, FORGOTTEN))
 """The reasons why an accepted row is not released."""
 ROWS = pl.Schema(
     {
@@ -76,12 +76,9 @@ def gather(resources: Resources) -> Candidates:
         if refusal is not None:
             left_out[batch] = refusal
             continue
-        of_batch = candidate_rows(tables, settings.release.layout)
+        of_batch = candidate_rows(tables)
         is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
-        reason = (
-            pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS))
-            .when(pl.col("messages").is_null()).then(pl.lit(LACKS_LAYOUT, REASONS))
-        )  # fmt: skip
+        reason = pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS))
         noted = of_batch.with_columns(
             codes(of_batch["pair_id"]).alias("code"), said_codes(of_batch).alias("said"), reason=reason
         )

@@ -165,7 +165,7 @@ def _write_rows(
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
         for batch, (start, count) in candidates.batches.items():
             tables = read_tables(resources.layout, batch)
-            decided, of_batch = selection.rows.slice(start, count), candidate_rows(tables, settings.layout)
+            decided, of_batch = selection.rows.slice(start, count), candidate_rows(tables)
             if not codes(of_batch["pair_id"]).equals(decided["code"]):
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
             every = of_batch.hstack(decided.select("split", left_out="reason"))
@@ -192,6 +192,7 @@ def _deciding(settings: Settings) -> dict[str, Any]:
     """Return the settings that decided about rows and splits."""
     return {
         "release": settings.release.model_dump(mode="json"),
+        "layout": settings.training.layout,
         "verification": settings.verification.deciding_values(),
         "judging": settings.judging.deciding_values(),
         "thresholds": f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}",

@@ -5,14 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.training import marked_passage, user_message
+from qa_pipeline.curation.training import SCORES, marked_passage, user_message
 from qa_pipeline.publishing.keys import Places, document_keys
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
     EVIDENCE,
-    MESSAGE_COLUMNS,
     MESSAGES,
     STRINGS,
     TRAINING_EXAMPLES,
@@ -21,14 +20,13 @@ from qa_pipeline.storage.tables import (
 )
 from qa_pipeline.verification.outcomes import SUPPORTED
 
-SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
 SHOWN = pl.Struct(
     {"chunk_id": pl.String(), "content_sha256": pl.String(), "start": pl.Int64(), "end": pl.Int64(),
      "heading": pl.String()}
 )  # fmt: skip
 _S = pl.String()
 _COLUMNS = (
-    column("messages", MESSAGES, "System, user and assistant, in the layout of `release.layout`."),
+    column("messages", MESSAGES, "System, user and assistant, in the layout of `training.layout`."),
     column("question", _S, "The question."),
     column("answer", _S, "The answer as it was judged."),
     column("language", _S, "Language of the pair."),
@@ -76,12 +74,8 @@ SOURCE_SCHEMA = pl.Schema(
 LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.String()))
 
 
-def candidate_rows(tables: Mapping[str, pl.DataFrame], layout: str) -> pl.DataFrame:
-    """Return the accepted pairs of a batch in a layout, by pair_id, without split and row_id.
-
-    Messages are null where a layout with passages cannot be had. Pairs without distractors show the passages
-    of their proof.
-    """
+def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the accepted pairs of a batch, by pair_id, without split and row_id."""
     verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
     rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables).group_by("pair_id", maintain_order=True)
     documents = rests_on.agg(
@@ -91,12 +85,12 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame], layout: str) -> pl.DataFr
     deciders = supported.group_by("pair_id").agg(decided_by=pl.col("decided_by").unique().sort())
     return (
         tables[TRAINING_EXAMPLES.name]
-        .join(verdicts.select("pair_id", *SCORES, "verdict", "reason"), on="pair_id")
+        .join(verdicts.select("pair_id", "verdict"), on="pair_id")
         .join(documents, on="pair_id", how="left")
         .join(deciders, on="pair_id", how="left")
         .sort("pair_id")
         .with_columns(
-            *_laid_out(layout),
+            pl.when(pl.col("passages").list.len() > 0).then("passages"),
             *(
                 pl.col("provenance").struct.field(name)
                 for name in ("origin", "generator", "judge", "licences")
@@ -104,17 +98,6 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame], layout: str) -> pl.DataFr
             pl.col("documents", "decided_by").fill_null([]),
         )
     )
-
-
-def _laid_out(layout: str) -> list[pl.Expr]:
-    """Return messages and the ids of the passages that they show."""
-    if layout == "closed_book":
-        return [pl.col("messages"), pl.lit(None, STRINGS).alias("passages")]
-    layouts = (layout, "with_context")
-    return [
-        pl.coalesce(MESSAGE_COLUMNS[name] for name in layouts).alias("messages"),
-        pl.coalesce(pl.col("passages").struct.field(name) for name in layouts).alias("passages"),
-    ]
 
 
 def finished_rows(
@@ -149,7 +132,7 @@ def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], place
     messages, passage_structs = [], []
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
-        all_shown = (passages[chunk_id] for chunk_id in chunk_ids)
+        all_shown = (passages[chunk_id] for chunk_id in chunk_ids or ())
         of_split = [passage for passage in all_shown if split_of[passage.document_id] == split]
         messages.append([system, {"role": "user", "content": user_message(of_split, question)}, assistant])
         values = [

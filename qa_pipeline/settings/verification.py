@@ -150,6 +150,9 @@ class JudgingSettings(Group):
 class TrainingSettings(Group):
     """Training examples."""
 
+    layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
+    """Layout of the messages: closed_book shows no passages, so that a model learns the documents by heart;
+    with_context and with_distractors teach it to answer from what a search brings."""
     system_prompt: str | None = None
     """System prompt of every example; none uses the prompt file of the pair's language."""
     max_tokens: int = Field(4096, gt=0)
@@ -183,10 +186,6 @@ class ReleaseSettings(Group):
     release alone."""
     formats: list[Literal["messages", "prompt_completion", "alpaca", "preference"]] = Field(["messages"])
     """Files beside the Parquet ones, in the forms that trainers read."""
-    layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
-    """Layout of the messages in these files, where the form has messages: closed_book shows no passages, so
-    that a model learns the documents by heart; with_context and with_distractors teach it to answer from
-    what a search brings."""
     min_faithfulness: float = 0.95
     """Blocking: share of the claims of a batch's accepted pairs that are supported."""
     min_grounding: float = 0.90

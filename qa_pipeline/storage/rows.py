@@ -233,9 +233,7 @@ class TrainingExampleRow(TypedDict):
     language: str
     coverage: str
     messages: list[MessageStruct]
-    messages_with_context: list[MessageStruct] | None
-    messages_with_distractors: list[MessageStruct] | None
-    passages: dict[str, Any]
+    passages: list[str]
     evidence: list[EvidenceStruct]
     provenance: dict[str, Any]
 

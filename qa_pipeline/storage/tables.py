@@ -50,15 +50,6 @@ QUOTE = pl.Struct(
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
 MESSAGE = pl.Struct({"role": pl.String(), "content": pl.String()})
 MESSAGES = pl.List(MESSAGE)
-LAYOUTS = ("closed_book", "with_context", "with_distractors")
-MESSAGE_COLUMNS = {
-    "closed_book": "messages",
-    "with_context": "messages_with_context",
-    "with_distractors": "messages_with_distractors",
-}
-"""Column of each layout. Trainers such as TRL read `messages`, so that it must never be null."""
-LAYOUT_PASSAGES = pl.Struct(dict.fromkeys(LAYOUTS[1:], STRINGS))
-LAYOUT_TOKENS = pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32()))
 EVIDENCE = pl.Struct(
     {
         "claim": pl.String(),
@@ -493,13 +484,15 @@ TRAINING_EXAMPLES = Table(
         column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
         column("source_fields", S, "Further fields, as a JSON object; null without any.", nullable=True),
         column("coverage", S, "full, partial or none (a proved refusal)."),
-        column("messages", MESSAGES, "Chat messages, the question alone (closed_book): what trainers such as TRL read."),
-        *(
-            column(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
-            for layout in LAYOUTS[1:]
-        ),
-        column("passages", LAYOUT_PASSAGES, "Ids of the chunks that each layout shows, in order; null where it cannot be had."),
-        column("tokens", LAYOUT_TOKENS, "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
+        column("messages", MESSAGES, "Chat messages in the layout of `training.layout`: what trainers such as TRL read."),
+        column("passages", STRINGS, "Ids of the chunks that the messages show, in order."),
+        column("tokens", I32, "Tokens of the messages in the embedding model's tokenizer."),
+        column("grounding", F64, "Share of claims supported; null for a refusal.", nullable=True),
+        column("relevance", F64, "From the judge.", nullable=True),
+        column("correctness", F64, "From the judge.", nullable=True),
+        column("completeness", F64, "From the judge.", nullable=True),
+        column("composite", F64, "Weighted score of grounding and the judge's dimensions.", nullable=True),
+        column("reason", S, "Reason code of the verdict."),
         column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
         column("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
     ),

@@ -97,17 +97,10 @@ def test_a_rejected_row_shows_reason_and_words_of_its_unsupported_spans() -> Non
     assert (second["answer"], second["unsupported_spans"]) == (None, [])
 
 
-def test_chat_lines_hold_messages_and_the_pair_and_skip_absent_layouts() -> None:
+def test_chat_lines_hold_messages_and_the_pair() -> None:
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
-    made = examples(
-        *(
-            example(pair_id, messages=messages, messages_with_context=context)
-            for pair_id, context in (("p", None), ("q", messages))
-        )
-    )
-    assert read(chat_rows(made, "closed_book")) == [
+    made = examples(example("p", messages=messages), example("q", messages=messages))
+    assert read(chat_rows(made)) == [
         {"messages": messages, "pair_id": "p"},
         {"messages": messages, "pair_id": "q"},
     ]
-    assert [row["pair_id"] for row in read(chat_rows(made, "with_context"))] == ["q"]
-    assert list(json_lines(chat_rows(made, "with_distractors"))) == []

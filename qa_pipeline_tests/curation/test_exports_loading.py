@@ -10,7 +10,7 @@ from datasets import Dataset, load_dataset
 from datasets.utils.logging import disable_progress_bar
 
 from qa_pipeline.curation.exports import (
-    CHAT_FILES,
+    CHAT,
     LEDGER_FILES,
     chat_rows,
     json_lines,
@@ -75,9 +75,7 @@ def write(layout: Layout, batch: str, page: int | None, score: float | None) -> 
         count_tokens=characters_of,
         settings=TrainingSettings(),
     )
-    chat = {
-        name: b"".join(json_lines(chat_rows(examples, name.removeprefix("chat_")))) for name in CHAT_FILES
-    }
+    chat = {CHAT: b"".join(json_lines(chat_rows(examples)))}
     write_exports(layout, batch, {})
     for name, content in (files | chat).items():
         write_bytes(layout.export(name, batch), content)
@@ -115,7 +113,6 @@ def test_training_examples_load_as_conversations(layout: Layout, tmp_path: Path)
     files = str(layout.out / "tables" / "training_examples" / "*.parquet")
     loaded = load(tmp_path, "parquet", data_files=files)
     assert loaded.num_rows == 2
-    for name in ("messages", "messages_with_context"):
-        assert all({m["role"] for m in row[name]} == {"system", "user", "assistant"} for row in loaded)
-        assert set(loaded.features[name].feature) == {"role", "content"}
+    assert all({m["role"] for m in row["messages"]} == {"system", "user", "assistant"} for row in loaded)
+    assert set(loaded.features["messages"].feature) == {"role", "content"}
     assert {row["evidence"][0]["page"] for row in loaded} == {None, 3}

@@ -1,7 +1,6 @@
 """Only proved rows train, every layout keeps to its length, and equal input gives equal examples."""
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import polars as pl
@@ -13,7 +12,6 @@ from qa_pipeline.curation.training import build_training_examples, user_message
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -74,13 +72,8 @@ def first(frames: dict[str, pl.DataFrame], **settings: Any) -> dict[str, Any]:
     return build(frames, **settings).row(0, named=True)
 
 
-def shown(row: dict[str, Any], layout: str) -> list[dict[str, str]]:
-    messages: list[dict[str, str]] = row[MESSAGE_COLUMNS[layout]]
-    return messages
-
-
-def user(row: dict[str, Any], layout: str) -> str:
-    content: str = shown(row, layout)[1]["content"]
+def user(frames: dict[str, pl.DataFrame], layout: str) -> str:
+    content: str = first(frames, layout=layout)["messages"][1]["content"]
     return content
 
 
@@ -112,39 +105,51 @@ def test_the_type_of_a_question_is_what_its_judge_says_it_asks() -> None:
 
 
 @given(
-    max_tokens=st.integers(1, 120), distractors=st.integers(0, 4), coverage=st.sampled_from(["full", "none"])
+    max_tokens=st.integers(1, 120),
+    distractors=st.integers(0, 4),
+    coverage=st.sampled_from(["full", "none"]),
+    layout=st.sampled_from(LAYOUTS),
 )
-def test_no_layout_is_longer_than_allowed_and_its_count_is_its_own(
-    max_tokens: int, distractors: int, coverage: str
+def test_no_example_is_longer_than_allowed_and_its_count_is_its_own(
+    max_tokens: int, distractors: int, coverage: str, layout: str
 ) -> None:
     made = pair("p", coverage=coverage, passage_ids=["o1", "o2", "c"])
-    rows = build(batch(made), max_tokens=max_tokens, distractors=distractors).to_dicts()
-    for row, layout in product(rows, LAYOUTS):
-        messages, tokens = shown(row, layout), row["tokens"][layout]
-        assert (messages is None) == (tokens is None)
-        if messages is not None:
-            text = "\n".join(message["content"] for message in messages)
-            assert tokens == len(text.split()) <= max_tokens
+    settings = {"max_tokens": max_tokens, "distractors": distractors, "layout": layout}
+    for row in build(batch(made), **settings).iter_rows(named=True):
+        text = "\n".join(message["content"] for message in row["messages"])
+        assert row["tokens"] == len(text.split()) <= max_tokens
 
 
 def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
-    row = first(batch(pair("p")))
-    assert user(row, "closed_book") == "Question p?"
-    assert TEXT in user(row, "with_context")
-    assert "Other" not in user(row, "with_context")
-    assert user(row, "with_distractors").count("Other") == 2
+    frames = batch(pair("p"))
+    assert user(frames, "closed_book") == "Question p?"
+    assert TEXT in user(frames, "with_context")
+    assert "Other" not in user(frames, "with_context")
+    assert user(frames, "with_distractors").count("Other") == 2
     for layout in LAYOUTS:
-        roles = [message["role"] for message in shown(row, layout)]
-        assert roles == ["system", "user", "assistant"]
-        assert shown(row, layout)[2]["content"] == "Answer p."
-        assert user(row, layout).endswith("Question p?")
+        messages = first(frames, layout=layout)["messages"]
+        assert [message["role"] for message in messages] == ["system", "user", "assistant"]
+        assert messages[2]["content"] == "Answer p."
+        assert messages[1]["content"].endswith("Question p?")
+
+
+def test_an_example_carries_the_scores_of_its_verdict() -> None:
+    frames = batch(pair("p"))
+    frames["verdicts"] = verdicts(verdict("p", composite=0.9, relevance=0.8, grounding=1.0, reason="passed"))
+    row = first(frames)
+    assert [row[name] for name in ("composite", "relevance", "grounding", "reason")] == [
+        0.9,
+        0.8,
+        1.0,
+        "passed",
+    ]
 
 
 def test_passages_carry_plain_marks_as_an_application_would_show_them() -> None:
     frames = batch(pair("p", coverage="none", passage_ids=["c", "t"]))
     titled = chunk("t", "Closed on Mondays.", section_path=["Library", "Days\noff"])
     frames["chunks"] = chunks(chunk("c"), titled)
-    assert user(first(frames), "with_context") == (
+    assert user(frames, "with_context") == (
         f"<passages>\n[1] Library › Opening hours\n{TEXT}\n\n[2] Library › Days off\nClosed on Mondays.\n"
         "</passages>\n\nQuestion p?"
     )
@@ -160,19 +165,19 @@ def test_no_passage_ends_before_its_mark_and_the_question_comes_last(text: str, 
 
 
 def test_a_refusal_is_shown_what_was_found_and_no_distractors() -> None:
-    row = first(batch(pair("p", coverage="none", passage_ids=["o1", "o2"])))
-    assert "Other 1." in user(row, "with_context")
-    assert "Other 2." in user(row, "with_context")
-    assert row["messages_with_distractors"] is None
-    assert row["evidence"] == []
+    frames = batch(pair("p", coverage="none", passage_ids=["o1", "o2"]))
+    row = first(frames, layout="with_distractors")
+    assert (row["passages"], row["evidence"]) == (["o1", "o2"], [])
+    assert "Other 1." in user(frames, "with_context")
+    assert "Other 2." in user(frames, "with_context")
 
 
 def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
     answer = "It opens at nine [source:d.md#hours]. It closes at five [Källa: d.md]."
-    row = first(batch(pair("p", answer=answer)))
-    contents = {shown(row, layout)[2]["content"] for layout in LAYOUTS}
-    assert contents == {"It opens at nine. It closes at five."}
-    assert row["answer"] == answer
+    for layout in LAYOUTS:
+        row = first(batch(pair("p", answer=answer)), layout=layout)
+        assert row["messages"][2]["content"] == "It opens at nine. It closes at five."
+        assert row["answer"] == answer
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
@@ -180,7 +185,8 @@ def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language:
     frames = batch(pair("p", language=language))
     row = first(frames)
     assert row["messages"][0]["content"] == system_prompt(language, "system_closed_book")
-    assert row["messages_with_context"][0]["content"] == system_prompt(language, "system_passages")
+    with_passages = first(frames, layout="with_context")["messages"]
+    assert with_passages[0]["content"] == system_prompt(language, "system_passages")
     assert first(frames, system_prompt="Be brief.")["messages"][0]["content"] == "Be brief."
 
 
@@ -244,20 +250,21 @@ def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
     others = [
         chunk(name, f"Other {name}.", char_start=start, char_end=start + 50) for name, start in ends.items()
     ]
-    row = first(batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others)))
-    assert "Other after." in user(row, "with_distractors")
-    assert "Other touching." not in user(row, "with_distractors")
+    frames = batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others))
+    assert "Other after." in user(frames, "with_distractors")
+    assert "Other touching." not in user(frames, "with_distractors")
 
 
 @given(
     max_tokens=st.integers(1, 120),
     distractors=st.integers(0, 4),
     retrieved=st.permutations(["o1", "o3", "c"]),
+    layout=st.sampled_from(LAYOUTS[1:]),
 )
 def test_the_proof_is_never_dropped_from_a_layout_with_passages(
-    max_tokens: int, distractors: int, retrieved: list[str]
+    max_tokens: int, distractors: int, retrieved: list[str], layout: str
 ) -> None:
     frames = batch(pair("p", passage_ids=retrieved))
-    rows = build(frames, max_tokens=max_tokens, distractors=distractors).to_dicts()
-    for row, layout in product(rows, ("with_context", "with_distractors")):
-        assert shown(row, layout) is None or TEXT in user(row, layout)
+    rows = build(frames, max_tokens=max_tokens, distractors=distractors, layout=layout)
+    for row in rows.iter_rows(named=True):
+        assert TEXT in row["messages"][1]["content"]

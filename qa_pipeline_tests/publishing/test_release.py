@@ -19,7 +19,7 @@ from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.tables import MESSAGES, TRAINING_EXAMPLES
-from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
 ROOT = Path(qa_pipeline.__file__).parents[1]
@@ -107,7 +107,11 @@ def shown(
 ) -> Path:
     """A release whose messages show passages."""
     out = Path(shutil.copytree(published.out, tmp_path_factory.mktemp("shown") / "out"))
-    assert invoke("release", "--out", out, "--set", f"release.layout={request.param}").code == OK
+    with pytest.MonkeyPatch.context() as patch:
+        new_workspace(tmp_path_factory.mktemp("aside"), patch)
+        layout = ("--set", f"training.layout={request.param}")
+        assert Workspace(published.corpus, out).run(*layout).code == OK
+        assert invoke("release", "--out", out, *layout).code == OK
     return out / "releases" / "2"
 
 
@@ -139,9 +143,7 @@ def test_without_texts_the_question_is_all_that_is_checked_of_a_message_with_pas
     shown: Path, tmp_path: Path
 ) -> None:
     out = Path(shutil.copytree(shown.parents[1], tmp_path / "out"))
-    layout = read_manifest(shown).settings["release"]["layout"]
-    told = ("release", "--out", out, "--without-sources", "--set", f"release.layout={layout}")
-    assert invoke(*told).code == OK
+    assert invoke("release", "--out", out, "--without-sources").code == OK
     assert invoke("verify", out / "releases").code == OK
 
 
