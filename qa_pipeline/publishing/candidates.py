@@ -107,7 +107,7 @@ def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]
 def _refusal(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
     """Return the reason why a batch is not released: a failed blocking gate, or no training examples."""
     gates = batch_gates(tables, settings.quality)
-    measured = {name: tables[name] for name in ("pairs", "claims", "claim_verdicts", "verdicts")}
+    measured = {name: tables[name] for name in ("claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**measured, settings=settings.release)
     failed = next((gate for gate in gates if gate.blocking and not gate.passed), None)
     if failed is not None:

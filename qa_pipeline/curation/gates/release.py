@@ -2,14 +2,13 @@
 
 import polars as pl
 
-from qa_pipeline.curation.gates.gate import Gate, law
+from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims
 
 
 def release_floor(
     *,
-    pairs: pl.DataFrame,
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
     verdicts: pl.DataFrame,
@@ -22,16 +21,12 @@ def release_floor(
     """
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     made = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
-    cited = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     measured = {
         "faithfulness": ((made["verdict"] == SUPPORTED).cast(pl.Float64), settings.min_faithfulness),
         "grounding": (accepted["grounding"], settings.min_grounding),
         "citation_accuracy": (accepted["citation_accuracy"], settings.min_citation_accuracy),
     }
-    return [
-        law("fabricated_citations", accepted.height, {"fabricated": int(cited["fabricated"].sum())}, ""),
-        *(_at_least(name, values.drop_nulls(), limit) for name, (values, limit) in measured.items()),
-    ]
+    return [_at_least(name, values.drop_nulls(), limit) for name, (values, limit) in measured.items()]
 
 
 def _at_least(name: str, values: pl.Series, limit: float) -> Gate:

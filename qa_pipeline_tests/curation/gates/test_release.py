@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,22 +6,18 @@ from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.curation.gates.release import release_floor
 from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline_tests.curation.rows import (
-    Row,
     claim,
     claim_verdict,
     claim_verdicts,
     claims,
-    pair,
-    pairs,
     verdict,
     verdicts,
 )
 
 
-def floor(*words: str, citations: Sequence[Row] = (), **measured: Any) -> dict[str, Gate]:
+def floor(*words: str, **measured: Any) -> dict[str, Gate]:
     """The floor under one accepted pair with claims of these verdicts, and a rejected pair beside it."""
     gates = release_floor(
-        pairs=pairs(pair("p", citations=list(citations)), pair("r")),
         claims=claims(*(claim("p", n) for n in range(len(words))), claim("r")),
         claim_verdicts=claim_verdicts(
             *(claim_verdict("p", word, n) for n, word in enumerate(words)), claim_verdict("r", "contradicted")
@@ -53,12 +48,6 @@ def test_what_lies_below_the_floor_blocks(
 ) -> None:
     gates = floor(*words, **measured)
     assert [name for name, gate in gates.items() if not gate.passed] == [broken]
-
-
-def test_a_fabricated_citation_of_an_accepted_pair_blocks_a_release() -> None:
-    broken = {"raw": "x.md", "resolution": "unknown_document"}
-    gates = floor("supported", citations=[broken])
-    assert [name for name, gate in gates.items() if not gate.passed] == ["fabricated_citations"]
 
 
 def test_what_lies_on_the_floor_passes() -> None:
