@@ -61,7 +61,8 @@ def measured(folder: Path, lots: random.Random) -> dict[str, int]:
         corpus=str(corpus),
         out=out,
         judging={"accept_unjudged": True},
-        release={"splits": SHORT, "layout": "with_distractors"},
+        training={"layout": "with_distractors"},
+        release={"splits": SHORT},
     )
     plants = _Plants(corpus, lots)
     plants.write(lots.randint(10, 25))
