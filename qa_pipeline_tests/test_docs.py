@@ -157,12 +157,14 @@ def test_the_example_settings_file_loads_and_marks_what_is_not_the_default(
     assert len(lines) > len(changed) > 0
 
 
-@pytest.mark.parametrize("page", ["local-servers", "models"])
+@pytest.mark.parametrize("page", ["language-models", "models"])
 def test_each_settings_example_of_a_page_loads(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    examples = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    # the plan of the fake server is no settings file
+    examples = [example for example in found if {*yaml.safe_load(example)} & {*Settings.model_fields}]
     assert examples
     file = tmp_path / "qa_pipeline.yaml"
     monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))

@@ -363,7 +363,7 @@ def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
     empty = outcomes.filter(pl.col("accepted") == 0).select("batch", "path", name.alias("section"), "reason")
     show_frame(f"The first of {plural(empty.height, 'section')} that gave none", empty.head(MOST_UNCOVERED))
     if empty.height > MOST_UNCOVERED:
-        print_line("All sections: --json. What raises the yield: docs/offline.md")
+        print_line("All sections: --json. What raises the yield: docs/questions.md")
 
 
 def _show_not_judged(batches: pl.DataFrame) -> None:
