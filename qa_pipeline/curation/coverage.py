@@ -3,7 +3,6 @@
 import polars as pl
 
 from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
-from qa_pipeline.storage.tables import COVERAGE
 
 _SECTION = ("document_id", "section_start")
 
@@ -18,7 +17,8 @@ def cover_sections(
     without pairs among its questions; of equally frequent ones the first by name.
 
     Returns:
-        COVERAGE, in the order of the chunks.
+        Sections, in the order of the chunks, with counts, a reason, and a status: covered (by an accepted
+        pair), repeated (it says what other sections say) or uncovered.
     """
     places = chunks.select("chunk_id", *_SECTION)
     asked_chunks = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
@@ -64,7 +64,7 @@ def cover_sections(
         .otherwise(pl.lit("uncovered")),
         reason=pl.when(~covered).then(pl.coalesce("pair_reason", "question_reason")),
     )
-    return COVERAGE.conform(rows.select(COVERAGE.schema.names()))
+    return rows.select(*_SECTION, "batch", "section_path", "chunks", *counts, "status", "reason")
 
 
 OUTCOMES = pl.Schema(

@@ -15,7 +15,7 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
 
     Args:
         candidates: pair_id and composite (null where no judge scored).
-        twins: TWINS frame; a candidate without a row has no twin.
+        twins: as `find_twins` gives them; a candidate without a row has no twin.
 
     Returns:
         pair_id, duplicate_of and repeated (a reason code), one row for each pair that repeats a kept one.

@@ -19,6 +19,7 @@ from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_mar
 from qa_pipeline.verification.outcomes import FLAWED
 
 Flaw = tuple[RowFlaw, str]
+MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
 _COPIED_SHARE = 0.8
 """Share of a passage that an answer repeats word for word to count as a copy of it."""
 _COPIED_CHARACTERS = 500
@@ -72,7 +73,7 @@ def _flaws_of_draft(
 ) -> Iterator[Flaw]:
     """Yield what a model leaves in its drafts, with the words that show it."""
     answer, style = pair["answer"], pair["answer_style"]
-    most = None if style is None else settings.most_characters.get(style)
+    most = None if style is None else MOST_CHARACTERS[style]
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
         yield "leaked_marker", marker[0]

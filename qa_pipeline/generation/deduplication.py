@@ -12,7 +12,6 @@ from collections.abc import Set
 
 import polars as pl
 
-from qa_pipeline.storage.tables import TWINS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading
 
@@ -40,7 +39,8 @@ def normalised(text: pl.Expr) -> pl.Expr:
 def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     """Note for each pair with an answer which others may be its twins, by the first of them.
 
-    Known-answer pairs never train and have no row.
+    Pairs of an `exact_group` differ at most in case, spacing and punctuation. Pairs of a `near_group` have
+    the same terms, in the answer in the same order. Known-answer pairs never train and have no row.
     """
     stated = pairs.filter(
         pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()
@@ -53,7 +53,7 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     terms = pl.Series([_terms_of_pair(*row) for row in columns.iter_rows()], dtype=pl.String())
     near = distinct.select("exact_group", near_group=first.over("language", terms.alias("terms")))
     joined = candidates.join(near, on="exact_group", maintain_order="left")
-    return TWINS.conform(joined.select(TWINS.schema.names()))
+    return joined.select("pair_id", "exact_group", "near_group")
 
 
 def _terms_of_pair(question: str, answer: str, language: str, question_key: str, answer_key: str) -> str:

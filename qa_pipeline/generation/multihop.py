@@ -2,7 +2,7 @@
 
 Its nodes are the chunks, its edges what two of them both speak of: a name, the heading or title of one that
 the other writes out, or two rare words side by side, where it is not the only thing. What more than a few
-chunks share joins none of them, nor do chunks that say nearly the same. Edges (table `links`)
+chunks share joins none of them, nor do chunks that say nearly the same. Edges (rows of `LINKS`)
 inside a document carry a `multi_hop` question, others a `cross_document` question.
 """
 
@@ -15,11 +15,22 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from qa_pipeline.storage.tables import LINKS
+from qa_pipeline.storage.tables import F64, I32, S
 from qa_pipeline.text import characters
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 
+LINKS = pl.Schema(
+    {
+        "chunk_id": S,  # the chunk that comes first
+        "other_chunk_id": S,
+        "scope": S,  # within one document, or across several
+        "kind": S,  # of the node that joins them
+        "bridge": S,  # its words, as the first chunk has them
+        "weight": F64,  # inverse document frequency of the bridge, times the weight of its kind
+        "shared": I32,  # how many such things both chunks speak of
+    }
+)
 MOST_CHUNKS = 6
 """The most chunks that may share a node: one of more joins nothing in particular."""
 MOST_SHARED = 0.3
@@ -59,7 +70,7 @@ _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "writt
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the edges of a batch, each once, under the chunk that comes first, its best edges first."""
-    columns = ("chunk_id", "batch", "document_id", "section_start", "language")
+    columns = ("chunk_id", "document_id", "section_start", "language")
     nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
     joining = (
         _mentions(chunks)
@@ -98,7 +109,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
         .unique(["node", "node_right"], keep="first", maintain_order=True)
         .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
-    return LINKS.conform(edges.select(LINKS.schema.names()))
+    return edges.select(LINKS.names())
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:

@@ -56,7 +56,7 @@ def plan_questions(
         chunks: those to be asked, in any order, with a number in `topic`, equal for chunks of one subject.
         settings: how many questions, and the mix of types.
         taken: chunk_id and planned_type of questions that exist; they count in the mix and in the limit.
-        links: LINKS frame of the batch.
+        links: frame of `LINKS` of the batch.
 
     Returns:
         PLAN, best first; `partner_id` is the further chunk of two hops, in the order of the links and another

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from qa_pipeline.generation.multihop import LINKS
 from qa_pipeline.generation.offline.passages import sentences_of, units_of
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.requests import request_about
@@ -20,11 +21,9 @@ from qa_pipeline.records import (
     StandaloneReply,
     passages_by_id,
 )
-from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import HOSTED, LLMSettings
 from qa_pipeline.storage.rows import QuestionRow
-from qa_pipeline.storage.tables import LINKS
 from qa_pipeline.text.doubt import blank_doubts
 
 QuestionsRequest = Request[QuestionsReply | QuotedReply]
@@ -35,10 +34,9 @@ _FEWEST_WORDS, _MOST_WORDS = 4, 60
 """Words of a sentence that may answer a question alone."""
 
 
-def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
+def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
     """Return the reason for each chunk that is not asked: repeated, in doubt, or with nothing to ask."""
-    is_asked = [] if settings.skip_near_duplicates else [NEAR_DUPLICATE]
-    marked = chunks.filter(~pl.col("passed_over").is_in(is_asked))
+    marked = chunks.filter(pl.col("passed_over").is_not_null())
     letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
     rest = _without_doubts(doubtful).select(letters).to_series()
@@ -64,8 +62,8 @@ def plan_requests(
     topics: Sequence[int] | None = None,
 ) -> list[QuestionsRequest]:
     """Return the open requests, best first; `valid` are rows that exist already."""
-    chunks, left_out = _without_doubts(chunks), list(passed_over(chunks, settings))
-    links = LINKS.empty() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
+    chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
+    links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
     taken = pl.DataFrame(
         [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid],
         schema={"chunk_id": pl.String(), "planned_type": pl.String()},

@@ -115,7 +115,7 @@ def still_valid(
     """
     if previous is None:
         return []
-    left_out, hashes = passed_over(chunks, settings), _prompt_hashes(chunks, settings, llm)
+    left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     languages = dict(chunks.select("chunk_id", "language").iter_rows())
     planned = previous.filter(pl.col("model").is_in(models), pl.col("planned_type").is_not_null())
     rows = list(typed_rows(planned, QuestionRow))
@@ -215,7 +215,7 @@ def _not_asked(
     model: str,
 ) -> list[QuestionRow]:
     """Return a row for each chunk without a question: repeated, over the limit, or with nothing to ask."""
-    left_out, hashes = passed_over(chunks, settings), _prompt_hashes(chunks, settings, llm)
+    left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
     beyond = OVER_LIMIT if is_limited else NOT_OFFERED
     return [

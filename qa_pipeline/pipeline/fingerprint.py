@@ -18,7 +18,7 @@ from qa_pipeline.pipeline.versions import SETTINGS, code_version
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_columns
+from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 
 
@@ -117,7 +117,7 @@ def _is_unanswered(layout: Layout, batch: str) -> bool:
         reasons = [name for name in table.schema if name == "reason" or name.endswith("_reason")]
         path = layout.table(table.name, batch)
         if reasons and path.is_file():
-            rows = read_columns(path, table, reasons)
+            rows = read_table(path, table, reasons)
             unreached = pl.any_horizontal(pl.col(reasons) == TransientModelError.reason)
             if rows.filter(unreached).height:
                 return True

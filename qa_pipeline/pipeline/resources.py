@@ -37,6 +37,10 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
     return no_progress
 
 
+_MOST_CACHED = 20e9
+"""Bytes of the store of vectors, and of that of logits; what is deleted is computed again when needed."""
+
+
 @cache
 def parse_sandboxed() -> ParseFiles:
     """Parse in worker processes; the first file starts them, and they end with this process."""
@@ -104,7 +108,7 @@ class Resources:
         from qa_pipeline.models.encoder import load_embedder
 
         inner = self._embedder or load_embedder(self.settings.embedding)
-        return CachedEmbedder(inner, self._vector_cache(self.layout.vectors))
+        return CachedEmbedder(inner, VectorCache(self.layout.vectors, _MOST_CACHED))
 
     @cached_property
     def reranker(self) -> "Reranker | None":
@@ -112,9 +116,6 @@ class Resources:
         from qa_pipeline.models.cross_encoder import load_reranker
 
         return load_reranker(self.settings.retrieval, self.settings.embedding)
-
-    def _vector_cache(self, path: Path) -> VectorCache:
-        return VectorCache(path, self.settings.cache_limit_gb * 10**9)
 
     @cached_property
     def entailment(self) -> "EntailmentModel | None":
@@ -124,7 +125,7 @@ class Resources:
             return None
         from qa_pipeline.models.cross_encoder import load_entailment_model
 
-        store = self._vector_cache(self.layout.logits)
+        store = VectorCache(self.layout.logits, _MOST_CACHED)
         return load_entailment_model(settings, store, self.settings.embedding)
 
     @cached_property

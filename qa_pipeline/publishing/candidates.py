@@ -17,7 +17,7 @@ from qa_pipeline.publishing.keys import codes, near_duplicates, new_documents, r
 from qa_pipeline.publishing.rows import OPTIONAL, candidate_rows
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_columns
+from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
@@ -100,7 +100,7 @@ def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]
     seen: set[int] = set()
     columns = ("content_sha256", "text")
     for batch in batches:
-        texts = read_columns(layout.table(DOCUMENTS.name, batch), DOCUMENTS, columns).drop_nulls()
+        texts = read_table(layout.table(DOCUMENTS.name, batch), DOCUMENTS, columns).drop_nulls()
         yield new_documents(texts.unique("content_sha256", keep="first", maintain_order=True), seen)
 
 

@@ -13,7 +13,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_columns
+from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import (
     CANARIES,
     CHUNKS,
@@ -39,14 +39,14 @@ def recorded_resources(layout: Layout, batch: str, earlier: Resources | None = N
         TableError: its tables cannot be read.
         SettingsError: the settings cannot be used.
     """
-    ids = read_columns(layout.table(VERDICTS.name, batch), VERDICTS, ["thresholds_id"])["thresholds_id"]
+    ids = read_table(layout.table(VERDICTS.name, batch), VERDICTS, ["thresholds_id"])["thresholds_id"]
     recorded: dict[str, Any] = recorded_deciding(layout, ids[0]) if ids.len() else {}
     origin = layout.origin(batch)
     if origin.is_file():
         recorded["corpus"] = origin.read_text(encoding="utf-8")
     embedder = earlier.embedder.inner if earlier else None
     resources = Resources(load_settings(out=layout.out, **recorded), embedder=embedder)
-    names = read_columns(layout.table(EMBEDDINGS.name, batch), EMBEDDINGS, ["model"])["model"].unique()
+    names = read_table(layout.table(EMBEDDINGS.name, batch), EMBEDDINGS, ["model"])["model"].unique()
     if names.len() and resources.embedder.model not in names:
         raise InputError(
             f"batch {batch} was embedded by {names[0]}, and the settings name {resources.embedder.model}; "

@@ -16,7 +16,7 @@ from qa_pipeline.pipeline.report import finished_batches
 from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import read_columns
+from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CLAIMS, DECISIONS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.text.rendering import words
 
@@ -245,16 +245,14 @@ class Queue:
         """Read the pairs of a batch, in the order of its tables, with the decisions that apply to them."""
         try:
             pair_columns = ("pair_id", "question", "answer", "language", "question_type")
-            pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
+            pairs = read_table(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
             verdict_columns = (
                 "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
             )  # fmt: skip
-            verdicts = read_columns(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
+            verdicts = read_table(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
             claim_columns = ("pair_id", "claim_id", "evidence_quote", "evidence_document_id")
-            claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, claim_columns)
-            names = read_columns(
-                self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path")
-            )
+            claims = read_table(self._layout.table(CLAIMS.name, batch), CLAIMS, claim_columns)
+            names = read_table(self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path"))
         except TableError as error:
             return _Part(versions, QUEUE.to_frame(), {}, str(error))
         decisions, problem = DECISIONS.empty(), None

@@ -34,6 +34,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.text.rendering import STYLE, shorten
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LARGEST_UPLOAD = 50_000_000  # bytes
 _LARGEST_FORM = 2_000_000
 """Bytes of a form without files: the longest answer that may be edited, every character of it encoded."""
 HEADERS = {
@@ -126,7 +127,6 @@ class Guard:
         self._hosts = {*LOOPBACK, host.lower()}
         if settings.url is not None:
             self._hosts.add(urlsplit(settings.url).hostname or host)
-        self._most_bytes = settings.max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -174,11 +174,10 @@ class Guard:
             text = "The request does not say how large it is. Send its Content-Length, as browsers do."
             return message(request, 411, "Not taken", text)
         is_upload = request.headers.get("content-type", "").startswith("multipart/form-data")
-        most = self._most_bytes if is_upload else _LARGEST_FORM
+        most = _LARGEST_UPLOAD if is_upload else _LARGEST_FORM
         if int(size) > most:
             text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read"
-            more = "; the setting review.max_upload_bytes allows more." if is_upload else "."
-            return message(request, 413, "Too large", text + more)
+            return message(request, 413, "Too large", text + ".")
         return None
 
 

@@ -113,10 +113,6 @@ class AnswerCheckSettings(Group):
 
     ignore: tuple[RowFlaw, ...] = ()
     """Reasons for which no pair is rejected, such as not_standalone for questions of a conversation."""
-    most_characters: dict[AnswerStyle, int] = Field(
-        {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
-    )
-    """answer_too_long: characters of a drafted answer by its style; a style not named has no limit."""
 
 
 class GenerationSettings(Group):
@@ -157,8 +153,6 @@ class GenerationSettings(Group):
     """Temperature of questions and drafts."""
     require_round_trip: bool = True
     """Drop questions that do not retrieve their own chunk."""
-    skip_near_duplicates: bool = True
-    """Generate no questions from documents nearly the same as another."""
 
     def style_of(self, question_type: str) -> AnswerStyle:
         """Return the style of an answer to a question of this type."""

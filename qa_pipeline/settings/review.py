@@ -17,13 +17,11 @@ def _address_of_a_server(address: str) -> str:
 
 
 class ReviewSettings(Group):
-    """Address and limits of the review app."""
+    """Address and users of the review app."""
 
     url: Annotated[str, AfterValidator(_address_of_a_server)] | None = None
     """Address at which people open it, such as https://review.example.org: links of the Dagster UI lead
     there, requests to its host are answered, and with https the cookie is sent over TLS only."""
-    max_upload_bytes: int = Field(50_000_000, gt=0)
-    """Size of the largest upload that is read."""
     user_header: str | None = Field(None, pattern="^[A-Za-z0-9-]+$")
     """Header in which a proxy names who is signed in, such as X-Forwarded-User, in place of the token.
     Let nothing but the proxy reach the server, and let it overwrite the header."""

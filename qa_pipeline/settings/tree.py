@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator, ValidationError, model_validator
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
@@ -100,9 +100,6 @@ class Settings(BaseSettings):
     cache: Annotated[Path | None, BeforeValidator(local_folder)] = None
     """Local folder of the stores of replies, vectors and logits. None: cache in out; needed where out is an
     address."""
-    cache_limit_gb: float = Field(20.0, gt=0)
-    """Gigabytes of the store of vectors, and of that of logits, beyond which a run that opens it deletes its
-    older half; what is deleted is computed again where it is needed."""
     private: bool = True
     """Create files and folders for their owner alone (0600, 0700), releases too; false leaves it to the
     umask."""

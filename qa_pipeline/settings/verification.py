@@ -169,10 +169,6 @@ class QualitySettings(Group):
     min_pass_rate: float = 0.5
     """Blocking: accepted ÷ (accepted + rejected). It blocks if the 95 % interval lies under it; a batch too
     small to prove either side warns."""
-    max_needs_review: float = 0.5
-    """Warning: share of pairs that need review."""
-    max_failed: float = 0.05
-    """Warning: share of pairs that failed."""
 
 
 class ReleaseSettings(Group):

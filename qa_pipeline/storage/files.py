@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, on disk or on an object store, and folders that are locked."""
+"""Files that appear whole or not at all, on disk or on an object store, and locks of folders on disk."""
 
 import errno
 import fcntl
@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,9 +14,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.storage.leases import leased
 from qa_pipeline.storage.object_stores import ChangedMeanwhileError, store_of
 
+_REWRITING = threading.Lock()
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}
 _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -37,31 +38,19 @@ def write_bytes(path: Path, content: bytes) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with new_draft(path.parent, path.name) as (draft, file):
-            _write_synced(file, content)
-            draft.replace(path)
+        draft, file = _opened_draft(path)
+        with file:
+            try:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                draft.replace(path)
+            except BaseException:
+                draft.unlink(missing_ok=True)
+                raise
         _sync_folder(path.parent)
     except OSError as error:
         raise _failed(f"write {path}", error) from error
-
-
-@contextmanager
-def new_draft(folder: Path, name: str) -> Iterator[tuple[Path, BinaryIO]]:
-    """Yield an empty file `.*.tmp`, which no reader takes, to be renamed; it is deleted if the block fails.
-
-    It has the same name for each `name`, so that the next writer replaces what a killed one left. A lock,
-    which ends with its process, tells that from the draft of a writer that is at work.
-
-    Raises:
-        OSError: it cannot be made.
-    """
-    draft, file = _opened_draft(folder, name)
-    with file:
-        try:
-            yield draft, file
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -105,15 +94,15 @@ def prepare_folder(folder: Path) -> None:
         except ChangedMeanwhileError:
             return
         finally:
-            store.discard(name)
+            store.rm(name)
         raise StorageError(
             f"the store of {folder} writes over a file that a condition (If-None-Match) protects, so two "
             f"processes could lose each other's work; use a store that keeps it, such as S3 or SeaweedFS"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with new_draft(folder, "probe") as (draft, _):
-            draft.unlink()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         raise _failed(f"write to {folder}", error) from error
 
@@ -122,7 +111,9 @@ def prepare_folder(folder: Path) -> None:
 def locked(
     folder: Path, *, shared: bool = False, wait: bool = False, across_hosts: bool = False
 ) -> Iterator[None]:
-    """Lock a folder, which is made where there is none; the lock ends with the process that holds it.
+    """Lock a folder on disk, which is made where there is none; the lock ends with its process.
+
+    Folders on object stores have no locks: conditional writes keep releases and decisions whole there.
 
     Args:
         folder: what to lock.
@@ -134,8 +125,7 @@ def locked(
         StorageError: the folder cannot be opened, or another command works on it.
     """
     if store_of(folder):
-        with leased(folder, shared=shared, wait=wait):
-            yield
+        yield
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,16 +155,14 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     Raises:
         StorageError: it cannot be written; the old one is untouched.
     """
-    remote = store_of(path)
-    if remote is not None and remote[0].has_conditional_writes:
+    if remote := store_of(path):
         store, name = remote
-        while True:
-            content, version = store.read_version(name)
-            try:
-                store.put_if(name, change(content), version)
-            except ChangedMeanwhileError:
-                continue
-            return
+        with _REWRITING:  # only S3 has conditions on versions, which keep processes apart too
+            while True:
+                content, version = store.read_version(name)
+                with suppress(ChangedMeanwhileError):
+                    store.put_if(name, change(content), version)
+                    return
     with locked(path.parent, wait=True):
         write_bytes(path, change(path.read_bytes() if path.is_file() else b""))
 
@@ -299,9 +287,14 @@ def _stamp(info: Mapping[str, Any]) -> Version:
     return str(next((info[name] for name in names if info.get(name)), "")), int(info.get("size") or 0)
 
 
-def _opened_draft(folder: Path, name: str) -> tuple[Path, BinaryIO]:
+def _opened_draft(path: Path) -> tuple[Path, BinaryIO]:
+    """Open an empty file `.*.tmp` beside a file, which no reader takes.
+
+    It has the same name for each file, so that the next writer replaces what a killed one left. A lock,
+    which ends with its process, tells that from the draft of a writer that is at work.
+    """
     # a hash, since a name at the file system's limit must still have a draft
-    draft = folder / f".{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}.tmp"
+    draft = path.parent / f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]}.tmp"
     with suppress(OSError), draft.open("rb+") as abandoned:
         if _is_ours(abandoned, draft):
             draft.unlink()  # not written over: its rights are those of another day
@@ -311,7 +304,7 @@ def _opened_draft(folder: Path, name: str) -> tuple[Path, BinaryIO]:
             stack.pop_all()
             return draft, file
     # somebody else writes it, or nothing can be locked: a draft that nobody shares
-    draft = folder / f".{uuid.uuid4().hex}.tmp"
+    draft = path.parent / f".{uuid.uuid4().hex}.tmp"
     return draft, draft.open("xb")
 
 
@@ -319,12 +312,6 @@ def _is_ours(file: BinaryIO, draft: Path) -> bool:
     """Lock an open draft; return whether it still has its name, so that nobody published or deleted it."""
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.path.samestat(os.fstat(file.fileno()), draft.stat())
-
-
-def _write_synced(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

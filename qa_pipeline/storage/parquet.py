@@ -32,52 +32,31 @@ def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
     return _parquet(table.conform(frame), metadata)
 
 
-def read_table(path: Path, table: Table) -> pl.DataFrame:
-    """Read a table back and hold it to its schema.
+def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read a table back and hold it to its schema; some columns of it alone are not held to it.
 
     Raises:
         TableError: the file is missing, damaged, of another table or version, or breaks the schema.
     """
     try:
-        # One read, so that metadata and rows are of the same file even while a writer replaces it.
-        content = path.read_bytes()
+        with path.open("rb") as file:  # of one file, even while a writer replaces it
+            _check_origin(path, pl.read_parquet_metadata(file), table)
+            file.seek(0)
+            frame = pl.read_parquet(file, columns=list(columns) if columns else None)
     except FileNotFoundError as error:
         raise TableError(f"{path} is not there; run the step that writes table {table.name}") from error
     except OSError as error:
         raise TableError(f"cannot read {path}: {error.strerror or error}") from error
-    try:
-        metadata = pl.read_parquet_metadata(io.BytesIO(content))
-        frame = pl.read_parquet(io.BytesIO(content))
     except pl.exceptions.PolarsError as error:
         raise TableError(
             f"{path} is not a readable Parquet file; delete it and run its step again"
         ) from error
-    _check_origin(path, metadata, table)
+    if columns:
+        return frame
     try:
         return table.conform(frame)
     except TableError as error:
         raise TableError(f"{path}: {error}; delete it and run its step again") from error
-
-
-def read_columns(path: Path, table: Table, columns: Sequence[str]) -> pl.DataFrame:
-    """Read some columns of a table, without holding what they contain to its schema.
-
-    Raises:
-        TableError: the file is missing, damaged, or of another table or version.
-    """
-    try:
-        with path.open("rb") as file:  # of one file, even while a writer replaces it
-            _check_origin(path, pl.read_parquet_metadata(file), table)
-            file.seek(0)
-            return pl.read_parquet(file, columns=list(columns))
-    except FileNotFoundError as error:
-        raise TableError(f"{path} is not there; run the step that writes table {table.name}") from error
-    except OSError as error:
-        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
-    except pl.exceptions.PolarsError as error:
-        raise TableError(
-            f"{path} is not a readable Parquet file; delete it and run its step again"
-        ) from error
 
 
 def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:

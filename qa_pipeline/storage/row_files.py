@@ -33,8 +33,6 @@ _SPREADSHEETS = (".csv", ".tsv", ".txt")
 """`.txt` is what Excel calls "Unicode text", `.tsv` what Google Sheets calls tab-separated values."""
 _TABLES = (".parquet", ".arrow")
 _DELIMITERS = ",;\t"
-_read_json = json.JSONDecoder().raw_decode
-"""Takes a text without blanks around it, for which `json.loads` looks twice."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NOT_TEXT = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"PAR1", b"%PDF")
 """First bytes of spreadsheets, archives, Parquet files and PDFs."""
@@ -269,13 +267,11 @@ def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]
 
 def _decoded(text: str) -> Any:
     try:
-        value, end = _read_json(text)
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         return Fault("broken_line", f"not JSON: {error.msg} in column {error.colno}")
     except (ValueError, RecursionError) as error:  # a number, or nesting, without end
         return Fault("broken_line", f"not JSON: {error}")
-    if end < len(text):
-        return Fault("broken_line", f"not JSON: something follows the value in column {end + 1}")
     # an object of few brackets cannot be deep, and most are
     if text.count("[") + text.count("{") > MOST_LEVELS and is_too_deep(value):
         return Fault("broken_line", f"nested more than {MOST_LEVELS} levels deep")

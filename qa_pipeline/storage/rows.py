@@ -53,27 +53,6 @@ class QuoteStruct(TypedDict):
     kind: str | None
 
 
-class MessageStruct(TypedDict):
-    """A message of a training example."""
-
-    role: str
-    content: str
-
-
-class EvidenceStruct(TypedDict):
-    """The evidence of a claim in a training example."""
-
-    claim: str | None
-    document_id: str | None
-    chunk_id: str | None
-    path: str | None
-    content_sha256: str | None
-    start: int | None
-    end: int | None
-    page: int | None
-    quote: str | None
-
-
 class DocumentRow(TypedDict):
     """A row of documents."""
 
@@ -85,7 +64,6 @@ class DocumentRow(TypedDict):
     content_sha256: str | None
     size: int
     format: str | None
-    language: str | None
     title: str | None
     text: str | None
     sections: list[SectionStruct]
@@ -93,7 +71,6 @@ class DocumentRow(TypedDict):
     languages: list[dict[str, Any]]
     left_out: list[dict[str, Any]]
     masked: list[dict[str, Any]]
-    doubts: list[DoubtStruct] | None
     declared: dict[str, Any] | None
     near_duplicate_of: str | None
     status: str
@@ -181,7 +158,6 @@ class _Pair(TypedDict):
     guard_passed: bool | None
     guard_confidence: float | None
     guard_reasoning: str | None
-    source_fields: str | None
     hops: int | None
     origin: str
 
@@ -221,21 +197,6 @@ class ClaimRow(TypedDict):
     candidate_chunk_ids: list[str] | None
     entailment: float | None
     contradiction: float | None
-
-
-class TrainingExampleRow(TypedDict):
-    """A row of training_examples."""
-
-    pair_id: str
-    batch: str
-    question: str
-    answer: str
-    language: str
-    coverage: str
-    messages: list[MessageStruct]
-    passages: list[str]
-    evidence: list[EvidenceStruct]
-    provenance: dict[str, Any]
 
 
 class DecisionRow(TypedDict):

@@ -277,18 +277,6 @@ DECISIONS = Table(
     counted=("decision",),
 )
 
-TWINS = Table(
-    "twins",
-    "One row per pair that could train: what may say the same.",
-    ("pair_id",),
-    (
-        PAIR_ID,
-        BATCH,
-        column("exact_group", S, "First pair, by id, with its question and answer, case, spacing and punctuation aside."),
-        column("near_group", S, "First pair, by id, whose question has the same terms in any order, and its answer in the same order."),
-    ),
-    preview=("exact_group", "near_group"),
-)
 CANARIES = Table(
     "canaries",
     "One row per claim or pair that was made from the batch and whose right verdict is known.",
@@ -517,46 +505,6 @@ ROUND_TRIPS = Table(
     ),
     preview=("status", "agrees", "solved_answer"),
     counted=("status", "reason"),
-)
-
-COVERAGE = Table(
-    "coverage",
-    "One row per section of a document: what it was asked, and what of it was accepted.",
-    ("document_id", "section_start"),
-    (
-        BATCH,
-        column("document_id", S, "The document."),
-        column("section_start", I64, "First character of the section in the document's text."),
-        column("section_path", STRINGS, "Headings above it and its own, outermost first."),
-        column("chunks", I32, "Chunks cut from it."),
-        column("planned", I32, "Questions planned about it."),
-        column("written", I32, "Questions written."),
-        column("kept", I32, "Questions that stand alone and find their chunk."),
-        column("pairs", I32, "Pairs about it, imported ones that cite it included."),
-        column("accepted", I32, "Pairs that were accepted."),
-        column("status", S, "covered (by an accepted pair), repeated (it says what other sections say) or uncovered."),
-        column("reason", S, "Why it is not covered: the most frequent reason of its pairs, else of its questions; null where none is known.", nullable=True),
-    ),
-    preview=("section_path", "status", "reason", "written", "accepted"),
-    counted=("status", "reason"),
-)
-
-LINKS = Table(
-    "links",
-    "One row per edge of the graph of a batch, whose nodes are its chunks.",
-    ("chunk_id", "other_chunk_id"),
-    (
-        BATCH,
-        column("chunk_id", S, "The chunk that comes first."),
-        column("other_chunk_id", S, "The other chunk."),
-        column("scope", S, "within (one document) or across (several)."),
-        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side)."),
-        column("bridge", S, "Its words, as the first chunk has them."),
-        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind."),
-        column("shared", I32, "How many such things both chunks speak of."),
-    ),
-    preview=("scope", "kind", "bridge", "weight"),
-    counted=("scope", "kind"),
 )
 
 TABLES: dict[str, Table] = {

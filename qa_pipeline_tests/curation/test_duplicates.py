@@ -10,7 +10,6 @@ from qa_pipeline.curation.duplicates import (
     find_duplicates,
     find_same_wording,
 )
-from qa_pipeline.storage.tables import TWINS
 
 SCHEMA = {"pair_id": pl.String, "question": pl.String, "answer": pl.String, "composite": pl.Float64}
 IDS = [f"p{n}" for n in range(7)]
@@ -29,13 +28,12 @@ def twins(exact: str, near: str) -> pl.DataFrame:
     rows = [
         {
             "pair_id": pair_id,
-            "batch": "b",
             "exact_group": IDS[exact.index(exact[n])],
             "near_group": IDS[near.index(near[n])],
         }
         for n, pair_id in enumerate(IDS[: len(exact)])
     ]
-    return TWINS.frame(rows)
+    return pl.DataFrame(rows, schema=dict.fromkeys(("pair_id", "exact_group", "near_group"), pl.String()))
 
 
 @st.composite

@@ -3,7 +3,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.answer_quality import MOST_CHARACTERS, mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.settings.generation import AnswerCheckSettings, GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
@@ -77,7 +77,7 @@ def test_a_passage_word_for_word_is_no_answer_and_a_sentence_of_it_is_one() -> N
     assert looked_at(f"In short: {LONG}")[1] is None
 
 
-@pytest.mark.parametrize(("style", "most"), list(DEFAULT.most_characters.items()))
+@pytest.mark.parametrize(("style", "most"), list(MOST_CHARACTERS.items()))
 def test_every_style_has_its_length(style: str, most: int) -> None:
     assert looked_at("a" * most, answer_style=style)[1] is None
     assert looked_at("a" * (most + 1), answer_style=style)[1] == "answer_too_long"

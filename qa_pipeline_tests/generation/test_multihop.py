@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.generation.multihop import LINKS_EACH, MOST_CHUNKS, link_chunks
-from qa_pipeline.storage.tables import LINKS
+from qa_pipeline.generation.multihop import LINKS, LINKS_EACH, MOST_CHUNKS, link_chunks
 from qa_pipeline_tests.curation import rows
 
 WORDS = st.sampled_from(["the valve", "Lindqvist", "mod_alias", "Radio Tower", "opens", "at nine.", "\n"])
@@ -25,7 +24,7 @@ def test_an_edge_stands_once_under_its_first_chunk_and_its_bridge_is_in_the_text
     texts: list[str], document: str | None
 ) -> None:
     links = linked(*texts, document=document)
-    assert links.schema == LINKS.schema
+    assert links.schema == LINKS
     assert (links["chunk_id"] < links["other_chunk_id"]).all()
     assert links.select("chunk_id", "other_chunk_id").is_duplicated().sum() == 0
     assert set(links["scope"]) <= {"across" if document is None else "within"}

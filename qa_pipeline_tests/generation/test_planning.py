@@ -5,16 +5,16 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.generation.multihop import LINKS
 from qa_pipeline.generation.planning import PLAN, plan_questions, topics_of
 from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
-from qa_pipeline.storage.tables import LINKS
 
 PROSE = "A sentence of a passage that says something about a subject of the batch. " * 8
 TABLE = "Valve: A | Pressure: 4 bar\nValve: B | Pressure: 6 bar"
 STEPS = "1. Open the valve.\n2. Wait.\n3. Close it."
 NO_TYPES = dict.fromkeys(MixSettings().weights, 0.0)
-UNLINKED = LINKS.empty()
+UNLINKED = LINKS.to_frame()
 NOTHING = pl.DataFrame(schema={"chunk_id": pl.String(), "planned_type": pl.String()})
 
 
@@ -120,12 +120,13 @@ def test_vectors_of_one_direction_are_one_topic_and_the_topics_are_the_same_ever
 
 def links(*paths: tuple[str, str, str]) -> pl.DataFrame:
     """Edges as their chunks and the scope."""
-    return LINKS.frame(
+    return pl.DataFrame(
         [
-            {"batch": "b", "chunk_id": first, "other_chunk_id": second, "scope": scope, "kind": "name",
+            {"chunk_id": first, "other_chunk_id": second, "scope": scope, "kind": "name",
              "bridge": "x", "weight": 1.0, "shared": 1}
             for first, second, scope in paths
-        ]
+        ],
+        schema=LINKS,
     )  # fmt: skip
 
 

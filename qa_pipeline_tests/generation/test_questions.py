@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.generation.multihop import LINKS
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.records import (
@@ -17,7 +18,7 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.tables import CHUNKS, LINKS
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, finds, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -215,24 +216,24 @@ def test_how_early_the_search_finds_the_chunk_is_the_difficulty() -> None:
     assert questions["difficulty"].to_list() == ["easy", "medium", "hard"]
 
 
-def test_chunks_that_repeat_others_are_asked_when_they_no_longer_do_or_the_settings_say_so() -> None:
+def test_chunks_that_repeat_others_are_asked_when_they_no_longer_do() -> None:
     marks = pl.Series("passed_over", [None, "near_duplicate", "repeated_block"], pl.String())
-    frame, lenient = chunks("a", "b", "c"), GenerationSettings(skip_near_duplicates=False)
+    frame = chunks("a", "b", "c")
     first = write(frame.with_columns(marks), ScriptedModel(ask_about_text))
     assert first["reason"].to_list() == [None, "near_duplicate", "repeated_block"]
-    for options, asked in (({}, ["c"]), ({"settings": lenient}, ["b", "c"])):
-        model = ScriptedModel(ask_about_text)
-        after = write(frame.with_columns(marks.reverse()), model, previous=first, **options)
-        assert [request.passages[0].chunk_id for request in model.asked] == asked
-        assert after["reason"][0] == "repeated_block"
+    model = ScriptedModel(ask_about_text)
+    after = write(frame.with_columns(marks.reverse()), model, previous=first)
+    assert [request.passages[0].chunk_id for request in model.asked] == ["c"]
+    assert after["reason"][0] == "repeated_block"
 
 
 HOPS = GenerationSettings(mix=MixSettings(**{**dict.fromkeys(MixSettings().weights, 0.0), "multi_hop": 1.0}))
-EDGE = LINKS.frame(
+EDGE = pl.DataFrame(
     [
-        {"batch": "b", "chunk_id": "a", "other_chunk_id": "b", "scope": "within", "kind": "name",
+        {"chunk_id": "a", "other_chunk_id": "b", "scope": "within", "kind": "name",
          "bridge": "the Tower", "weight": 1.0, "shared": 1}
-    ]
+    ],
+    schema=LINKS,
 )  # fmt: skip
 BRIDGE = QuestionsReply(questions=[DraftQuestion(question="Who built it all?", question_type="multi_hop")])
 

@@ -10,7 +10,7 @@ def changed(**settings: dict[str, object]) -> set[str]:
 
 
 def test_every_group_of_settings_counts_for_some_step() -> None:
-    paths = {"corpus", "out", "cache", "cache_limit_gb", "private"}
+    paths = {"corpus", "out", "cache", "private"}
     over_all_batches = {"release", "monitoring", "evaluation", "review"}
     known = {group.partition(".")[0] for groups in SETTINGS.values() for group in groups} - {"release"}
     assert known == set(Settings.model_fields) - paths - over_all_batches - {"profile"}

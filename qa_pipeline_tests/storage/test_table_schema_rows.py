@@ -6,18 +6,18 @@ import pytest
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.rows import DraftedPairRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
-from qa_pipeline.storage.tables import LINKS, PAIRS
+from qa_pipeline.storage.tables import CHUNKS, PAIRS
 from qa_pipeline_tests.curation.rows import pair
 
 UNANSWERED = PAIRS.frame([pair("p", answer=None)])
 
 
-class LinkRow(TypedDict):
+class CutRow(TypedDict):
     chunk_id: str
-    other_chunk_id: str
+    document_id: str
 
 
-class WeighedLinkRow(LinkRow):
+class WeighedRow(CutRow):
     share: float
 
 
@@ -28,6 +28,6 @@ def test_a_null_column_is_none_in_rows_that_allow_it_and_refused_in_those_that_d
 
 
 def test_a_frame_without_a_column_of_its_type_is_refused_and_further_columns_are_not() -> None:
-    assert list(typed_rows(LINKS.empty().with_columns(more=pl.lit(1)), LinkRow)) == []
-    with pytest.raises(TableError, match=r"WeighedLinkRow .*share"):
-        typed_rows(LINKS.empty(), WeighedLinkRow)
+    assert list(typed_rows(CHUNKS.empty().with_columns(more=pl.lit(1)), CutRow)) == []
+    with pytest.raises(TableError, match=r"WeighedRow .*share"):
+        typed_rows(CHUNKS.empty(), WeighedRow)

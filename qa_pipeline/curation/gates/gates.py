@@ -32,6 +32,7 @@ from qa_pipeline.verification.outcomes import (
 )
 
 MIN_CITATION_ACCURACY = 0.95
+_MOST_FAILED = 0.05
 """Least mean share of an accepted pair's citations that support a claim of it."""
 NOT_WRONG = (
     *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
@@ -230,28 +231,28 @@ def generation_gate(*, questions: pl.DataFrame) -> Gate:
     return Gate("generation", not all_failed, True, None, None, chunks, detail + advice)
 
 
-def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
+def questions_gate(*, questions: pl.DataFrame) -> Gate:
     """Measure the share of planned questions that failed."""
     failed, total = _failed(questions).height, questions.height
     share = failed / total if total else None
     detail = f"{failed} of {total} questions" + (f"; {_reasons(_failed(questions))}" if failed else "")
-    passed = share is None or share <= settings.max_failed
-    return Gate("failed_questions_share", passed, False, share, settings.max_failed, total, detail)
+    passed = share is None or share <= _MOST_FAILED
+    return Gate("failed_questions_share", passed, False, share, _MOST_FAILED, total, detail)
 
 
-def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+def _share_gate(word: str, most: float, *, verdicts: pl.DataFrame) -> Gate:
     """Verify that the share of pairs with a verdict stays under its limit."""
-    counts, threshold = _verdict_counts(_unknown_answers(verdicts)), float(getattr(settings, limit))
+    counts = _verdict_counts(_unknown_answers(verdicts))
     total, name = sum(counts.values()), f"{word}_share"
     if not total:
-        return Gate(name, True, False, None, threshold, 0, "the batch has no pairs", counts)
+        return Gate(name, True, False, None, most, 0, "the batch has no pairs", counts)
     share = counts[word] / total
     detail = f"{counts[word]} of {total} pairs"
-    return Gate(name, share <= threshold, False, share, threshold, total, detail, counts)
+    return Gate(name, share <= most, False, share, most, total, detail, counts)
 
 
-needs_review_gate = partial(_share_gate, "needs_review", "max_needs_review")
-failed_gate = partial(_share_gate, "failed", "max_failed")
+needs_review_gate = partial(_share_gate, "needs_review", 0.5)
+failed_gate = partial(_share_gate, "failed", _MOST_FAILED)
 
 
 def _failed(questions: pl.DataFrame) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Gates pass what is whole, catch every single breach, and say what they counted."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -310,8 +311,8 @@ def pass_rate(accepted: int, rejected: int, undecided: int, *, limit: float = 0.
 def test_known_answer_pairs_move_no_rate(rows: list[tuple[str, str | None]]) -> None:
     everything = ledger(rows)
     alone = everything.filter(pl.col("expected_verdict").is_null())
-    for gate in (pass_rate_gate, needs_review_gate, failed_gate):
-        assert gate(verdicts=everything, settings=SETTINGS) == gate(verdicts=alone, settings=SETTINGS)
+    for gate in (partial(pass_rate_gate, settings=SETTINGS), needs_review_gate, failed_gate):
+        assert gate(verdicts=everything) == gate(verdicts=alone)
 
 
 def test_an_empty_batch_passes_and_says_so_and_an_undecided_one_does_not() -> None:
@@ -326,8 +327,8 @@ def test_an_empty_batch_passes_and_says_so_and_an_undecided_one_does_not() -> No
 
 def test_shares_warn_and_do_not_block() -> None:
     frame = of_words(accepted=8, needs_review=11, failed=1)
-    review = needs_review_gate(verdicts=frame, settings=SETTINGS)
-    failed = failed_gate(verdicts=frame, settings=SETTINGS)
+    review = needs_review_gate(verdicts=frame)
+    failed = failed_gate(verdicts=frame)
     assert (review.name, review.passed, review.blocking, review.value) == (
         "needs_review_share",
         False,
@@ -351,7 +352,7 @@ def test_a_batch_whose_model_gave_nothing_is_not_done(
 ) -> None:
     asked = questions(*(question(f"q{n}", status) for n, status in enumerate(statuses)))
     asked = asked.with_columns(target_chunk_ids=pl.concat_list("question_id"))  # a chunk for each
-    blocking, warning = generation_gate(questions=asked), questions_gate(questions=asked, settings=SETTINGS)
+    blocking, warning = generation_gate(questions=asked), questions_gate(questions=asked)
     assert (blocking.passed, blocking.blocking) == (generated, True)
     assert (warning.passed, warning.blocking) == (enough, False)
     assert generated or "2 model_unavailable: run again" in blocking.detail
