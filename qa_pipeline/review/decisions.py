@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from qa_pipeline.curation.decisions import (
     APPLIED,
@@ -22,9 +21,8 @@ from qa_pipeline.curation.decisions import (
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError, TableError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.review.decision_files import (
-    DecisionLine,
-    ReadFile,
+from qa_pipeline.review.decision_files import DecisionLine, ReadFile, decision_line
+from qa_pipeline.review.decision_taking import (
     coded_reason,
     fitting_decisions,
     take_decisions,
@@ -74,12 +72,12 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
     """
     try:
         line = _line(tables, batch, pair_id, form, who)
-        file = ReadFile({1: line}, [], 0, "decision")
+        file = ReadFile({1: line}, {})
         checked = hash_json([getattr(line, name) for name in (*_EDITED_TEXTS, *_EVIDENCE)])
         if line.decision == EDITED and form.get("checked") != checked:
             fitting = fitting_decisions(tables.layout, file)
             if fitting.problems:
-                return Outcome(fitting.problems[0].text)
+                return Outcome(fitting.problems[1])
             return Outcome(edit=fitting.rows[batch][0], checked=checked, status=200)
         seen = form.get("seen", "")
         taken = take_decisions(tables.layout, file, int(seen) if seen.isdecimal() else -1)
@@ -89,7 +87,7 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
         return Outcome(str(error), status=400)
     except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
         return Outcome(str(error), status=500)
-    return Outcome(taken.problems[0].text if taken.problems else None)
+    return Outcome(taken.problems.get(1))
 
 
 def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
@@ -106,11 +104,7 @@ def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str
     if fields.get("of_claim"):
         values["decision"], _, values["claim_id"] = fields["of_claim"].partition(" ")
     signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
-    try:
-        return DecisionLine.model_validate(values | signature)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise InputError(f"{problem['loc'][0]}: {problem['msg']}") from error
+    return decision_line(values | signature)
 
 
 def _evidence(

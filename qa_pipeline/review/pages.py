@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.review.decision_files import REJECTIONS
+from qa_pipeline.review.decision_taking import REJECTIONS
 from qa_pipeline.review.decisions import (
     FIELDS,
     Outcome,
