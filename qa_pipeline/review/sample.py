@@ -45,8 +45,8 @@ def draw_rows(
     rows = queue.rows()
     if queue.problems:
         raise InputError("; ".join(queue.problems.values()))
-    paths = pl.col("documents").list.first().replace_strict(queue.paths, default=None)
-    chosen = rows.filter(*filters.conditions().values()).with_columns(document=paths)
+    chosen = rows.filter(*filters.conditions().values())
+    chosen = chosen.with_columns(document=pl.col("documents").list.first())
     if document is not None:
         chosen = chosen.filter(pl.col("document") == document)
     if not chosen.height:
