@@ -119,9 +119,11 @@ def download(request: Request) -> Response:
     """Send an answer with its bibliography."""
     answer, suffix = _answer_of(request), request.path_params["suffix"]
     if suffix == "md":
-        text, media_type = as_markdown(answer), "text/markdown"
+        pair = answer.pair
+        text = as_markdown(pair["question"] or "", pair["answer"] or "", answer.sources)
+        media_type = "text/markdown"
     elif suffix == "bib":
-        text, media_type = as_bibtex(answer), "application/x-bibtex"
+        text, media_type = as_bibtex(answer.sources), "application/x-bibtex"
     else:
         raise InputError("an answer is downloaded as .md or .bib")
     headers = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}

@@ -1,16 +1,13 @@
 """An answer with the sources it rests on, as Markdown or BibTeX."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from qa_pipeline.review.pair import ClaimView
 from qa_pipeline.storage.rows import ChunkRow, PairRow
 from qa_pipeline.text.rendering import render_markdown, visible
-
-if TYPE_CHECKING:
-    from qa_pipeline.review.asking import Answer
 
 _LATEX = str.maketrans(
     {
@@ -59,20 +56,20 @@ def sources_of(
     return list(sources.values())
 
 
-def as_markdown(answer: "Answer") -> str:
+def as_markdown(question: str, answer: str, sources: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer and its sources."""
     template = "review/templates/bibliography.md.j2"
-    return render_markdown(template, answer=answer, sources=answer.sources)
+    return render_markdown(template, question=question, answer=answer, sources=sources)
 
 
-def as_bibtex(answer: "Answer") -> str:
+def as_bibtex(sources: Sequence[Mapping[str, Any]]) -> str:
     """Return an entry `@misc` for each source: BibTeX has no type for documents at large."""
     names = {
         "title": "title", "howpublished": "path", "chapter": "section", "pages": "page", "url": "address",
         "copyright": "licence", "language": "language", "annote": "quote",
     }  # fmt: skip
     entries = []
-    for source in answer.sources:
+    for source in sources:
         values = {name: source[column] for name, column in names.items()}
         lines = [
             f"  {name} = {{{' '.join(visible(str(value)).split()).translate(_LATEX)}}},"

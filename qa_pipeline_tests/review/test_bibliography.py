@@ -67,7 +67,7 @@ def test_an_upload_is_called_as_its_owner_calls_it() -> None:
 
 
 def test_bibtex_has_as_many_entries_as_sources_and_balanced_braces() -> None:
-    text = as_bibtex(answer(claim(1, HOSTILE)))
+    text = as_bibtex(answer(claim(1, HOSTILE)).sources)
     assert [line for line in text.splitlines() if line.startswith("@")] == ["@misc{source1,"]
     depth = 0
     for place, character in enumerate(text.rstrip()):
@@ -79,7 +79,8 @@ def test_bibtex_has_as_many_entries_as_sources_and_balanced_braces() -> None:
 
 
 def test_markdown_shows_texts_as_texts() -> None:
-    text = as_markdown(answer(claim(1, HOSTILE)))
+    asked = answer(claim(1, HOSTILE))
+    text = as_markdown(asked.pair["question"] or "", HOSTILE, asked.sources)
     assert "<script>alert" not in text
     assert "[a](b)" not in text
     assert "CC-BY-4.0" in text.replace("\\", "")
