@@ -65,12 +65,13 @@ def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> 
 
 
 def _take(layout: "Layout", path: Path) -> int:
-    from qa_pipeline.review.decision_files import read_decision_file, take_decisions
+    from qa_pipeline.review.decision_files import read_decision_file
+    from qa_pipeline.review.decision_taking import take_decisions
 
     read = read_decision_file(path)
     taken = take_decisions(layout, read)
-    for problem in taken.problems:
-        sys.stderr.write(f"{path.name} {read.unit} {problem.line}: {problem.text}\n")
+    for line, problem in taken.problems.items():
+        sys.stderr.write(f"{path.name} {read.unit} {line}: {problem}\n")
     for name, count in taken.recorded.items():
         sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
     message = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]

@@ -1,4 +1,4 @@
-"""`qa-pipeline sample`: rows as a person reads them, and what their labels add up to."""
+"""`qa-pipeline sample`: rows as a person reads them."""
 
 import json
 from collections.abc import Sequence
@@ -22,29 +22,22 @@ def sample(
     verdict: Annotated[str, typer.Option(help="Verdict of the rows.")] = "accepted",
     seed: Annotated[str, typer.Option(help="Another one draws other rows.")] = "0",
     to: Annotated[Path | None, typer.Option(help="JSONL file to write the rows to.")] = None,
-    report: Annotated[
-        list[Path] | None, typer.Option(help="Add up the labels of this file; repeatable.")
-    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show rows drawn by lot, spread over languages, types and documents, or add up their labels.
+    """Show rows drawn by lot, spread over languages, types and documents.
 
     Write the label of a row into `rating` of the file that --to wrote: good (would train on it), thin (true,
-    and teaches next to nothing) or bad, with a reason in `why`.
+    and teaches next to nothing) or bad, with a reason in `why`. `qa-pipeline eval raters` reads them.
     """
     from qa_pipeline.cli.console import print_document, print_line
     from qa_pipeline.review.queue import Filters
-    from qa_pipeline.review.sample import draw_rows, label_figures, read_labels
+    from qa_pipeline.review.sample import draw_rows
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
-        if to is not None and (report or to.exists()):
-            raise InputError(f"{to}: --to names a new file, and goes without --report")
-        if report:
-            figures = label_figures(read_labels(report))
-            print_document(figures) if as_json else _print_report(figures)
-            return
+        if to is not None and to.exists():
+            raise InputError(f"{to}: --to names a new file")
         filters = Filters("all", batch, language, question_type, verdict)
         rows = draw_rows(Layout(out), count, filters, document, seed)
         if to is not None:
@@ -71,31 +64,3 @@ def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
             print_block(f"“{statement['quote']}”", "dim")
             print_block(f"{where}{page}", "dim")
         print_line("")
-
-
-def _print_report(figures: dict[str, Any]) -> None:
-    from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.review.sample import CATEGORIES
-    from qa_pipeline.text.rendering import words
-
-    def interval(bounds: list[float] | None) -> str:
-        return f"{100 * bounds[0]:.0f}–{100 * bounds[1]:.0f} %" if bounds else ""
-
-    show_table(
-        "Labels, with 95 % intervals of the share of good and of bad rows",
-        ["part", "rows", *CATEGORIES, "good share", "bad share"],
-        [
-            [
-                " ".join(filter(None, [words(part["part"]), part["value"]])),
-                *(part[name] for name in ("rows", *CATEGORIES)),
-                *(interval(part[f"{name}_interval"]) for name in ("good", "bad")),
-            ]
-            for part in figures["parts"]
-        ],
-    )
-    if figures["reasons"]:
-        columns = ["rating", "why", "rows"]
-        rows = [[reason[name] for name in columns] for reason in figures["reasons"]]
-        show_table("Reasons", columns, rows)
-    if figures["unlabelled"]:
-        print_line(f"{figures['unlabelled']} rows have no label yet.")

@@ -3,16 +3,16 @@
 import asyncio
 import copy
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from qa_pipeline.curation.ledger import SCORES
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.asking import Answer, add_pair, answer_question, checked_question
-from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
+from qa_pipeline.review.bibliography import as_bibtex, as_markdown
 from qa_pipeline.review.jobs import Job
 from qa_pipeline.review.responses import Upload, form_token, page, posted, review_of, uploaded, who_of
 from qa_pipeline.review.uploads import place_of, places, read_document
@@ -119,9 +119,11 @@ def download(request: Request) -> Response:
     """Send an answer with its bibliography."""
     answer, suffix = _answer_of(request), request.path_params["suffix"]
     if suffix == "md":
-        text, media_type = as_markdown(answer), "text/markdown"
+        pair = answer.pair
+        text = as_markdown(pair["question"] or "", pair["answer"] or "", answer.sources)
+        media_type = "text/markdown"
     elif suffix == "bib":
-        text, media_type = as_bibtex(answer), "application/x-bibtex"
+        text, media_type = as_bibtex(answer.sources), "application/x-bibtex"
     else:
         raise InputError("an answer is downloaded as .md or .bib")
     headers = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
@@ -163,8 +165,12 @@ async def show_answer(request: Request) -> Response:
     seen = request.query_params.get("seen", "")
     job = await _news(job, int(seen[:9]) if seen.isdecimal() else 10**9)
     answer = job.value if isinstance(job.value, Answer) else None
-    state = {
+    state: dict[str, Any] = {
         "question": job.title,
+        "draft": None,
+        "confidence": 0.0,
+        "unsupported_spans": [],
+        "sources": [],
         "steps": job.steps,
         "is_done": job.is_done,
         "problem": job.problem or (answer and answer.problem),
@@ -174,7 +180,7 @@ async def show_answer(request: Request) -> Response:
 
 def _answer_document(answer: Answer) -> dict[str, Any]:
     """Return draft, sentences with their verdicts, badge, judge's scores and sources of an answer."""
-    sources, ledger = sources_of(answer), answer.verdict or {}
+    ledger = answer.verdict or {}
     support = answer.support
     names = ("number", "text", "start", "end", "verdict", "decided_by", "reason", "differences")
     return {
@@ -185,17 +191,21 @@ def _answer_document(answer: Answer) -> dict[str, Any]:
         "sentences": [
             {
                 **{name: getattr(claim, name) for name in names},
-                "sources": [source.number for source in sources if claim.number in source.claims],
+                "sources": [
+                    source["number"] for source in answer.sources if claim.number in source["claims"]
+                ],
             }
             for claim in answer.claims
         ],
         "badge": {"level": support.level, "supported": support.supported, "claims": support.claims}
-        if ledger
+        if ledger or answer.is_refusal
         else None,
+        "confidence": answer.confidence,
+        "unsupported_spans": answer.unsupported_spans,
         "verdict": ledger.get("verdict"),
         "reason": ledger.get("reason"),
-        "judge": {dimension.name: dimension.score for dimension in answer.dimensions},
-        "sources": [asdict(source) for source in sources],
+        "judge": {name: (answer.assessment or {}).get(name) for name in SCORES},
+        "sources": list(answer.sources),
     }
 
 

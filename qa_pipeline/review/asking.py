@@ -31,15 +31,14 @@ from qa_pipeline.pipeline.stages import (
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
+from qa_pipeline.review.bibliography import sources_of
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import (
     AnswerPiece,
     ClaimView,
-    Dimension,
     Support,
     answer_pieces,
     claim_views,
-    dimensions_of,
     support_of,
 )
 from qa_pipeline.settings.tree import Settings
@@ -116,6 +115,8 @@ class Answer:
         verdict: the row of the ledger that the pair would be; None before claims were verified.
         nearest: of a refusal that another sentence of the batch speaks against, that sentence.
         assessment: what the judge says; None before it was asked, and of an answer that does not come to it.
+        sources: the chunks that prove its claims, in the order of the claims, each once.
+        similarity: cosine of question and answer.
     """
 
     place: Place
@@ -127,6 +128,8 @@ class Answer:
     verdict: dict[str, Any] | None = None
     nearest: str | None = None
     assessment: dict[str, Any] | None = None
+    sources: Sequence[dict[str, Any]] = ()
+    similarity: float = 0.0
 
     @property
     def is_refusal(self) -> bool:
@@ -135,13 +138,37 @@ class Answer:
 
     @property
     def support(self) -> Support:
-        """Return how well the sentences are supported."""
-        return support_of(self.claims, is_refusal=self.is_refusal)
+        """Return how well the sentences are supported; `unjudged` unless a judge said that they answer."""
+        support = support_of(self.claims, is_refusal=self.is_refusal)
+        if self.is_refusal:
+            return replace(support, level="refused")
+        is_judged = (self.assessment or {}).get("relevance") is not None
+        if support.level == "well_supported" and not is_judged:
+            return replace(support, level="unjudged")
+        is_rejected = is_judged and (self.verdict or {}).get("verdict") == "rejected"
+        return replace(support, level="weak") if is_rejected else support
 
     @property
-    def dimensions(self) -> list[Dimension]:
-        """Return the scores of the judge."""
-        return dimensions_of(self.assessment)
+    def confidence(self) -> float:
+        """Return the supported share, times the relevance: the judge's, else the cosine to the question."""
+        if not self.claims:
+            return 0.0
+        relevance = (self.assessment or {}).get("relevance")
+        share = self.support.supported / len(self.claims)
+        return round(share * (self.similarity if relevance is None else relevance), 3)
+
+    @property
+    def unsupported_spans(self) -> list[dict[str, str]]:
+        """Return the sentences that are not supported, and why."""
+        return [
+            {"text": claim.text, "reason": claim.explanation}
+            for claim in self.claims
+            if not claim.is_supported
+        ]
+
+    def source_of(self, claim: ClaimView) -> dict[str, Any] | None:
+        """Return the source that proves a claim."""
+        return next((source for source in self.sources if claim.number in source["claims"]), None)
 
     @property
     def problem(self) -> str | None:
@@ -361,7 +388,11 @@ class _Near:
                 verification=self.resources.settings.verification,
                 judging=self.resources.settings.judging,
             ).row(0, named=True)
+        upload = self.place.title if self.place.is_upload else None
+        question, answer = self.resources.embedder.encode([row["question"] or "", row["answer"] or ""])
         return Answer(
+            sources=sources_of(views, self.documents, by_id, row, upload=upload),
+            similarity=max(float(question @ answer), 0.0),
             place=self.place,
             pair=row,
             passages=[by_id[name] for name in row["passage_ids"]],

@@ -1,8 +1,12 @@
 """An answer with the sources it rests on, as Markdown or BibTeX."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from qa_pipeline.review.asking import Answer
+import polars as pl
+
+from qa_pipeline.review.pair import ClaimView
+from qa_pipeline.storage.rows import ChunkRow, PairRow
 from qa_pipeline.text.rendering import render_markdown, visible
 
 _LATEX = str.maketrans(
@@ -15,58 +19,62 @@ _LATEX = str.maketrans(
 """Characters that mean something to BibTeX, which counts escaped braces too, or to LaTeX."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Words of a document that claims of an answer, by number, rest on; unknown values are None."""
+def sources_of(
+    claims: Sequence[ClaimView],
+    documents: pl.DataFrame,
+    chunks: Mapping[str, ChunkRow],
+    pair: PairRow,
+    *,
+    upload: str | None,
+) -> list[dict[str, Any]]:
+    """Return the chunks that prove the claims, each once with its document and the claims by number.
 
-    number: int
-    title: str
-    path: str
-    section: str | None
-    page: int | None
-    quote: str
-    licence: str | None
-    address: str | None
-    language: str | None
-    claims: list[int] = field(default_factory=list)
-
-
-def sources_of(answer: Answer) -> list[Source]:
-    """Return the sources of an answer in the order of its claims, each once."""
-    documents = {row["document_id"]: row for row in answer.documents.iter_rows(named=True)}
-    sources: dict[tuple[str, int, int], Source] = {}
-    # of an upload the path is a name of ours, and its title may be made of that
-    upload = answer.place.title if answer.place.is_upload else None
-    for claim in answer.claims:
-        for place in claim.places:
-            row, key = documents[place.document_id], (place.document_id, place.start, place.end)
-            title, path, quote = upload or row["title"], upload or place.path, " ".join(place.quote.split())
-            found = (place.section or None, place.page, quote)
-            about = (row["licence"], row["source_uri"], row["language"])
-            source = sources.setdefault(key, Source(len(sources) + 1, title, path, *found, *about))
-            source.claims.append(claim.number)
+    `upload` names an uploaded document: its path is a name of ours, and its title may be made of that.
+    """
+    rows = {row["document_id"]: row for row in documents.iter_rows(named=True)}
+    scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
+    sources: dict[str, dict[str, Any]] = {}
+    for claim, place in [(proved, place) for proved in claims for place in proved.places]:
+        document = rows[place.document_id]
+        source = {
+            "number": len(sources) + 1,
+            "chunk_id": place.chunk_id,
+            "document_id": place.document_id,
+            "text": chunks[place.chunk_id]["text"],
+            "score": scores.get(place.chunk_id, place.similarity),
+            "page": place.page,
+            "title": upload or document["title"],
+            "path": upload or place.path,
+            "section": place.section or None,
+            "quote": " ".join(place.quote.split()),
+            "licence": document["licence"],
+            "address": document["source_uri"],
+            "language": document["language"],
+            "claims": [],
+        }
+        sources.setdefault(place.chunk_id, source)["claims"].append(claim.number)
     return list(sources.values())
 
 
-def as_markdown(answer: Answer) -> str:
+def as_markdown(question: str, answer: str, sources: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer and its sources."""
     template = "review/templates/bibliography.md.j2"
-    return render_markdown(template, answer=answer, sources=sources_of(answer))
+    return render_markdown(template, question=question, answer=answer, sources=sources)
 
 
-def as_bibtex(answer: Answer) -> str:
+def as_bibtex(sources: Sequence[Mapping[str, Any]]) -> str:
     """Return an entry `@misc` for each source: BibTeX has no type for documents at large."""
     names = {
         "title": "title", "howpublished": "path", "chapter": "section", "pages": "page", "url": "address",
         "copyright": "licence", "language": "language", "annote": "quote",
     }  # fmt: skip
     entries = []
-    for source in sources_of(answer):
-        values = {name: getattr(source, attribute) for name, attribute in names.items()}
+    for source in sources:
+        values = {name: source[column] for name, column in names.items()}
         lines = [
             f"  {name} = {{{' '.join(visible(str(value)).split()).translate(_LATEX)}}},"
             for name, value in values.items()
             if value is not None
         ]
-        entries.append("\n".join([f"@misc{{source{source.number},", *lines, "}\n"]))
+        entries.append("\n".join([f"@misc{{source{source['number']},", *lines, "}\n"]))
     return "\n".join(entries)

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import shlex
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from qa_pipeline.curation.decisions import (
     APPLIED,
@@ -19,12 +17,10 @@ from qa_pipeline.curation.decisions import (
     content_hashes,
     decision_states,
 )
-from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError, TableError
+from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.review.decision_files import (
-    DecisionLine,
-    ReadFile,
+from qa_pipeline.review.decision_files import DecisionLine, ReadFile, decision_line
+from qa_pipeline.review.decision_taking import (
     coded_reason,
     fitting_decisions,
     take_decisions,
@@ -35,7 +31,6 @@ from qa_pipeline.review.pair import answer_pieces, claim_views, support_of
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import ChunkRow, DecisionColumns, DecisionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS, STORED, VERDICTS
@@ -74,12 +69,12 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
     """
     try:
         line = _line(tables, batch, pair_id, form, who)
-        file = ReadFile({1: line}, [], 0, "decision")
+        file = ReadFile({1: line}, {})
         checked = hash_json([getattr(line, name) for name in (*_EDITED_TEXTS, *_EVIDENCE)])
         if line.decision == EDITED and form.get("checked") != checked:
             fitting = fitting_decisions(tables.layout, file)
             if fitting.problems:
-                return Outcome(fitting.problems[0].text)
+                return Outcome(fitting.problems[1])
             return Outcome(edit=fitting.rows[batch][0], checked=checked, status=200)
         seen = form.get("seen", "")
         taken = take_decisions(tables.layout, file, int(seen) if seen.isdecimal() else -1)
@@ -89,7 +84,7 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
         return Outcome(str(error), status=400)
     except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
         return Outcome(str(error), status=500)
-    return Outcome(taken.problems[0].text if taken.problems else None)
+    return Outcome(taken.problems.get(1))
 
 
 def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
@@ -106,11 +101,7 @@ def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str
     if fields.get("of_claim"):
         values["decision"], _, values["claim_id"] = fields["of_claim"].partition(" ")
     signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
-    try:
-        return DecisionLine.model_validate(values | signature)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise InputError(f"{problem['loc'][0]}: {problem['msg']}") from error
+    return decision_line(values | signature)
 
 
 def _evidence(
@@ -185,8 +176,8 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
 
 
 def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str, Any]:
-    """Return a verified edit as its page shows it: marked answer, claims, and the verdict it will have."""
-    pair, verdict = edit.pair.row(0, named=True), edit.verdict.row(0, named=True)
+    """Return a verified edit as its page shows it: marked answer and claims."""
+    pair = edit.pair.row(0, named=True)
     evidence = edit.claims["evidence_chunk_id"]
     near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(evidence.drop_nulls().implode()))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
@@ -197,8 +188,6 @@ def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str,
         "answer": list(answer_pieces(pair["answer"], claims)),
         "claims": claims,
         "support": support_of(claims),
-        "verdict": verdict["verdict"],
-        "reason": in_words(verdict["reason"], verdict["detail"]),
     }
 
 
@@ -206,29 +195,6 @@ def pending_decisions(tables: StoredTables, batch: str) -> int:
     """Return how many decisions about a batch no run has taken into its tables."""
     recorded = tables.decisions(batch)
     return recorded.join(tables.optional(DECISIONS, batch), on="decision_id", how="anti").height
-
-
-def pending_batches(tables: StoredTables, layout: Layout) -> dict[str, dict[str, Any]]:
-    """Return the batches with decisions that are not in their tables, or whose decisions cannot be read."""
-    batches = {}
-    for path in sorted((layout.out / "decisions").glob("*.jsonl")):
-        try:
-            pending, problem = pending_decisions(tables, path.stem), None
-        except TableError as error:
-            pending, problem = 0, str(error)
-        if pending or problem:
-            command = _run_command(layout, path.stem)
-            batches[path.stem] = {"pending": pending, "command": command, "problem": problem}
-    return batches
-
-
-def _run_command(layout: Layout, batch: str) -> str:
-    """Return the command that takes decisions in; words in capitals stand for what nobody recorded."""
-    origin = layout.origin(batch)
-    if origin.is_file():
-        corpus = origin.read_text(encoding="utf-8")
-        return shlex.join(["qa-pipeline", "run", corpus, "--batch", batch, "--out", str(layout.out)])
-    return shlex.join(["qa-pipeline", "validate", "PAIRS", "--corpus", "CORPUS", "--out", str(layout.out)])
 
 
 class Editing:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
+from qa_pipeline.curation.ledger import recorded_deciding
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.pipeline.resources import Resources
@@ -15,18 +15,14 @@ from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import (
-    CANARIES,
     CHUNKS,
     DECISIONS,
     DOCUMENTS,
     EMBEDDINGS,
     PAIRS,
-    ROUND_TRIPS,
     VERDICTS,
 )
-from qa_pipeline.verification.judging import assess_pairs
 from qa_pipeline.verification.llm_verifier import verify_claims
-from qa_pipeline.verification.refusals import judge_refusals
 
 
 def recorded_resources(layout: Layout, batch: str, earlier: Resources | None = None) -> Resources:
@@ -57,12 +53,11 @@ def recorded_resources(layout: Layout, batch: str, earlier: Resources | None = N
 
 @dataclass(frozen=True, slots=True)
 class VerifiedEdit:
-    """A pair as a person's edit makes it, verified by the local steps: a row of pairs and of verdicts."""
+    """A pair as a person's edit makes it, with its claims as the local steps decide them."""
 
     pair: pl.DataFrame
     claims: pl.DataFrame
     claim_verdicts: pl.DataFrame
-    verdict: pl.DataFrame
 
 
 def verify_edit(
@@ -82,29 +77,6 @@ def verify_edit(
     old = frames(PAIRS.name).filter(pl.col("pair_id") == decision["pair_id"])
     edit = DECISIONS.frame([decision])
     pair = with_edited_pairs(old, edit, documents, chunks, decision["batch"]).tail(1)
-    settings = resources.settings
     claims = score_claims(resources, pair, documents, chunks, embeddings)
-    claim_verdicts = verify_claims(claims, pair, documents, chunks, settings.verification)
-    assessments = assess_pairs(
-        pairs=pair,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        chunks=chunks,
-        model=None,
-        settings=settings.judging,
-        accept_grounding=settings.verification.accept_grounding,
-        llm=settings.llm,
-    )
-    verdict = build_verdicts(
-        pairs=pair,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        refusals=judge_refusals(pair, chunks, resources.embedder, embeddings=embeddings),
-        assessments=assessments,
-        round_trips=ROUND_TRIPS.empty(),
-        canaries=CANARIES.empty(),
-        decisions=DECISIONS.empty(),
-        verification=settings.verification,
-        judging=settings.judging,
-    )
-    return VerifiedEdit(pair, claims, claim_verdicts, verdict)
+    decided = verify_claims(claims, pair, documents, chunks, resources.settings.verification)
+    return VerifiedEdit(pair, claims, decided)

@@ -1,19 +1,16 @@
-"""PDF files that pages are shown from: the bytes of few are remembered, and one page is read at a time."""
+"""PDF files that pages are drawn from: the bytes of few are remembered, and one page is drawn at a time."""
 
+import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from threading import Lock
 
-from pydantic import TypeAdapter
-
 from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
-from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool, ReplyT
+from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
+from qa_pipeline.documents.formats.pdf.page_images import Span
+from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool
 from qa_pipeline.errors import InputError, SandboxError
-from qa_pipeline.review.document_view import source_bytes
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import DocumentRow
@@ -23,7 +20,6 @@ _MOST_BYTES = 150_000_000
 
 SECONDS = 20.0
 """A page that PDFium cannot finish in this time is not drawn, and no longer lets others wait."""
-_PAGE_MAP = TypeAdapter(PageMap)
 
 
 class PageFiles:
@@ -40,74 +36,70 @@ class PageFiles:
         self._pool = ParsingPool(os.environ, command)
         self._lock = Lock()
 
-    def map_page(self, document: DocumentRow, number: int) -> PageMap:
-        """Return where the text of a page is on it."""
-        page = _span_of(document, number)
-
-        def read(reply: bytes) -> PageMap:
-            places = _PAGE_MAP.validate_json(reply)
-            if len(places.boxes) != page[1] - page[0]:
-                raise ValueError("boxes of another text")
-            return replace(places, page=page)
-
-        return self._ask(document, number, read)
+    def check(self, document: DocumentRow, number: int) -> None:
+        """Raise an InputError unless the file of a document is there, unchanged, and has this page."""
+        _span_of(document, number)
+        with self._lock:
+            self._content(document)
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return the picture of a page as PNG, with a stretch of its text highlighted."""
-        first, _ = _span_of(document, number)
+        first, last = _span_of(document, number)
         span = None if evidence is None else [place - first for place in evidence]
-        return self._ask(document, number, bytes, picture=True, evidence=span)
-
-    def close(self) -> None:
-        """End the process."""
-        self._pool.close()
-
-    def _ask(
-        self,
-        document: DocumentRow,
-        number: int,
-        read: Callable[[bytes], ReplyT],
-        *,
-        picture: bool = False,
-        evidence: list[int] | None = None,
-    ) -> ReplyT:
-        """Ask the worker for a page; a failure names the document."""
-        text = (document["text"] or "")[slice(*_span_of(document, number))]
-        head = {"number": number, "text": text, "picture": picture, "evidence": evidence}
+        text = (document["text"] or "")[first:last]
+        head = {"number": number, "text": text, "evidence": span}
         if not self._lock.acquire(timeout=2 * SECONDS):
             raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
         try:
-            content = self._content(document)
-            (outcome,) = self._pool.run([(head, content)], self._limits, read)
-        except DocumentFailure as failure:
-            outcome = failure
+            (outcome,) = self._pool.run([(head, self._content(document))], self._limits, _png)
         except SandboxError as error:
             raise InputError(f"{document['path']}: {error}") from error
         finally:
             self._lock.release()
         if isinstance(outcome, DocumentFailure):
+            problem = outcome.detail
             if outcome.reason == "timed_out":
                 seconds = f"{self._limits.parse_seconds:g}"
-                raise InputError(
-                    f"{document['path']}: page {number} takes longer than {seconds} seconds to draw"
-                ) from outcome
-            raise InputError(f"{document['path']}: {outcome.detail}") from outcome
+                problem = f"page {number} takes longer than {seconds} seconds to draw"
+            raise InputError(f"{document['path']}: {problem}") from outcome
         return outcome
+
+    def close(self) -> None:
+        """End the process."""
+        self._pool.close()
 
     def _content(self, document: DocumentRow) -> bytes:
         name = document["content_sha256"] or ""
-        content = self._contents.get(name)
-        if content is None:
-            origin = self._layout.origin(document["batch"])
-            if not origin.is_file():
-                raise InputError(f"it is not recorded where {document['path']} was read from")
-            files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
-            content = source_bytes(document, files, self._limits.max_bytes)
-            self._contents[name] = content
+        if name not in self._contents:
+            self._contents[name] = self._read(document)
         self._contents.move_to_end(name)
         while len(self._contents) > 1 and sum(map(len, self._contents.values())) > _MOST_BYTES:
             self._contents.popitem(last=False)
-        return content
+        return self._contents[name]
+
+    def _read(self, document: DocumentRow) -> bytes:
+        """Return the bytes that a document was read from, whatever their name is now."""
+        origin = self._layout.origin(document["batch"])
+        if not origin.is_file():
+            raise InputError(f"it is not recorded where {document['path']} was read from")
+        files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
+        for file in sorted(files.list(), key=lambda file: file.path != document["path"]):
+            if file.failure is None and file.size in (document["size"], None):
+                try:
+                    content = read_bytes(file, self._limits.max_bytes)
+                except DocumentFailure as failure:
+                    raise InputError(f"{document['path']}: {failure.detail}") from failure
+                if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
+                    return content
+        raise InputError(
+            f"no file of {files.name} holds what {document['path']} was read from; run the batch again"
+        )
+
+
+def _png(reply: bytes) -> bytes:
+    if not reply.startswith(b"\x89PNG"):
+        raise ValueError("no picture")
+    return reply
 
 
 def _span_of(document: DocumentRow, number: int) -> Span:

@@ -8,21 +8,23 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.review.decision_files import REJECTIONS
+from qa_pipeline.pipeline.report import finished_batches, report
+from qa_pipeline.review.decision_taking import REJECTIONS
 from qa_pipeline.review.decisions import (
     FIELDS,
     Outcome,
     decide,
     decided_pair,
     edit_view,
-    pending_batches,
     pending_decisions,
 )
 from qa_pipeline.review.pair import Place, pair_view
 from qa_pipeline.review.queue import LISTS, Filters, nothing_to_show, queue_page
 from qa_pipeline.review.responses import page, posted, review_of, who_of
 from qa_pipeline.review.source import SourceView, find_document, number_in, source_view, span_in
+from qa_pipeline.text.rendering import words
 
 _PICTURE_SECONDS = 600
 """Time that a browser may keep the picture of a page: its address names the content of the file."""
@@ -35,6 +37,32 @@ def show_queue(request: Request) -> Response:
     view = queue_page(review.queue, filters, number_in(request.query_params, "page") or 1)
     hint = None if view["every"] or view["problems"] else nothing_to_show(review.layout)
     return page(request, "queue.html.j2", view=view, filters=filters, hint=hint)
+
+
+def show_overview(request: Request) -> Response:
+    """Show what each stage made of what came to it, all batches together."""
+    layout = review_of(request).layout
+    counted = report(layout, finished_batches(layout))
+    stages = []
+    for (stage,), steps in counted.steps.group_by("stage", maintain_order=True):
+        total, *parts = steps.iter_rows(named=True)
+        bars = [
+            (": ".join(filter(None, [words(part["what"]), in_words(part["reason"] or "")])), part["count"])
+            for part in parts
+        ]
+        if total["count"]:
+            stages.append((stage, total, sorted(bars, key=lambda bar: -bar[1])))
+    hint = nothing_to_show(layout)
+    waiting = counted.decisions.get("recorded since the last run", 0)
+    return page(
+        request,
+        "overview.html.j2",
+        stages=stages,
+        incomplete=counted.incomplete,
+        hint=hint,
+        decisions=waiting,
+        out=layout.out,
+    )
 
 
 def show_pair(request: Request) -> Response:
@@ -148,23 +176,17 @@ def send_page(request: Request) -> Response:
     """Send a page of a PDF as a picture, a stretch of its text highlighted where the address names one."""
     review = review_of(request)
     document = find_document(review.tables, request.path_params["batch"], request.path_params["document_id"])
-    span = span_in(request.query_params)
-    picture = review.files.draw_page(document, request.path_params["number"], span)
+    number = number_in(request.path_params, "number") or 0
+    picture = review.files.draw_page(document, number, span_in(request.query_params))
     headers = {"Cache-Control": f"private, max-age={_PICTURE_SECONDS}"}
     return Response(picture, media_type="image/png", headers=headers)
 
 
-def show_decisions(request: Request) -> Response:
-    """Show the batches with decisions that are not in their tables yet."""
-    review = review_of(request)
-    return page(request, "decisions.html.j2", entries=pending_batches(review.tables, review.layout))
-
-
 ROUTES = (
     Route("/", show_queue),
+    Route("/overview", show_overview),
     Route("/pair/{batch}/{pair_id}", show_pair),
     Route("/pair/{batch}/{pair_id}/decision", take_decision, methods=["POST"]),
     Route("/document/{batch}/{document_id}", show_document),
-    Route("/page/{batch}/{document_id}/{number:int}.png", send_page),
-    Route("/decisions", show_decisions),
+    Route("/page/{batch}/{document_id}/{number}.png", send_page),
 )

@@ -1,7 +1,7 @@
 """One pair as its page shows it: question, marked answer, claims with their evidence, scores, history."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -11,13 +11,11 @@ import polars as pl
 from qa_pipeline.curation.decisions import content_hashes, decision_states
 from qa_pipeline.curation.ledger import (
     PARTIALLY_SUPPORTED,
-    SCORES,
     WELL_SUPPORTED,
-    recorded_deciding,
 )
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.decision_files import why_in_words
+from qa_pipeline.review.decision_taking import why_in_words
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.rows import ChunkRow, ClaimRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -99,12 +97,8 @@ class ClaimView:
         return ": ".join(filter(None, (self.reason, *self.differences[:1]))) or self.decided_by
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPiece:
-    """A stretch of the answer: `claim` is the claim it belongs to, if any."""
-
-    text: str
-    claim: ClaimView | None
+AnswerPiece = tuple[str, ClaimView | None]
+"""A stretch of the answer, and the claim it belongs to, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +117,6 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
-    """A score of the judge with its reason."""
-
-    name: str
-    score: float | None
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A passage that the answer was drafted from; `score` is of the search."""
-
-    chunk: ChunkRow
-    path: str
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class PairView:
     """Everything that the page of a pair shows; of its claims, `unshown` are left out for being too many."""
 
@@ -154,10 +130,8 @@ class PairView:
     answer: list[AnswerPiece]
     refusal: dict[str, Any] | None
     closest: Place | None
-    passages: list[Passage]
+    passages: list[tuple[ChunkRow, str, float | None]]  # chunk, path, score of the search
     assessment: dict[str, Any] | None
-    dimensions: list[Dimension]
-    thresholds: dict[str, dict[str, Any]]
     history: list[dict[str, Any]]
 
     @property
@@ -199,11 +173,15 @@ class PairView:
 
 
 def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Support:
-    """Return how well an answer is supported that makes these claims."""
+    """Return how well an answer is supported that makes these claims; `undecided` unless one is denied."""
     supported = sum(claim.is_supported for claim in claims)
     share = supported / len(claims) if claims else 0.0
-    levels = {"well_supported": WELL_SUPPORTED, "partial": PARTIALLY_SUPPORTED, "weak": 0.0}
-    level = next(level for level, least in levels.items() if share >= least) if claims else "none"
+    level = "none"
+    if claims:
+        is_denied = any(claim.verdict in ("unsupported", "contradicted") for claim in claims)
+        level = "weak" if is_denied else "undecided"
+    for name, least in (("partial", PARTIALLY_SUPPORTED), ("well_supported", WELL_SUPPORTED)):
+        level = name if claims and share >= least else level
     return Support(level, supported, len(claims), is_refusal)
 
 
@@ -246,27 +224,16 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         passages=[
-            Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
+            (chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
             for chunk_id in pair["passage_ids"]
             if chunk_id in chunks
         ],
         assessment=assessment,
-        dimensions=dimensions_of(assessment),
-        thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]),
         history=[
             {**row, "why": why_in_words(row["why"])}
             for row in decision_states(decisions, pairs, claims).to_dicts()
         ],
     )
-
-
-def dimensions_of(assessment: Mapping[str, Any] | None) -> list[Dimension]:
-    """Return the scores that a judge gave; none without an assessment, and of one that failed."""
-    return [
-        Dimension(name, assessment[name], assessment[f"{name}_reason"])
-        for name in SCORES
-        if assessment and assessment[name] is not None
-    ]
 
 
 def claim_views(
@@ -346,8 +313,8 @@ def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPi
         if claim.start < done or claim.start >= len(answer):
             continue
         if claim.start > done:
-            yield AnswerPiece(answer[done : claim.start], None)
-        yield AnswerPiece(answer[claim.start : claim.end], claim)
+            yield answer[done : claim.start], None
+        yield answer[claim.start : claim.end], claim
         done = claim.end
     if done < len(answer):
-        yield AnswerPiece(answer[done:], None)
+        yield answer[done:], None

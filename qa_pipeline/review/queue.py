@@ -44,14 +44,18 @@ QUEUE = pl.Schema(
         "supported_claims": pl.Int32(),
         "expected_verdict": pl.String(),
         "documents": pl.List(pl.String()),
+        "turn": pl.UInt32(),
         "lot": pl.UInt64(),
         "is_drawn": pl.Boolean(),
         "decision": pl.String(),
         "who": pl.String(),
     }
 )
-"""One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` if it is
-in the sample of its verdict, `decision` and `who` of the last decision about the pair as it is now."""
+"""One pair: `documents` are paths of its evidence, `turn` its place among those of its batch that wait for
+the same reason, `lot` its place in the order of samples, `is_drawn` if it is in the sample of its verdict,
+`decision` and `who` of the last decision about the pair as it is now."""
+_MIDDLE = 0.625
+"""Cosine between clearly supported (0.75) and clearly not (0.5): there a decision teaches most."""
 _GENERATED = pl.col("expected_verdict").is_null()
 """Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
 
@@ -82,7 +86,6 @@ COLUMNS = {
     "type": "question_type",
     "verdict": "verdict",
     "reason": "reason",
-    "document": "documents",
 }
 """Column that each filter by value looks at."""
 
@@ -97,7 +100,6 @@ class Filters:
     type: str = ""
     verdict: str = ""
     reason: str = ""
-    document: str = ""
     search: str = ""
 
     @classmethod
@@ -123,9 +125,7 @@ class Filters:
         for name, column in COLUMNS.items():
             value = getattr(self, name)
             if value:
-                is_list = isinstance(QUEUE[column], pl.List)
-                values = pl.col(column)
-                conditions[name] = values.list.contains(value) if is_list else values == value
+                conditions[name] = pl.col(column) == value
         if self.search:
             text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
             conditions["search"] = text.str.contains(self.search.lower(), literal=True)
@@ -148,11 +148,10 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The pairs of one batch, paths of its documents, what is wrong, and the versions of the files read."""
+    """The pairs of one batch, what is wrong, and the versions of the files read."""
 
     versions: tuple[Version | None, ...]
     rows: pl.DataFrame
-    paths: dict[str, str]
     problem: str | None = None
 
 
@@ -166,11 +165,13 @@ class Queue:
         self._rows = QUEUE.to_frame()
         self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
-        self.paths: dict[str, str] = {}
-        """Paths of documents by their ids."""
 
     def rows(self) -> pl.DataFrame:
-        """Return all pairs (`QUEUE`): those that wait first, others by lot."""
+        """Return all pairs (`QUEUE`): those that wait first, others by lot.
+
+        Of those that wait the least certain come first, one of each batch and reason in turn, so that no
+        batch and no kind of doubt crowds out the others.
+        """
         with self._lock:
             self._read_changes()
             return self._rows
@@ -231,8 +232,9 @@ class Queue:
         if parts == self._parts:
             return
         self._parts = parts
-        self.paths = {key: path for part in parts.values() for key, path in part.paths.items()}
-        order = pl.when(pl.col("verdict") != "needs_review").then("lot")  # others stay by document
+        order = (
+            pl.when(pl.col("verdict") == "needs_review").then(pl.col("turn").cast(pl.UInt64)).otherwise("lot")
+        )
         place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
         self._rows = (
             pl.concat([QUEUE.to_frame(), *(part.rows for part in parts.values())])
@@ -250,11 +252,11 @@ class Queue:
                 "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
             )  # fmt: skip
             verdicts = read_table(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
-            claim_columns = ("pair_id", "claim_id", "evidence_quote", "evidence_document_id")
+            claim_columns = ("pair_id", "claim_id", "evidence_quote", "evidence_document_id", "similarity")
             claims = read_table(self._layout.table(CLAIMS.name, batch), CLAIMS, claim_columns)
             names = read_table(self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path"))
         except TableError as error:
-            return _Part(versions, QUEUE.to_frame(), {}, str(error))
+            return _Part(versions, QUEUE.to_frame(), str(error))
         decisions, problem = DECISIONS.empty(), None
         try:
             decisions = read_decisions(self._layout.decisions(batch))
@@ -263,17 +265,21 @@ class Queue:
         states = decision_states(decisions, pairs, claims)
         applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
         documents = (
-            claims.select("pair_id", documents="evidence_document_id")
-            .drop_nulls("documents")
+            claims.join(names, left_on="evidence_document_id", right_on="document_id")
             .group_by("pair_id")
-            .agg(pl.col("documents").unique().sort())
+            .agg(documents=pl.col("path").unique().sort())
         )
+        certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
+        certain = claims.group_by("pair_id").agg(certainty=certainty)
         lots = [int(hash_parts(self._seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
         rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
-        for columns in (pairs, documents, applied.select("pair_id", "decision", "who")):
+        for columns in (pairs, certain, documents, applied.select("pair_id", "decision", "who")):
             rows = rows.join(columns, on="pair_id", how="left", maintain_order="left")
-        rows = rows.with_columns(pl.col("documents").fill_null([])).select(QUEUE.names()).cast(QUEUE)
-        return _Part(versions, rows, dict(names.iter_rows()), problem)
+        turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
+        rows = (
+            rows.with_columns(pl.col("documents").fill_null([]), turn=turn).select(QUEUE.names()).cast(QUEUE)
+        )
+        return _Part(versions, rows, problem)
 
 
 def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
@@ -285,18 +291,11 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
     page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
         pl.col("question", "answer").str.head(_LONGEST_TEXT)
     )
-    lists, facets = _choices(rows, filters, queue.paths)
+    lists, facets = _choices(rows, filters)
     return {
         "lists": lists,
         "facets": facets,
-        "rows": [
-            {
-                **row,
-                "reason": in_words(row["reason"] or ""),
-                "documents": [queue.paths.get(key, key) for key in row["documents"]],
-            }
-            for row in page_rows.to_dicts()
-        ],
+        "rows": [{**row, "reason": in_words(row["reason"] or "")} for row in page_rows.to_dicts()],
         "number": number,
         "first": (number - 1) * PAGE + 1,
         "pages": pages,
@@ -306,43 +305,29 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
     }
 
 
-def _choices(
-    rows: pl.DataFrame, filters: Filters, paths: Mapping[str, str]
-) -> tuple[list[tuple[str, str, int]], list[dict[str, Any]]]:
-    """Return lists (name, title, pairs) and filters with counts, each as the other conditions leave them."""
+def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str, int]], list[dict[str, Any]]]:
+    """Return lists (name, title, pairs that the filters leave) and the values of each filter in the list."""
     conditions = filters.conditions()
-    masks = rows.select(**conditions)
-
-    def left_by_others(name: str) -> pl.DataFrame:
-        others = [key for key in conditions if key != name]
-        return rows.filter(masks.select(pl.all_horizontal(others)).to_series()) if others else rows
-
-    def label(name: str, value: str) -> str:
-        if name == "document":
-            return paths.get(value, value)
-        if name == "reason":
-            return in_words(value)
-        return words(value) if name in ("type", "verdict") else value
-
-    unlisted = left_by_others("list")
-    counts = unlisted.select(**{name: pair_list.condition.sum() for name, pair_list in LISTS.items()}).row(0)
+    in_list = rows.filter(conditions.pop("list"))
+    left = rows.filter(*conditions.values())
+    counts = left.select(**{name: pair_list.condition.sum() for name, pair_list in LISTS.items()}).row(0)
     lists = [(name, LISTS[name].title, count) for name, count in zip(LISTS, counts, strict=True)]
-    remaining = rows.filter(masks.select(pl.all_horizontal(pl.all())).to_series())
     facets = []
     for name, column in COLUMNS.items():
-        values = (left_by_others(name) if name in conditions else remaining)[column]
-        if isinstance(QUEUE[column], pl.List):
-            values = values.explode(empty_as_null=False)
-        counted = values.drop_nulls().value_counts().sort("count", column, descending=[True, False])
-        offered = [(value, label(name, value), n) for value, n in counted.head(MOST_CHOICES).iter_rows()]
+        counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
+        offered = dict(counted.head(MOST_CHOICES).iter_rows())
         chosen = getattr(filters, name)
-        if chosen and chosen not in counted.head(MOST_CHOICES)[column]:
-            offered.append((chosen, label(name, chosen), 0))
+        if chosen:
+            offered.setdefault(chosen, 0)
+        named = {value: in_words(value) if name == "reason" else value for value in offered}
+        if name in ("type", "verdict"):
+            named = {value: words(value) for value in offered}
+        choices = [(value, label, offered[value]) for value, label in named.items()]
         facets.append(
             {
                 "name": name,
                 "value": chosen,
-                "choices": sorted(offered, key=lambda choice: choice[1].casefold()),
+                "choices": sorted(choices, key=lambda choice: choice[1].casefold()),
                 "more": max(0, counted.height - MOST_CHOICES),
             }
         )

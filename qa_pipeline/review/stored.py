@@ -9,6 +9,7 @@ from threading import Lock
 import polars as pl
 
 from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.errors import InputError
 from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -28,9 +29,10 @@ class StoredTables:
 
     def frame(self, table: Table, batch: str) -> pl.DataFrame:
         """Return a table of a batch."""
-        return self._remembered(
-            self.layout.table(table.name, batch), functools.partial(read_table, table=table)
-        )
+        path = self.layout.table(table.name, batch)
+        if not path.is_file():
+            raise InputError(f"{self.layout.out} has no table {table.name} of a batch {batch[:40]!r}")
+        return self._remembered(path, functools.partial(read_table, table=table))
 
     def optional(self, table: Table, batch: str) -> pl.DataFrame:
         """Return a table of a batch, without rows where a run has not written it."""

@@ -77,7 +77,8 @@ def drafted(answer: str, quote: str) -> AnswerReply:
 def test_an_answer_is_a_proved_sentence_with_its_source(client: TestClient) -> None:
     page = answered(client)
     assert "The safety valve opens at 3 bar." in page
-    assert "1 of 1 claim (100 %)" in page
+    assert re.search(r"\[c1<span", page)
+    assert re.search(r'role="tooltip"[^>]*><span[^>]*>[^<]*The safety valve opens at 3 bar\.', page)
     link = re.search(r'href="(/document/b/[^"#]+)', page)
     assert link
     assert "The safety valve opens at 3 bar.</mark>" in client.get(link[1].replace("&amp;", "&")).text
@@ -92,6 +93,21 @@ def test_an_answer_comes_step_by_step_without_the_rest_of_the_page(client: TestC
         seen = int(re.findall(r'data-steps="(\d+)"', parts[-1])[0])
     assert all("<html" not in part for part in parts)
     assert "1 of 1 claim" in parts[-1]
+
+
+def test_a_refusal_has_a_red_badge(client: TestClient) -> None:
+    assert 'class="badge refused"' in answered(client, "Who won the football cup in 1998?")
+
+
+def test_an_answer_is_green_only_where_a_judge_says_that_it_answers(
+    with_model: Callable[[LanguageModel], TestClient], client: TestClient
+) -> None:
+    assert 'class="badge unjudged"' in answered(client)
+    model = ScriptedModel(lambda request: SCORES if request.role == "judge" else drafted(PROVED, PROVED))
+    assert 'class="badge well_supported"' in answered(with_model(model))
+    low = SCORES.model_copy(update={"relevance": 0.1})
+    model = ScriptedModel(lambda request: low if request.role == "judge" else drafted(PROVED, PROVED))
+    assert 'class="badge weak"' in answered(with_model(model))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +191,7 @@ def test_a_reply_that_says_something_with_coverage_none_is_shown_as_an_unproved_
     model = ScriptedModel(lambda request: SCORES if request.role == "judge" else reply)
     page = answered(with_model(model))
     assert answer in page
-    assert "0 of 1 claim (0 %)" in page
+    assert 'class="badge undecided"' in page
 
 
 def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(

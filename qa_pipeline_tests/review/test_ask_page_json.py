@@ -1,5 +1,6 @@
 """Programs ask a batch over HTTP, and get what the page shows as JSON."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.errors import TransientModelError
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.review import ask_page
+from qa_pipeline.review.asking import Asking
 from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.storage.layout import Layout
@@ -49,8 +52,14 @@ def test_an_answer_has_draft_proved_sentences_badge_and_sources(client: TestClie
     assert document["draft"] == PROVED
     (sentence,) = document["sentences"]
     assert (sentence["text"], sentence["verdict"], sentence["sources"]) == (PROVED, "supported", [1])
-    assert document["badge"] == {"level": "well_supported", "supported": 1, "claims": 1}
+    assert document["badge"] == {"level": "unjudged", "supported": 1, "claims": 1}
+    assert document["unsupported_spans"] == []
+    assert 0 < document["confidence"] <= 1
     (source,) = document["sources"]
+    assert PROVED in source["text"]
+    assert {type(source[name]) for name in ("chunk_id", "document_id")} == {str}
+    assert isinstance(source["score"], float)
+    assert source["page"] is None
     assert (source["path"], source["section"], source["quote"]) == ("guide.md", "Guide › Safety", PROVED)
     assert document["problem"] is None
 
@@ -68,6 +77,31 @@ def test_a_sentence_without_proof_is_marked(
     document = answered(with_model(ScriptedModel(reply)))
     assert [sentence["verdict"] for sentence in document["sentences"]] == ["supported", "unsupported"]
     assert document["badge"] == {"level": "partial", "supported": 1, "claims": 2}
+    assert [span["text"] for span in document["unsupported_spans"]] == ["It was made in Sweden."]
+    assert all(span["reason"] for span in document["unsupported_spans"])
+    assert document["confidence"] <= 0.5
+
+
+def test_a_draft_is_null_while_the_documents_are_searched(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_page, "PATIENCE", 0.0)
+    is_released = threading.Event()
+
+    def wait(*_: Any) -> Any:
+        is_released.wait(30)
+        raise TransientModelError("released")
+
+    monkeypatch.setattr(Asking, "open", wait)
+    document = client.get(ask(client)).json()
+    is_released.set()
+    assert (document["draft"], document["sources"], document["is_done"]) == (None, [], False)
+
+
+def test_an_off_topic_question_is_refused_with_no_confidence(client: TestClient) -> None:
+    document = answered(client, "Who won the football cup in 1998?")
+    assert (document["is_refusal"], document["confidence"], document["sources"]) == (True, 0.0, [])
+    assert document["badge"]["level"] == "refused"
 
 
 def test_nobody_asks_without_a_session_or_its_form_token(client: TestClient, workspace: Workspace) -> None:

@@ -1,10 +1,12 @@
 """An answer and its sources are data in every format: nothing of a document becomes markup of it."""
 
+from typing import Any
+
 import polars as pl
 
 from qa_pipeline.review.asking import Answer, Place
 from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
-from qa_pipeline.review.pair import AnswerPiece, ClaimView
+from qa_pipeline.review.pair import ClaimView
 from qa_pipeline.review.pair import Place as Words
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
@@ -15,8 +17,8 @@ HOSTILE = (
 )
 
 
-def claim(number: int, quote: str, start: int = 0) -> ClaimView:
-    words = Words(0, "d1", "guide.md", "c1", f"Part {HOSTILE}", 7, start, start + 5, quote, 0.9)
+def claim(number: int, quote: str, chunk: str = "c1") -> ClaimView:
+    words = Words(0, "d1", "guide.md", chunk, f"Part {HOSTILE}", 7, 0, 5, quote, 0.9)
     return ClaimView(number, f"claim{number}", quote, 0, 5, "supported", "proof", None, [], {}, [words])
 
 
@@ -43,26 +45,29 @@ def answer(*claims: ClaimView, is_upload: bool = False) -> Answer:
     )  # fmt: skip
     place = Place("upload:x.md" if is_upload else "batch:b", "b", Layout.__new__(Layout), "mine.md")
     row = pair.row(0, named=True)
-    pieces = [AnswerPiece(HOSTILE, None)]
-    return Answer(place, row, [], documents, list(claims), pieces)  # type: ignore[arg-type]
+    chunks: Any = {name: {"text": f"The text of {name}."} for name in ("c1", "c2")}
+    upload = "mine.md" if is_upload else None
+    sources = sources_of(claims, documents, chunks, row, upload=upload)  # type: ignore[arg-type]
+    return Answer(place, row, [], documents, list(claims), [(HOSTILE, None)], sources=sources)  # type: ignore[arg-type]
 
 
-def test_words_that_two_claims_rest_on_are_one_source() -> None:
-    sources = sources_of(answer(claim(1, "first"), claim(2, "first"), claim(3, "other", start=9)))
-    assert [(source.number, source.quote, source.claims) for source in sources] == [
+def test_a_chunk_that_two_claims_rest_on_is_one_source() -> None:
+    sources = answer(claim(1, "first"), claim(2, "first"), claim(3, "other", chunk="c2")).sources
+    assert [(source["number"], source["quote"], source["claims"]) for source in sources] == [
         (1, "first", [1, 2]),
         (2, "other", [3]),
     ]
-    assert (sources[0].page, sources[0].licence) == (7, "CC-BY-4.0")
+    assert (sources[0]["page"], sources[0]["licence"]) == (7, "CC-BY-4.0")
+    assert sources[1]["text"] == "The text of c2."
 
 
 def test_an_upload_is_called_as_its_owner_calls_it() -> None:
-    (source,) = sources_of(answer(claim(1, "first"), is_upload=True))
-    assert (source.title, source.path) == ("mine.md", "mine.md")
+    (source,) = answer(claim(1, "first"), is_upload=True).sources
+    assert (source["title"], source["path"]) == ("mine.md", "mine.md")
 
 
 def test_bibtex_has_as_many_entries_as_sources_and_balanced_braces() -> None:
-    text = as_bibtex(answer(claim(1, HOSTILE)))
+    text = as_bibtex(answer(claim(1, HOSTILE)).sources)
     assert [line for line in text.splitlines() if line.startswith("@")] == ["@misc{source1,"]
     depth = 0
     for place, character in enumerate(text.rstrip()):
@@ -74,7 +79,8 @@ def test_bibtex_has_as_many_entries_as_sources_and_balanced_braces() -> None:
 
 
 def test_markdown_shows_texts_as_texts() -> None:
-    text = as_markdown(answer(claim(1, HOSTILE)))
+    asked = answer(claim(1, HOSTILE))
+    text = as_markdown(asked.pair["question"] or "", HOSTILE, asked.sources)
     assert "<script>alert" not in text
     assert "[a](b)" not in text
     assert "CC-BY-4.0" in text.replace("\\", "")

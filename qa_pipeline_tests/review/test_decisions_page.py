@@ -10,7 +10,7 @@ import polars as pl
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions, standing
-from qa_pipeline.review.decision_files import OF_SOURCES, REJECTIONS
+from qa_pipeline.review.decision_taking import OF_SOURCES, REJECTIONS
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.review.test_server import hidden
@@ -178,14 +178,12 @@ def test_a_pair_that_changed_or_went_keeps_what_was_written(workspace: Workspace
     assert not recorded(workspace).height
 
 
-def test_the_page_names_the_command_that_takes_decisions_in_until_it_has_run(
+def test_the_overview_counts_decisions_until_a_run_has_taken_them_in(
     workspace: Workspace, client: TestClient
 ) -> None:
-    address = link(workspace, WRONG)
-    post(client, address, code="low_correctness")
-    page = client.get("/decisions").text
-    assert f"qa-pipeline run {workspace.corpus} --batch b --out {workspace.out}" in page
+    post(client, link(workspace, WRONG), code="low_correctness")
+    assert "1 decision was recorded since the last run" in paragraphs(client.get("/overview").text)
 
     assert workspace.run("--provider", "none").code == 0
     assert workspace.table("decisions", "b").height == 1
-    assert "qa-pipeline run" not in client.get("/decisions").text
+    assert "since the last run" not in client.get("/overview").text

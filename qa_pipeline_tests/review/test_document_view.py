@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.review.document_view import DocumentView, pieces
+from qa_pipeline.review.document_view import pieces
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
@@ -50,11 +50,11 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
     sections: list[tuple[int, int]], pages: list[tuple[int, int]], chunks: list[tuple[int, int]]
 ) -> None:
     text = "0123456789" * 4
-    shown = DocumentView(document(text, sections, pages), [chunk(n, *span) for n, span in enumerate(chunks)])
-    found = list(pieces(shown))
-    assert "".join(piece.text for piece in found if piece.kind == "text") == text
+    cut = [chunk(n, *span) for n, span in enumerate(chunks)]
+    found = list(pieces(document(text, sections, pages), cut))
+    assert "".join(words for kind, words in found if kind == "text") == text
     for kind, count in (("chunk", len(chunks)), ("page", len(pages)), ("section", len(sections))):
-        assert sum(piece.kind == kind for piece in found) == count
+        assert sum(name == kind for name, _ in found) == count
 
 
 @pytest.fixture(scope="module")
@@ -85,38 +85,8 @@ def test_programs_get_one_json_document(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "told"),
-    [
-        ("guide.md", [], "one/guide.md, print/guide.md"),
-        ("nothing.md", [], "'nothing.md'"),
-        ("one/guide.md", ["--chunk", "zz"], "'zz'"),
-    ],
+    ("name", "told"), [("guide.md", "one/guide.md, print/guide.md"), ("nothing.md", "'nothing.md'")]
 )
-def test_what_cannot_be_found_is_reported_with_what_can(
-    workspace: Workspace, name: str, options: list[str], told: str
-) -> None:
-    shown = show(workspace, name, *options)
+def test_what_cannot_be_found_is_reported_with_what_can(workspace: Workspace, name: str, told: str) -> None:
+    shown = show(workspace, name)
     assert (shown.code, told in shown.stderr) == (2, True)
-
-
-def test_a_page_is_drawn_from_the_file_of_the_same_bytes_and_what_cannot_be_drawn_says_why(
-    workspace: Workspace, tmp_path: Path
-) -> None:
-    picture = tmp_path / "page.png"
-    place = ("print/printed.pdf", "--corpus", workspace.corpus, "--picture", picture)
-    for options, told in (
-        (["--page", "7"], "page 7"),
-        (["--span", "9"], "'9'"),
-        (["--span", "9:12", "--page", "2"], "page 1, not on page 2"),
-        (["--span", "900:912"], "900:912 of printed.pdf (46 characters)"),
-    ):
-        shown = show(workspace, *place, *options)
-        assert (shown.code, told in shown.stderr) == (2, True)
-    file = workspace.corpus / "print" / "printed.pdf"
-    renamed = file.rename(file.with_name("renamed.pdf"))
-    (chunk_id,) = workspace.table("chunks", "print").drop_nulls("page_first")["chunk_id"]
-    shown = show(workspace, *place, "--chunk", chunk_id)
-    assert (shown.code, "38 of 38" in shown.stdout) == (0, True)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    renamed.write_bytes(pdf_bytes("Another text."))
-    assert show(workspace, *place).code == 2

@@ -66,9 +66,9 @@ def pages_that_ask_for(tmp_path: Path) -> Iterator[Asks]:
 @pytest.mark.parametrize("harm", HARM)
 def test_a_page_that_does_harm_costs_that_page_only_and_says_why(pages_that_ask_for: Asks, harm: str) -> None:
     pages = pages_that_ask_for(harm, SHORT if harm == "endless" else LIMITS)
-    assert pages.files.map_page(pages.document, 1).boxes
+    assert pages.files.draw_page(pages.document, 1, None)
     with pytest.raises(InputError, match=rf"^a\.pdf: .*{HARM[harm]}"):
-        pages.files.map_page(pages.document, 2)
+        pages.files.draw_page(pages.document, 2, None)
     assert pages.files.draw_page(pages.document, 1, (4, 9)).startswith(b"\x89PNG")
 
 
@@ -76,11 +76,11 @@ def test_a_process_is_kept_for_the_next_page_and_one_that_died_meanwhile_is_repl
     pages_that_ask_for: Asks,
 ) -> None:
     pages = pages_that_ask_for("harmless")
-    pages.files.map_page(pages.document, 1)
+    pages.files.draw_page(pages.document, 1, None)
     first = pages.process
     pages.files.draw_page(pages.document, 2, None)
     assert pages.process == first
     os.kill(first, signal.SIGKILL)
     os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
-    assert pages.files.map_page(pages.document, 1).boxes
+    assert pages.files.draw_page(pages.document, 1, None)
     assert pages.process != first

@@ -12,8 +12,8 @@ from qa_pipeline.pipeline.report import finished_batches, report
 from qa_pipeline.review import queue as queue_module
 from qa_pipeline.review.queue import COLUMNS, LISTS, Filters, Queue, queue_page
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.curation.rows import verdict
-from qa_pipeline_tests.review.tables import decide, write_verdicts
+from qa_pipeline_tests.curation.rows import claim, pair, verdict
+from qa_pipeline_tests.review.tables import decide, write_tables, write_verdicts
 
 WORDS = ("accepted", "rejected", "needs_review", "failed")
 
@@ -74,20 +74,20 @@ def test_a_sample_is_bounded_and_another_seed_draws_another(
 def test_a_decision_takes_a_pair_out_of_those_that_wait_and_puts_it_into_the_decided(layout: Layout) -> None:
     queue = Queue(layout)
     before = listed(queue)
-    decide(layout, "a", before[1])
-    assert listed(queue) == [before[0], *before[2:]]
-    assert listed(queue, list="decided") == [before[1]]
-    row = queue.rows().filter(queue.rows()["pair_id"] == before[1]).row(0, named=True)
+    decide(layout, "a", before[0])
+    assert listed(queue) == before[1:]
+    assert listed(queue, list="decided") == [before[0]]
+    row = queue.rows().filter(queue.rows()["pair_id"] == before[0]).row(0, named=True)
     assert (row["decision"], row["who"]) == ("accepted", "Ada")
 
 
 def test_a_pair_waits_again_once_it_is_another_than_was_decided_about(layout: Layout) -> None:
     queue = Queue(layout)
     before = listed(queue)
-    decide(layout, "a", before[1])
-    assert before[1] not in listed(queue)
-    write_verdicts(layout, "a", verdict(before[1], "needs_review"), answer="Another answer.")
-    assert listed(queue, batch="a") == [before[1]]
+    decide(layout, "a", before[0])
+    assert before[0] not in listed(queue)
+    write_verdicts(layout, "a", verdict(before[0], "needs_review"), answer="Another answer.")
+    assert listed(queue, batch="a") == [before[0]]
     assert listed(queue, list="decided") == []
 
 
@@ -104,10 +104,10 @@ def test_a_pair_knows_its_place_and_its_neighbours_under_the_filters(layout: Lay
 
 
 def test_a_pair_that_left_its_list_keeps_its_neighbours(layout: Layout) -> None:
-    queue, filters = Queue(layout), Filters()
+    queue, filters = Queue(layout), Filters(batch="a")
     decide(layout, "a", "a-needs_review-1")
     place = queue.position(filters, "a", "a-needs_review-1")
-    assert (place.number, place.total) == (None, 4)
+    assert (place.number, place.total) == (None, 2)
     assert place.before == filters.pair_address("a", "a-needs_review-0")
     assert place.after == filters.pair_address("a", "a-needs_review-2")
 
@@ -152,8 +152,6 @@ def test_a_damaged_file_of_decisions_is_named_until_it_is_mended(layout: Layout)
         ({"reason": "why_rejected", "batch": "b"}, 5),
         ({"type": "fact_single"}, 20),
         ({"type": "procedure"}, 0),
-        ({"document": "d"}, 20),
-        ({"document": "e"}, 0),
         ({"search": "QUESTION B-FAILED"}, 2),
         ({"search": "answer a-"}, 10),
         ({"search": ".*"}, 0),
@@ -163,13 +161,31 @@ def test_filters_narrow_the_list_down(layout: Layout, filters: dict[str, str], c
     assert view(layout, list="all", **filters)["total"] == count
 
 
-def test_a_filter_counts_what_the_other_filters_leave(layout: Layout) -> None:
+def test_a_filter_offers_the_values_of_its_list(layout: Layout) -> None:
     page = view(layout, list="all", batch="a", verdict="failed")
     facets = {facet["name"]: facet["choices"] for facet in page["facets"]}
-    assert {value: pairs for value, _, pairs in facets["batch"]} == {"a": 1, "b": 2}
-    counts = {value: pairs for value, _, pairs in facets["verdict"]}
-    assert counts == {"accepted": 4, "rejected": 2, "needs_review": 3, "failed": 1}
-    assert [label for _, label, _ in facets["document"]] == ["library.md"]
+    assert {value: pairs for value, _, pairs in facets["batch"]} == {"a": 10, "b": 10}
+    assert page["rows"][0]["documents"] == ["library.md"]
+
+
+def test_the_least_certain_pairs_come_first_and_each_batch_and_reason_has_its_turn(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    similarities = {"sure": 0.95, "open": 0.62, "low": 0.4, "other": 0.9}
+    for batch in ("a", "b"):
+        write_tables(
+            layout,
+            batch,
+            pairs=[pair(name) for name in similarities],
+            claims=[claim(name, similarity=value) for name, value in similarities.items()],
+            verdicts=[
+                verdict(name, "needs_review", reason="split" if name == "other" else "unproved")
+                for name in similarities
+            ],
+        )
+    rows = Queue(layout).rows()
+    order = list(rows.select("batch", "pair_id").iter_rows())
+    assert set(order[:4]) == {("a", "open"), ("a", "other"), ("b", "open"), ("b", "other")}
+    assert [name for _, name in order[4:]] == ["low", "low", "sure", "sure"]
 
 
 def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:

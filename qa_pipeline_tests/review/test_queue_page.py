@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation.rows import verdict
+from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.review.tables import write_verdicts
 
 SignIn = Callable[[Path], TestClient]
@@ -57,7 +58,7 @@ def test_a_filter_that_is_set_is_chosen_in_its_form_and_in_every_link(
     layout: Layout, sign_in: SignIn
 ) -> None:
     page = sign_in(layout.out).get("/?list=all&reason=solver_disagrees&search=p01").text
-    assert re.search(r'<option value="solver_disagrees" selected>[^<]*\(10\)</option>', page)
+    assert re.search(r'<option value="solver_disagrees" selected>[^<]*\(60\)</option>', page)
     assert 'name="search" value="p01"' in page
     assert len(links(page)) == 10
     assert all("reason=solver_disagrees&search=p01" in link for link in links(page))
@@ -67,3 +68,23 @@ def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in:
     page = sign_in(layout.out).get("/?batch=gone").text
     assert '<option value="gone" selected>gone (0)</option>' in page
     assert links(page) == []
+
+
+def test_language_batch_and_type_of_a_pair_are_named(layout: Layout, sign_in: SignIn) -> None:
+    row = sign_in(layout.out).get("/").text.partition('<li id="pair-')[2]
+    for label in ("Batch <bdi>b</bdi>", "Language en", "Type fact single"):
+        assert label in row
+
+
+def test_the_overview_has_a_sentence_and_a_chart_for_each_stage(
+    finished_workspace: Workspace, sign_in: SignIn
+) -> None:
+    text = sign_in(finished_workspace.out).get("/overview").text
+    for stage in ("Documents", "Chunks", "Questions", "Pairs", "Verdicts", "Training examples"):
+        assert f"<h2>{stage}</h2>" in text
+    assert re.search(r'<rect width="100(\.0)?" height="6"', text)
+    assert "1 found: 1 <bdi>parsed</bdi>" in text
+
+
+def test_an_overview_of_nothing_names_the_next_step(tmp_path: Path, sign_in: SignIn) -> None:
+    assert "qa-pipeline run" in sign_in(tmp_path).get("/overview").text

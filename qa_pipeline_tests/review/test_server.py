@@ -174,3 +174,12 @@ def test_every_answer_forbids_inline_script_and_frames(client: TestClient) -> No
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy
         assert "unsafe-inline" not in policy
+
+
+def test_wrong_tokens_that_other_sites_send_do_not_keep_anybody_from_signing_in(workspace: Workspace) -> None:
+    access = Access("Ada")
+    browser = TestClient(build_app(Layout(workspace.out), access), base_url=ADDRESS)
+    for _ in range(20):
+        forged = browser.get("/enter?token=wrong", headers={"sec-fetch-site": "cross-site"})
+        assert forged.status_code == 403
+    assert browser.get(f"/enter?token={access.token}", follow_redirects=False).status_code == 303

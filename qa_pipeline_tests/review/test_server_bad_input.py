@@ -50,6 +50,31 @@ def test_an_output_folder_without_tables_names_the_next_step(
     assert str(out) in reply.text
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/pair/nowhere/p",
+        f"/pair/{'b' * 5000}/p",
+        "/document/nowhere/d",
+        "/page/nowhere/d/1.png",
+        f"/page/b/d/{'9' * 5000}.png",
+    ],
+)
+def test_an_unknown_batch_and_a_number_that_is_too_long_are_not_there(
+    client: TestClient, address: str
+) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_a_form_that_is_sent_twice_decides_once(workspace: Workspace, client: TestClient) -> None:
+    link = first_pair(client)
+    page = client.get(link).text
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256", "seen")}
+    for _ in range(2):
+        client.post(f"{link}/decision", data={**form, "decision": "rejected"}, follow_redirects=False)
+    assert read_decisions(Layout(workspace.out).decisions("b")).height == 1
+
+
 def test_a_pair_whose_document_has_other_words_now_is_shown_and_says_so(
     workspace: Workspace, client: TestClient
 ) -> None:

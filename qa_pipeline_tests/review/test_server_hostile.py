@@ -103,8 +103,7 @@ def attributes_of_templates() -> dict[str, set[str]]:
         for name, rest in re.findall(r"<([a-zA-Z][a-zA-Z0-9]*)((?:[^<>\"]|\"[^\"]*\")*)>", source):
             bare = re.sub(r"\"[^\"]*\"", "", rest)
             elements.setdefault(name.lower(), set()).update(re.findall(r"[a-zA-Z][\w-]*", bare))
-    headings = {f"h{level}": elements.get(f"h{level}", set()) | elements["h"] for level in range(1, 7)}
-    return elements | headings  # the level of headings of documents is filled in
+    return elements
 
 
 def pages(client: TestClient, starts: list[str]) -> Iterator[tuple[str, LexborHTMLParser]]:

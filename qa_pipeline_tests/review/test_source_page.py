@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -17,24 +18,14 @@ def address_of(workspace: Workspace, quote: str) -> str:
     return f"/document/b/{row['document_id']}?start={start}&end={start + len(quote)}"
 
 
-def test_a_document_is_shown_with_its_headings_and_the_quote_marked(
-    client: TestClient, workspace: Workspace
-) -> None:
+def test_a_document_is_shown_with_the_quote_marked(client: TestClient, workspace: Workspace) -> None:
     page = client.get(address_of(workspace, "opens at 3 bar")).text
-    assert re.search(r"<h4 [^>]*><span data-start=\"\d+\">Safety</span></h4>", page)
     assert re.search(r'<mark id="evidence" class="evidence" data-start="\d+">opens at 3 bar</mark>', page)
     assert 'href="?start' in page
 
 
-def test_a_search_marks_and_counts_without_script(client: TestClient, workspace: Workspace) -> None:
-    page = client.get(f"{address_of(workspace, 'opens at 3 bar')}&find=VALVE").text
-    assert page.count('class="hit"') + page.count('class="current hit"') == 2
-    assert "of 2<" in page
-    assert 'class="hit"' not in client.get(f"{address_of(workspace, 'bar')}&find=xyzzy").text
-
-
 @pytest.mark.slow
-def test_a_page_of_a_pdf_has_a_picture_boxes_and_words(
+def test_a_page_of_a_pdf_is_a_picture_with_its_quote_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign_in: Callable[[Path], TestClient]
 ) -> None:
     workspace = new_workspace(tmp_path, monkeypatch)
@@ -44,19 +35,17 @@ def test_a_page_of_a_pdf_has_a_picture_boxes_and_words(
     assert workspace.run("--provider", "none").code == 0
     client = sign_in(workspace.out)
     page = client.get(address_of(workspace, "left3")).text
-    assert len(re.findall(r'<rect id="evidence" class="evidence"', page)) == 1
-    assert "left3" in page
     assert "style=" not in page
-    picture = re.search(r'<image href="([^"]+)"', page)
+    picture = re.search(r'<img class="sheet" src="([^"]+)"', page)
     assert picture
-    reply = client.get(picture[1])
+    reply = client.get(unescape(picture[1]))
     assert reply.headers["content-type"] == "image/png"
-    plain, quoted = reply.content, client.get(picture[1].partition("?")[0] + "?start=0&end=40").content
+    quoted, plain = reply.content, client.get(picture[1].partition("?")[0]).content
     assert plain != quoted
     assert client.get(picture[1].replace("/1.png", "/7.png")).status_code == 404
 
 
-@pytest.mark.parametrize("query", [f"start={'9' * 5000}&end=1", "page=-1&part=x&hit=0", f"find={'a' * 5000}"])
+@pytest.mark.parametrize("query", [f"start={'9' * 5000}&end=1", "page=-1&part=x&hit=0", "view=x"])
 def test_an_address_of_nonsense_shows_the_document(
     client: TestClient, workspace: Workspace, query: str
 ) -> None:

@@ -58,18 +58,8 @@ def sources(tmp_path: Path) -> Iterator[Sources]:
     made.pages.close()
 
 
-def long_text(sections: int, sentences: int = 20) -> tuple[str, list[dict[str, Any]]]:
-    text, rows = "", []
-    for number in range(sections):
-        start = len(text)
-        text += f"## Part {number}\n\n{SECTION.format(number) * sentences}".rstrip() + "\n\n"
-        path = [f"Part {number}"]
-        rows.append({"heading_path": path, "level": 2, "start": start, "end": len(text) - 2})
-    return text, rows
-
-
 def shown_text(view: SourceView) -> str:
-    return " ".join(p.text for b in view.blocks for row in b.rows for cell in row.cells for p in cell)
+    return "".join(text for _, text, _ in view.pieces)
 
 
 def two_pages() -> bytes:
@@ -80,56 +70,42 @@ def two_pages() -> bytes:
     return bytes(pdf.output())
 
 
-def test_a_long_document_opens_at_the_section_of_the_evidence(sources: Sources) -> None:
-    text, sections = long_text(60)
-    view = sources.store(text, sections=sections).show("number 30 opens")
-    assert view.part is None
-    assert "Part 30" in shown_text(view)
-    assert "Part 3 " not in shown_text(view)
-    assert len(shown_text(view)) < 10_000
+def long_text() -> str:
+    return "\n".join(SECTION.format(number) * 20 for number in range(200))
 
 
-def test_the_parts_of_a_document_are_all_of_it_and_none_is_long(sources: Sources) -> None:
-    text, sections = long_text(100)
-    views = [sources.store(text, sections=sections).show(part="1")]
-    views += [sources.show(part=str(part + 1)) for part in range(1, len(views[0].cuts))]
+def test_a_long_document_opens_at_the_part_with_the_evidence(sources: Sources) -> None:
+    view = sources.store(long_text()).show("number 150 opens")
+    assert view.part > 1
+    assert [text for _, text, is_evidence in view.pieces if is_evidence] == ["number 150 opens"]
+    assert all(sources.texts["d"][start:].startswith(text) for start, text, _ in view.pieces)
+
+
+def test_the_parts_of_a_document_are_all_of_it_and_begin_with_a_line(sources: Sources) -> None:
+    views = [sources.store(long_text()).show(part="1")]
+    views += [sources.show(part=str(part + 1)) for part in range(1, views[0].parts)]
     assert len(views) > 2
-    assert "".join(text[slice(*view.window)] for view in views) == text
-    assert all(text[slice(*view.window)].startswith("## Part") for view in views)
+    assert "".join(map(shown_text, views)) == sources.texts["d"]
+    assert all(shown_text(view).startswith("The valve") for view in views)
 
 
 @pytest.mark.parametrize("text", ["x" * 300_000, "word " * 60_000, "Name: a | Town: b\n" * 20_000])
-@pytest.mark.parametrize("query", [{}, {"part": "2"}, {"part": "999999"}, {"find": "o", "hit": "900"}])
-def test_no_view_of_a_text_without_sections_is_long(
-    sources: Sources, text: str, query: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("query", [{}, {"part": "2"}, {"part": "999999"}])
+def test_no_view_of_a_text_is_long(sources: Sources, text: str, query: dict[str, str]) -> None:
     view = sources.store(text).show(text[1000:250_000], **query)
-    assert 0 < view.window[1] - view.window[0] <= LONGEST_PART
-
-
-def test_a_search_counts_all_places_and_begins_behind_the_evidence(sources: Sources) -> None:
-    text, sections = long_text(60, sentences=2)
-    view = sources.store(text, sections=sections).show("number 30 opens", find="VALVE  of")
-    assert len(view.hits.places) == 120
-    assert view.hits.current == 62
-    other = sources.show("number 30 opens", find="valve of", hit="1")
-    assert other.window[0] == 0
-    assert sources.show(find="nowhere").hits.current == 0
+    assert 0 < len(shown_text(view)) <= LONGEST_PART
 
 
 @pytest.mark.slow
-def test_a_pdf_opens_at_the_page_of_the_evidence_with_its_words_boxed(sources: Sources) -> None:
+def test_a_pdf_opens_at_the_page_of_the_evidence(sources: Sources) -> None:
     identity = sources.read(two_pages())
     quote = re.search(r"second\d+\b.*?\.", sources.texts[identity])
     assert quote
     view = sources.show(quote[0], identity)
-    assert view.sheet
-    assert (view.sheet.number, view.page_before, view.page_after) == (2, 1, None)
+    assert (view.page, view.page_beside(-1), view.page_beside(1)) == (2, 1, None)
     assert view.problem is None
-    assert {name for name, _, _ in view.sheet.boxes} == {"evidence"}
-    words = [text for _, text, frame in view.sheet.words if frame.y == view.sheet.boxes[0][1].y]
-    assert quote[0].split()[0] in " ".join(words)
-    assert all(sources.texts[identity][start:].startswith(text) for start, text, _ in view.sheet.words)
+    assert view.picture
+    assert f"start={quote.start()}&end={quote.end()}" in view.picture
 
 
 @pytest.mark.parametrize("change", ["gone", "changed", "corpus", "unrecorded"])
@@ -146,6 +122,6 @@ def test_text_stands_in_for_pages_whose_file_is_gone_or_changed(sources: Sources
     if change == "unrecorded":
         sources.layout.origin("b").unlink()
     view = sources.show("first", identity)
-    assert view.sheet is None
+    assert view.picture is None
     assert view.problem
     assert "first" in shown_text(view)

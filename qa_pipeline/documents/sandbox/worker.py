@@ -16,10 +16,8 @@ from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CORE, RLIMIT_FSIZE, getrli
 from traceback import walk_tb
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.page_images import PageMap, draw_page, map_page
+from qa_pipeline.documents.formats.pdf.page_images import draw_page
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -83,15 +81,12 @@ def _failure_of(error: BaseException) -> DocumentFailure:
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
-    """Return the columns of a file as JSON; of a page the picture, or where its characters are as JSON."""
+    """Return the columns of a file as JSON, or the picture of a page."""
     if "format" in head:
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
     number, text = head["number"], head["text"]
-    page = 0, len(text)
-    if head["picture"]:
-        return draw_page(content, number, text, page, evidence=head["evidence"]).png
-    return TypeAdapter(PageMap).dump_json(map_page(content, number, text, page))
+    return draw_page(content, number, text, (0, len(text)), evidence=head["evidence"]).png
 
 
 if __name__ == "__main__":

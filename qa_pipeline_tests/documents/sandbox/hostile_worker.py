@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from qa_pipeline.documents import parsing
-from qa_pipeline.documents.formats.pdf.page_images import PageMap, map_page
+from qa_pipeline.documents.formats.pdf.page_images import PagePicture, Span, draw_page
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.sandbox import worker
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -48,11 +48,14 @@ def forge(reply: str, times: int = 1) -> None:
     time.sleep(60)
 
 
-def map_hostile_page(content: bytes, number: int, text: str, page: tuple[int, int]) -> PageMap:
+def draw_hostile_page(
+    content: bytes, number: int, text: str, page: Span, evidence: Span | None
+) -> PagePicture:
     for word, act in (("crash", crash), ("endless", hang), ("greedy", take_memory)):
         if word in text:
             act()
-    return map_page(content, number, text, (0, 0) if "false" in text else page)
+    drawn = draw_page(content, number, text, page, evidence)
+    return PagePicture(b"no picture", 0, 0) if "false" in text else drawn
 
 
 def english(*_: Any) -> list[LanguageShare]:
@@ -61,6 +64,6 @@ def english(*_: Any) -> list[LanguageShare]:
 
 if __name__ == "__main__":
     PARSERS["hostile"] = parse
-    vars(worker).update(load_models=list, map_page=map_hostile_page)
+    vars(worker).update(load_models=list, draw_page=draw_hostile_page)
     vars(parsing)["languages_of"] = english
     worker.main()

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -84,8 +84,6 @@ def _words(text: str) -> list[tuple[str, list[int]]]:
     return words
 
 
-_SIGNS = re.compile(r"^\S*")
-"""Signs that belong to the word before them: letters and digits alone have places."""
 _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
 _GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
 _EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
@@ -109,44 +107,6 @@ class PagePicture:
     evidence_length: int
 
 
-@dataclass(frozen=True, slots=True)
-class PageMap:
-    """The place of each character of a page's text, in points from the lower left corner of upright paper.
-
-    Attributes:
-        page: the part of the document's text that is on the page.
-        paper: the sheet, so turned that most of its text is upright.
-        turn: quarter turns, clockwise, from there to the page as it is shown.
-        boxes: of each character of the page's text; None for blanks, signs and what is not on the page.
-    """
-
-    page: Span
-    paper: Box
-    turn: int
-    boxes: list[Box | None]
-
-    def lines_of(self, span: Span) -> list[Box]:
-        """Return the boxes of a part of the document's text, one for each stretch of a line."""
-        return _merge(_boxes_within(span, self.page, self.boxes))
-
-    def runs(self, text: str) -> list[tuple[Span, Box]]:
-        """Return the stretches of the document's text that stand in a line each, with their boxes."""
-        lines: list[tuple[int, int, Box]] = []
-        for place, box in enumerate(self.boxes, self.page[0]):
-            if box is not None and lines and _goes_on(lines[-1][2], box):
-                lines[-1] = (lines[-1][0], place + 1, enclose([lines[-1][2], box]))
-            elif box is not None:
-                lines.append((place, place + 1, box))
-        following = [*(start for start, _, _ in lines[1:]), self.page[1]]
-        runs, begin = [], self.page[0]
-        for (start, end, box), stop in zip(lines, following, strict=False):
-            gap = text[begin:start]
-            first = begin + max(gap.rfind(" "), gap.rfind("\n")) + 1
-            begin = end + len(_SIGNS.findall(text[end:stop])[0])
-            runs.append(((first, begin), box))
-        return runs
-
-
 @contextmanager
 def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
     """Open a page of a PDF.
@@ -164,21 +124,6 @@ def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
                 yield page
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-
-
-def _map_of(opened: "PdfPage", number: int, text: str, page: Span) -> PageMap:
-    with closing(opened.get_textpage()) as textpage:
-        glyphs, _ = read_upright(opened, textpage, number)
-        places = align(text[slice(*page)], glyphs.text)
-        boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
-    turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
-    return PageMap(page, glyphs.paper, turn, boxes)
-
-
-def map_page(content: bytes, number: int, text: str, page: Span) -> PageMap:
-    """Find the text of a page on it; the arguments and errors are those of `draw_page`."""
-    with _open_page(content, number) as opened:
-        return _map_of(opened, number, text, page)
 
 
 def draw_page(
@@ -201,27 +146,28 @@ def draw_page(
         width, height = opened.get_size()
         scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
-        places = _map_of(opened, number, text, page)
-    paper = turn_box(places.paper, places.turn, places.paper)
+        with closing(opened.get_textpage()) as textpage:
+            glyphs, _ = read_upright(opened, textpage, number)
+            places = align(text[slice(*page)], glyphs.text)
+            boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
+        # quarter turns, clockwise, from upright text to the page as it is shown
+        turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
+    paper = turn_box(glyphs.paper, turn, glyphs.paper)
     scale = picture.width / paper.right
 
     start, end = evidence or (0, 0)
-    quoted = _boxes_within((start, end), page, places.boxes)
+    begin, stop = max(start - page[0], 0), max(end - page[0], 0)
+    quoted = [box for box in boxes[begin:stop] if box is not None]
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
     for line in _merge(quoted):
-        first, bottom, second, top = turn_box(line, places.turn, places.paper)
+        first, bottom, second, top = turn_box(line, turn, glyphs.paper)
         corners = (first, paper.top - top, second, paper.top - bottom)
         pen.rectangle([side * scale for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
     letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
     return PagePicture(file.getvalue(), len(quoted), letters)
-
-
-def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
-    start, end = max(span[0] - page[0], 0), max(span[1] - page[0], 0)
-    return [box for box in boxes[start:end] if box is not None]
 
 
 def _merge(boxes: Iterable[Box]) -> list[Box]:

@@ -1,6 +1,4 @@
 import io
-from functools import cache
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from PIL import Image
 
 from qa_pipeline.documents.assembly import Assembled, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.page_images import PageMap, PagePicture, align, draw_page, map_page
+from qa_pipeline.documents.formats.pdf.page_images import PagePicture, align, draw_page
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
 
 MARKER = (255, 221, 87)
@@ -21,12 +19,6 @@ def page_with_prose() -> tuple[bytes, Assembled]:
     at(document, 110, 20, prose("right", 16))
     content = bytes(document.output())
     return content, assemble(parse(content).blocks)
-
-
-@cache
-def mapped_prose() -> tuple[str, PageMap]:
-    content, assembled = page_with_prose()
-    return assembled.text, map_page(content, 1, assembled.text, (0, len(assembled.text)))
 
 
 def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> PagePicture:
@@ -118,14 +110,3 @@ def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
     start = len(lines[0]) + 1
     places = [place for place in found[start : start + len(lines[1])] if place is not None]
     assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
-
-
-@given(st.integers(0, 60), st.integers(1, 60))
-def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
-    text, mapped = mapped_prose()
-    runs = mapped.runs(text)
-    assert all(first[0][1] <= second[0][0] for first, second in pairwise(runs))
-    words = "".join(text[slice(*span)] for span, _ in runs)
-    assert "".join(words.split()) == "".join(text.split())
-    span = (begin, begin + length)
-    assert bool(mapped.lines_of(span)) == any(letter.isalnum() for letter in text[slice(*span)])
