@@ -1,4 +1,4 @@
-"""Options that several commands have, and what arguments mean: which batches, and which settings change."""
+"""Options that several commands have, and the batches and settings that arguments name."""
 
 import difflib
 import os
@@ -53,45 +53,44 @@ def out_folder(value: object) -> Path:
 Out = Annotated[
     Path,
     typer.Option(
-        help="Folder for tables, indexes, exports and caches, or an address such as s3://bucket/folder.",
+        help="Folder of tables, exports and caches, or an address such as s3://bucket/folder.",
         parser=out_folder,
         metavar="FOLDER",
     ),
 ]
 ReleaseFolder = Annotated[
-    Path,
-    typer.Argument(
-        help="A release, or the folder of releases: its latest.", parser=out_folder, metavar="RELEASE"
-    ),
+    Path, typer.Argument(help="A release, or a folder of releases.", parser=out_folder, metavar="RELEASE")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeatable.")]
 Provider = Annotated[
-    str | None,
-    typer.Option(
-        help="gemini or openai (hosted); ollama, llama.cpp or vllm (on this machine); extractive (offline "
-        "rules); none (only verify existing pairs)."
-    ),
+    str | None, typer.Option(help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules) or none.")
 ]
-Model = Annotated[
-    str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
-]
+Model = Annotated[str | None, typer.Option(help="Model of the provider.")]
 Change = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting; repeatable.")
 ]
-MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
-MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in USD.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on their cost, in USD.")]
 
 
-def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str) -> list[str]:
-    """Return the batches asked for, or all of the corpus.
+def choose_batches(
+    settings: "Settings", single: str | None, names: list[str] | None
+) -> tuple[list[str], "FoundBatches"]:
+    """Return the batches to work on, and all of the corpus; `single` is its only one.
 
     Raises:
-        CorpusError: there is no such batch.
+        CorpusError: the corpus cannot be used, or has no such batch.
     """
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.text.rendering import first_names
 
+    if single is None:
+        batches = open_corpus(settings.corpus).find_batches()
+    else:
+        check_batch_name(single)
+        batches = FoundBatches((single,), {}, ())
     for name in names or []:
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
@@ -99,37 +98,14 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
             near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES)
             nearest_first = list(dict.fromkeys([*near, *batches.names]))
             raise CorpusError(
-                f"{corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
+                f"{settings.corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
             )
-    return list(dict.fromkeys(names or batches.names))
-
-
-def located(corpus: str) -> tuple[str, str | None]:
-    """Return the location of the corpus; and its only batch, where a batch was given in place of a corpus."""
-    from qa_pipeline.documents.corpus.corpora import single_batch
-
-    batch = single_batch(corpus)
-    return (corpus, None) if batch is None else batch
-
-
-def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
-    """Return the batches of the corpus, or the only one that was asked for.
-
-    Raises:
-        CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
-    """
-    from qa_pipeline.documents.corpus.corpora import open_corpus
-    from qa_pipeline.documents.corpus.places import FoundBatches
-
-    if single is None:
-        return open_corpus(settings.corpus).find_batches()
-    check_batch_name(single)
-    return FoundBatches((single,), {}, ())
+    return list(dict.fromkeys(names or batches.names)), batches
 
 
 def named_settings(
-    provider: str | None,
-    model: str | None,
+    provider: str | None = None,
+    model: str | None = None,
     max_calls: int | None = None,
     max_cost: float | None = None,
     accept_unjudged: bool | None = None,

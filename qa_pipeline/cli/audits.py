@@ -53,19 +53,17 @@ def certify_release(
     as_json: Json = False,
 ) -> None:
     """Report the share of wrong rows that the labels rule out, with 95 % confidence; unsure is wrong."""
-    from qa_pipeline.cli.console import print_document, print_line
+    from qa_pipeline.cli.console import show
     from qa_pipeline.publishing.certificate import certify
     from qa_pipeline.publishing.manifest import release_folder
 
     with errors_as_exit_codes():
         bound = certify(release_folder(release), file)
-        if as_json:
-            print_document({"release": str(release_folder(release)), **asdict(bound)})
-        else:
-            print_line(
-                f"With 95 % confidence at most {bound.at_most:.2%} of the {bound.rows} rows are wrong: of "
-                f"{bound.audited} rows drawn at random people found {bound.wrong} wrong and were unsure of "
-                f"{bound.unsure} (unsure counts as wrong)."
-            )
+        told = (
+            f"at most {bound.at_most:.2%} of {bound.rows} rows are wrong, with 95 % confidence: of "
+            f"{bound.audited} drawn people found {bound.wrong} wrong and {bound.unsure} unsure (wrong, too)"
+        )
+        document = {"release": str(release_folder(release)), **asdict(bound)}
+        show(document, as_json=as_json, screen={"certified": told})
         if max_error is not None and bound.at_most > max_error:
             raise typer.Exit(FAILED)

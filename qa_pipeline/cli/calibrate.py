@@ -1,5 +1,6 @@
 """`qa-pipeline calibrate`: thresholds from labelled rows, and what others would move."""
 
+import json
 import re
 import sys
 from dataclasses import replace
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import OnlyBatch, out_folder
+from qa_pipeline.cli.arguments import Json, OnlyBatch, out_folder
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -20,56 +21,48 @@ if TYPE_CHECKING:
 def calibrate(
     data: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Parquet, JSONL, JSON or CSV file of labelled rows, or a folder of them; repeatable."
-        ),
+        typer.Option(help="File or folder of labelled rows; repeatable."),
     ] = None,
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="Output folder of a run; the decisions people made in it are used as labelled rows too.",
+            help="Output folder whose decisions of people are labelled rows too.",
             parser=out_folder,
             metavar="FOLDER",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Most rows of a labelled set, spread over its sources; all by default."),
+        typer.Option(min=1, help="Most rows of a file, spread over sources."),
     ] = None,
     target_precision: Annotated[
         float,
-        typer.Option(help="Share of accepted and of rejected rows that must be right."),
+        typer.Option(help="Share of decided rows that must be right."),
     ] = 0.98,
     confidence: Annotated[float, typer.Option(help="Confidence level of that share.")] = 0.95,
-    out: Annotated[
-        Path | None, typer.Option(help="File of thresholds to write; without it they are only printed.")
-    ] = None,
-    name: Annotated[str, typer.Option(help="Name of the thresholds, stored with every verdict.")] = "own",
+    out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
+    name: Annotated[str, typer.Option(help="Name that verdicts carry.")] = "own",
     what_if: Annotated[
         Path | None,
         typer.Option(
-            help="Output folder of a run: decide it again with --set, fit nothing, and print what moves.",
+            help="Output folder: decide it again with --set; fit nothing.",
             parser=out_folder,
             metavar="FOLDER",
         ),
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", help="With --what-if: a setting that decides, such as judging.threshold=0.8."),
+        typer.Option("--set", help="With --what-if: such as judging.threshold=0.8."),
     ] = None,
     batch: OnlyBatch = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Fit the thresholds that accept and reject claims, so that accepted rows meet a target precision.
 
-    Rows have id, language, question, context (list of passages), answer, label (1 is supported) and group_id
-    (rows of one source); or premise, hypothesis, label and language. The models are those of the settings.
-    A threshold that cannot be shown to meet the target is refused: that side then decides nothing. Where all
-    are refused, no file is written and the command ends with 1. With --what-if no model is asked and nothing
-    is written: each batch is decided again by the settings of its own run, and by what --set changes.
+    Rows have id, language, question, context, answer, label (1 is supported) and group_id. A threshold that
+    is not shown to meet the target is refused; where all are, the command ends with 1.
     """
+    from qa_pipeline.cli.console import show
     from qa_pipeline.settings.thresholds import thresholds_bytes
     from qa_pipeline.storage.files import write_bytes
 
@@ -81,21 +74,16 @@ def calibrate(
         thresholds = _calibrated(labelled, target_precision, confidence, name)
         content = thresholds_bytes(thresholds)
         is_refused = not thresholds.band.decides
-        if out is not None and not is_refused:
-            write_bytes(out, content)
-        if as_json:
-            sys.stdout.write(content.decode())
-        else:
-            _show(thresholds)
+        fits = [fit.model_dump(mode="json", exclude={"tested"}) for fit in thresholds.fits]
+        show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
         if is_refused:
             sys.stderr.write(
-                f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} "
-                "of what it accepts, rejects or finds contradicted, so nothing is written and it decides "
-                "nothing. Ask for less (--target-precision), label rows of more sources where a reason says "
-                "how many would do, or name another model.\n"
+                f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of what it "
+                "decides. Ask for less (--target-precision), label more rows, or name another model.\n"
             )
             raise typer.Exit(FAILED)
         if out is not None:
+            write_bytes(out, content)
             sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
 
 
@@ -136,30 +124,12 @@ def _calibrated(files: "list[LabelledFile]", target: float, confidence: float, n
     )
 
 
-def _show(thresholds: "Thresholds") -> None:
-    from qa_pipeline.cli.console import show_table
-
-    fits = [
-        [
-            fit.side,
-            "refused" if fit.threshold is None else f"{fit.threshold:g}",
-            f"{fit.right} of {fit.n}",
-            fit.precision_low,
-            f"{fit.confidence:.3g}",
-            fit.why or "",
-        ]
-        for fit in thresholds.fits
-    ]
-    columns = ["side", "threshold", "right", "at_least", "with", "reason"]
-    show_table("Thresholds, by one row of each source", columns, fits)
-
-
 def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:
     """Print the verdicts of stored batches beside those by other numbers."""
     import polars as pl
 
     from qa_pipeline.calibration.what_if import read_changes, what_if
-    from qa_pipeline.cli.console import print_document, show_frame
+    from qa_pipeline.cli.console import show
     from qa_pipeline.storage.layout import Layout
 
     counts = what_if(Layout(out), batch, read_changes(change))
@@ -171,8 +141,4 @@ def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: 
     verdicts = verdicts.with_columns(pl.col("old", "new").fill_null(0)).sort("what", "verdict")
     verdicts = verdicts.with_columns(difference=pl.col("new") - pl.col("old"))
     moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
-    if as_json:
-        print_document({"set": change, "verdicts": verdicts, "moved": moved})
-        return
-    show_frame("Verdicts", verdicts)
-    show_frame("What moves, with the new reason", moved)
+    show({"set": change, "verdicts": verdicts, "moved": moved}, as_json=as_json)

@@ -29,12 +29,10 @@ def forget(
 ) -> None:
     """Remove a document and all that was made from it, in every batch, and keep it from coming back.
 
-    Its batches lose their tables, indexes and exports until their next run, which makes them again. The
-    caches of vectors go, and so do stored model replies that saw it and what people decided about it. No
-    later run reads it and no later release holds it (OUT/forgotten.jsonl). Releases that are out are never
-    changed: those that may hold it are named. Let no run of Dagster work on OUT meanwhile.
+    Its batches have no rows until their next run. Caches, replies that saw it and decisions about it go too.
+    Releases that are out are never changed: those that may hold it are named.
     """
-    from qa_pipeline.cli.console import print_document, print_line
+    from qa_pipeline.cli.console import show
     from qa_pipeline.curation.forgetting import erase_documents, find_documents
     from qa_pipeline.publishing.manifest import alone
     from qa_pipeline.settings.base import read_assignments
@@ -52,21 +50,21 @@ def forget(
             releases = _releases_with(layout, occurrences)
             erased = erase_documents(layout, occurrences, database) if yes else None
         replies = None if erased is None else erased.replies
-        if as_json:
-            summary = {
-                "documents": occurrences.paths,
-                "contents": occurrences.contents,
-                "batches": occurrences.batches,
-            }
-            print_document({**summary, "releases": releases, "done": yes, "replies": replies})
-            return
-        for path in occurrences.paths:
-            print_line(f"{'Forgotten' if yes else 'Would go'}: {path}; delete the file in its corpus too")
-        for batch in occurrences.batches:
-            print_line(f"Batch {batch} has no training examples then until it is run or validated again")
-        for release in releases:
-            print_line(f"A release that may hold it and is not changed, delete it by hand: {release}")
-        print_line(f"{replies:,} replies are deleted" if yes else "Nothing is changed; add --yes to do it")
+        found = {
+            "documents": occurrences.paths,
+            "contents": occurrences.contents,
+            "batches": occurrences.batches,
+            "releases": releases,
+            "done": yes,
+            "replies": replies,
+        }
+        screen = {
+            "forgotten; delete in the corpus too" if yes else "would go": occurrences.paths,
+            "without rows until it is run again": occurrences.batches,
+            "may hold it, delete it by hand": releases,
+            "done" if yes else "nothing is changed": f"{replies:,} replies deleted" if yes else "add --yes",
+        }
+        show(found, as_json=as_json, screen=screen)
 
 
 def _releases_with(layout: "Layout", occurrences: "Occurrences") -> list[str]:

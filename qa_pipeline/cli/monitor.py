@@ -54,13 +54,12 @@ def check(
 ) -> None:
     """Score the days of logs that are new or have changed, and exit with 1 where there is an alert.
 
-    Scores are kept in OUT/monitoring, a Parquet file for each day, without texts: delete them to have all
-    days scored again. An alert is a mean beyond its limit (monitoring.alerts) by more than chance, one that
-    likeness alone decided, or drift.
+    Scores are kept in OUT/monitoring, without texts. An alert is a mean beyond its limit by more than
+    chance, one that likeness alone decided, or drift.
     """
     import polars as pl
 
-    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.cli.console import show
     from qa_pipeline.monitoring.alerts import alerts_of, find_levels
     from qa_pipeline.monitoring.days import read_days, read_reference
     from qa_pipeline.monitoring.drift import find_drift
@@ -79,7 +78,7 @@ def check(
         lines = alerts_of(levels, drift, first)
         if alerts is not None:
             write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
-        document = {
+        document: dict[str, Any] = {
             "days": rows["day"].n_unique(),
             "rows": rows.height,
             "scored_now": [day.isoformat() for day in scored],
@@ -88,10 +87,18 @@ def check(
             "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
             "alerts": lines,
         }
-        if as_json:
-            print_document(document)
-        else:
-            _show(document)
+        columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
+        bad = ("alert", "not decided")
+        shown = [
+            {name: level[name] for name in columns}
+            for level in document["levels"]
+            if level["hour"] is None or level["state"] in bad
+        ]
+        screen = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
+        screen |= {"limits": shown, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
+        if any(level["state"] == "not decided" for level in shown):
+            screen["not decided"] = "likeness alone proves nothing; set verification.entailment.model"
+        show(document, as_json=as_json, screen=screen | {"alerts": len(lines)})
         if lines:
             raise typer.Exit(FAILED)
 
@@ -115,31 +122,3 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     new = [day for day, file in files.items() if read.has_news(day, file)]
     left_out = [score_day(read, day, score, layout).left_out for day in new]
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out])
-
-
-def _show(document: dict[str, Any]) -> None:
-    from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.text.rendering import plural
-
-    print_line(
-        f"{plural(document['rows'], 'row')} of {plural(document['days'], 'day')}; "
-        f"{len(document['scored_now'])} scored now"
-    )
-    for entry in document["left_out"]:
-        place = f"first in {entry['file']} line {entry['first_row']}"
-        print_line(f"  {entry['reason']}: {entry['rows']}, {place}: {entry['detail']}")
-    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
-    bad = ("alert", "not decided")
-    levels = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
-    if levels:
-        cells = [[level[name] for name in columns] for level in levels]
-        show_table(f"Limits since {document['since']}", columns, cells)
-    if any(level["state"] == "not decided" for level in levels):
-        print_line(
-            "not decided: cosines and words in common alone decided it, which proves nothing; name an "
-            "entailment model (verification.entailment.model)",
-            "yellow",
-        )
-    for entry in document["alerts"][:MOST_SHOWN]:
-        print_line(entry["message"], "red")
-    print_line(f"{plural(len(document['alerts']), 'alert')} since {document['since']}")

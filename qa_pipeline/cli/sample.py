@@ -32,7 +32,7 @@ def sample(
     Write the label of a row into `rating` of the file that --to wrote: good (would train on it), thin (true,
     and teaches next to nothing) or bad, with a reason in `why`.
     """
-    from qa_pipeline.cli.console import print_document, print_line
+    from qa_pipeline.cli.console import print_line, show
     from qa_pipeline.review.queue import Filters
     from qa_pipeline.review.sample import draw_rows, label_figures, read_labels
     from qa_pipeline.storage.files import write_bytes
@@ -43,7 +43,7 @@ def sample(
             raise InputError(f"{to}: --to names a new file, and goes without --report")
         if report:
             figures = label_figures(read_labels(report))
-            print_document(figures) if as_json else _print_report(figures)
+            show(figures, as_json=as_json, screen=_figures_shown(figures), every=True)
             return
         filters = Filters("all", batch, language, question_type, verdict)
         rows = draw_rows(Layout(out), count, filters, document, seed)
@@ -51,7 +51,7 @@ def sample(
             write_bytes(to, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
             print_line(f"{to}: {len(rows)} rows to label")
         elif as_json:
-            print_document({"rows": rows})
+            show({"rows": rows}, as_json=True)
         else:
             _print_rows(rows)
 
@@ -73,29 +73,13 @@ def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
         print_line("")
 
 
-def _print_report(figures: dict[str, Any]) -> None:
-    from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.review.sample import CATEGORIES
-    from qa_pipeline.text.rendering import words
-
-    def interval(bounds: list[float] | None) -> str:
-        return f"{100 * bounds[0]:.0f}–{100 * bounds[1]:.0f} %" if bounds else ""
-
-    show_table(
-        "Labels, with 95 % intervals of the share of good and of bad rows",
-        ["part", "rows", *CATEGORIES, "good share", "bad share"],
-        [
-            [
-                " ".join(filter(None, [words(part["part"]), part["value"]])),
-                *(part[name] for name in ("rows", *CATEGORIES)),
-                *(interval(part[f"{name}_interval"]) for name in ("good", "bad")),
-            ]
-            for part in figures["parts"]
-        ],
-    )
-    if figures["reasons"]:
-        columns = ["rating", "why", "rows"]
-        rows = [[reason[name] for name in columns] for reason in figures["reasons"]]
-        show_table("Reasons", columns, rows)
-    if figures["unlabelled"]:
-        print_line(f"{figures['unlabelled']} rows have no label yet.")
+def _figures_shown(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return the counts of labels, their intervals as text."""
+    parts = []
+    for part in figures["parts"]:
+        shown = {name: value for name, value in part.items() if not name.endswith("_interval")}
+        for name in ("good", "bad"):
+            low, high = part[f"{name}_interval"] or (0, 1)
+            shown[f"{name} share"] = f"{low:.0%} to {high:.0%}"
+        parts.append(shown)
+    return {**figures, "parts": parts}

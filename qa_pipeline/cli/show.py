@@ -39,7 +39,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
-    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.cli.console import show as show_result
     from qa_pipeline.review.document_view import find_chunk, find_document
     from qa_pipeline.storage.layout import Layout
 
@@ -53,7 +53,8 @@ def show(
         if picture is not None:
             _draw(viewed, chosen, picture, page, span, corpus)
         elif as_json:
-            print_document({"document": viewed.document, "chunks": [chosen] if chosen else viewed.chunks})
+            chunks = [chosen] if chosen else viewed.chunks
+            show_result({"document": viewed.document, "chunks": chunks}, as_json=True)
         else:
             _print(viewed, chosen)
 

@@ -96,7 +96,6 @@ def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     ("options", "said"),
     [
         (["--metric", "truth"], "truth"),
-        (["--metric", "faithfulness", "--worst-by", "grounding"], "grounding"),
         (["--scorer", "model"], "--scorer model"),
         (["--set", "out=x"], "out"),
         (["--set", "verification.nothing=1"], "verification.nothing"),
