@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qa_pipeline.cli.arguments import (
+    RUN_FIRST,
     Change,
     Commands,
     Json,
@@ -18,6 +19,7 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
+    check_exists,
     check_models,
     choose_batches,
     named_settings,
@@ -70,7 +72,7 @@ Unjudged = Annotated[
     bool | None,
     typer.Option(
         "--accept-unjudged/--require-judge",
-        help="Accept verified pairs that no model judged, or have people decide.",
+        help="Accept pairs that no model judged.",
         show_default="accept offline",
     ),
 ]
@@ -118,34 +120,28 @@ def run(
             "--try",
             min=1,
             metavar="N",
-            help="Run N chunks only and project the cost of the rest.",
+            help="Run N chunks; project the rest.",
         ),
     ] = None,
-    dagster: Annotated[
-        bool, typer.Option("--dagster", help="Record the runs in the instance at DAGSTER_HOME.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Run batches too in which nothing changed.")] = False,
+    dagster: Annotated[bool, typer.Option("--dagster", help="Record runs at DAGSTER_HOME.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run unchanged batches too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run batches of documents from files to training examples.
 
     Batches in which nothing changed are not run. A run that was stopped goes on where it was.
     """
-    from qa_pipeline.cli.console import watching
     from qa_pipeline.documents.corpus.corpora import single_batch
-    from qa_pipeline.pipeline.resources import Resources
 
     with errors_as_exit_codes(resumable=True):
         location, single = single_batch(corpus) or (corpus, None)
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = run_settings(overrides(location, out, change, named_values))
-        check_models(settings, model)
-        batches, found = choose_batches(settings, single, batch)
         home = os.environ.get("DAGSTER_HOME")
         if dagster and not (home and Path(home).is_dir()):
-            raise SettingsError(
-                "DAGSTER_HOME must name the folder of a Dagster instance; data/dagster is make demo's"
-            )
+            raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
+        batches, found = choose_batches(settings, single, batch)
+        check_models(settings, model)
         prepare_folder(settings.out)
         if found.loose:
             from qa_pipeline.text.rendering import first_names
@@ -163,6 +159,9 @@ def run(
 
                 layout = Layout(settings.out, cache=settings.cache)
                 withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
+            from qa_pipeline.cli.console import watching
+            from qa_pipeline.pipeline.resources import Resources
+
             with watching(quiet=as_json) as watch:
                 resources = Resources(settings, watch=watch)
                 outcomes = bring_up_to_date(resources, batches, dagster=dagster, force=force)
@@ -193,22 +192,24 @@ def validate(
 
     Writes each row of PAIRS with its `validation`: verdict, scores and evidence.
     """
-    from qa_pipeline.cli.console import print_line, watching
-    from qa_pipeline.cli.outcomes import show_outcomes
-    from qa_pipeline.curation.exports import VALIDATED, write_validated
-    from qa_pipeline.defs.running import run_batches
-    from qa_pipeline.documents.corpus.corpora import split_batch
-    from qa_pipeline.generation.pairs_file import LIMITS, SUFFIXES, read_pairs
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.stages import batch_files
-    from qa_pipeline.storage.row_files import open_rows
-
     with errors_as_exit_codes(resumable=True):
+        check_exists(pairs)
+        from qa_pipeline.documents.corpus.corpora import split_batch
+
         location, name = split_batch(corpus)
+        check_batch_name(name)
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = run_settings(overrides(location, out, change, named_values))
         check_models(settings, model)
-        check_batch_name(name)
+        from qa_pipeline.cli.console import print_line, watching
+        from qa_pipeline.cli.outcomes import show_outcomes
+        from qa_pipeline.curation.exports import VALIDATED, write_validated
+        from qa_pipeline.defs.running import run_batches
+        from qa_pipeline.generation.pairs_file import LIMITS, SUFFIXES, read_pairs
+        from qa_pipeline.pipeline.resources import Resources
+        from qa_pipeline.pipeline.stages import batch_files
+        from qa_pipeline.storage.row_files import open_rows
+
         resources = Resources(settings, pairs_file=pairs)
         batch_files(resources, name)  # here what is wrong with the arguments is an error of theirs
         read_pairs(pairs)
@@ -233,11 +234,12 @@ def status(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what each batch holds, what waits for whom, and what to do next."""
-    from qa_pipeline.cli.outcomes import show_coverage, show_report
-    from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
-
+    """Show what each batch holds, what waits, and what to do next."""
     with errors_as_exit_codes():
+        check_exists(out, advice=RUN_FIRST)
+        from qa_pipeline.cli.outcomes import show_coverage, show_report
+        from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
+
         layout = Layout(out)
         if coverage:
             show_coverage(read_outcomes(layout), as_json=as_json)

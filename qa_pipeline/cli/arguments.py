@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.errors import CorpusError, InputError, SettingsError
 from qa_pipeline.settings.removed import leftovers, removal_of
 from qa_pipeline.storage.layout import check_batch_name
 
@@ -50,10 +50,26 @@ def out_folder(value: object) -> Path:
         raise typer.BadParameter(str(error)) from None
 
 
+def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
+    """Check input before anything slow is loaded.
+
+    Raises:
+        InputError: a local path does not exist.
+    """
+    from qa_pipeline.storage.object_stores import store_of
+
+    for path in paths:
+        if path is not None and store_of(path) is None and not path.exists():
+            raise InputError(f"{path} does not exist; {advice}")
+
+
+RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"
+
+
 Out = Annotated[
     Path,
     typer.Option(
-        help="Folder of tables, exports and caches, or an address such as s3://bucket/folder.",
+        help="Output folder or address.",
         parser=out_folder,
         metavar="FOLDER",
     ),
@@ -64,7 +80,7 @@ ReleaseFolder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeatable.")]
 Provider = Annotated[
-    str | None, typer.Option(help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules) or none.")
+    str | None, typer.Option(help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules), none.")
 ]
 Model = Annotated[str | None, typer.Option(help="Model of the provider.")]
 Change = Annotated[
@@ -145,14 +161,14 @@ def run_settings(values: dict[str, Any]) -> "Settings":
         KeyRejectedError: the provider needs a key; this is said before the cap that it needs too.
         SettingsError: a setting cannot be used, or the server has no model or several.
     """
-    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.text.rendering import first_names
 
     try:
         settings = load_settings(**values)
     except SettingsError:
         uncapped = uncapped_settings(values)
+        from qa_pipeline.pipeline.resources import Resources
+
         Resources(uncapped).models.check(uncapped.llm.hosted_models)
         raise
     llm = settings.llm
@@ -161,6 +177,7 @@ def run_settings(values: dict[str, Any]) -> "Settings":
     if not llm.is_local:
         raise SettingsError("no model is named; add --model NAME (or llm.model)")
     from qa_pipeline.llm.openai_compatible import served_models
+    from qa_pipeline.text.rendering import first_names
 
     names = served_models(llm.base_url or "", os.environ)
     if len(names) != 1:
@@ -193,13 +210,14 @@ def check_models(settings: "Settings", role: str | None) -> None:
         SettingsError: a model, the prices, the caps, or the user's prompts cannot be used.
         KeyRejectedError: a key is missing.
     """
-    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.prompts.loading import check_own_prompts
     from qa_pipeline.settings.tree import check_model, notes
     from qa_pipeline.storage.object_stores import store_of
 
     check_model(settings, role)
     check_own_prompts(settings.llm)
+    from qa_pipeline.pipeline.resources import Resources
+
     resources = Resources(settings)
     _ = resources.entailment  # its files are looked for; its weights are not loaded
     if settings.llm.hosted_models:

@@ -4,18 +4,20 @@ import json
 import re
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, OnlyBatch, out_folder
+from qa_pipeline.cli.arguments import (
+    Json,
+    OnlyBatch,
+    check_exists,
+    out_folder,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
-
-if TYPE_CHECKING:
-    from qa_pipeline.calibration.rows import LabelledFile
-    from qa_pipeline.settings.thresholds import Thresholds
 
 
 def calibrate(
@@ -37,9 +39,11 @@ def calibrate(
     ] = None,
     target_precision: Annotated[
         float,
-        typer.Option(help="Share of decided rows that must be right."),
+        typer.Option(min=0.001, max=0.9999, help="Share of decided rows that must be right."),
     ] = 0.98,
-    confidence: Annotated[float, typer.Option(help="Confidence level of that share.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")
+    ] = 0.95,
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
     name: Annotated[str, typer.Option(help="Name that verdicts carry.")] = "own",
     what_if: Annotated[
@@ -57,24 +61,51 @@ def calibrate(
     batch: OnlyBatch = None,
     as_json: Json = False,
 ) -> None:
-    """Fit the thresholds that accept and reject claims, so that accepted rows meet a target precision.
+    """Fit thresholds to labelled rows, or show what others would move.
 
     Rows have id, language, question, context, answer, label (1 is supported) and group_id. A threshold that
     is not shown to meet the target is refused; where all are, the command ends with 1.
     """
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.settings.thresholds import thresholds_bytes
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes():
+        check_exists(*(data or []), decisions, what_if)
+        if not data and decisions is None and what_if is None:
+            raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
+        from qa_pipeline.calibration.fitting import calibrate as fit
+        from qa_pipeline.calibration.rows import decided_rows, read_complete
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.evaluation.datasets.grounding_items import draw
+        from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
+        from qa_pipeline.pipeline.resources import Resources
+        from qa_pipeline.settings.thresholds import thresholds_bytes
+        from qa_pipeline.settings.tree import load_settings
+        from qa_pipeline.storage.files import write_bytes
+        from qa_pipeline.storage.layout import Layout
+
         if what_if is not None:
             _what_if(what_if, batch, change or [], as_json=as_json)
             return
-        labelled = _labelled(data or [], decisions, limit)
-        thresholds = _calibrated(labelled, target_precision, confidence, name)
+        if not re.fullmatch("[a-z0-9_-]{1,40}", name):
+            raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
+        labelled = [read_complete(path) for path in labelled_files(data or [])]
+        files = [replace(file, items=draw(file.items, limit)) for file in labelled]
+        files += [] if decisions is None else [decided_rows(Layout(decisions))]
+        rows = sum(file.items.height for file in files)
+        sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
+        thresholds = fit(
+            Resources(load_settings(verification={"thresholds": None})),
+            files,
+            target=target_precision,
+            confidence=confidence,
+            name=name,
+            created=datetime.now(tz=UTC).date(),
+        )
         content = thresholds_bytes(thresholds)
         is_refused = not thresholds.band.decides
-        fits = [fit.model_dump(mode="json", exclude={"tested"}) for fit in thresholds.fits]
+        columns = {"side", "threshold", "precision_low", "confidence", "why"}
+        fits = [
+            {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)}
+            for side in thresholds.fits
+        ]
         show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
         if is_refused:
             sys.stderr.write(
@@ -85,43 +116,6 @@ def calibrate(
         if out is not None:
             write_bytes(out, content)
             sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
-
-
-def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "list[LabelledFile]":
-    from qa_pipeline.calibration.rows import decided_rows, read_complete
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
-    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
-    from qa_pipeline.storage.layout import Layout
-
-    if not data and decisions is None:
-        raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    labelled = [read_complete(path) for path in labelled_files(data)]
-    files = [replace(file, items=draw(file.items, limit)) for file in labelled]
-    return files if decisions is None else [*files, decided_rows(Layout(decisions))]
-
-
-def _calibrated(files: "list[LabelledFile]", target: float, confidence: float, name: str) -> "Thresholds":
-    from datetime import UTC, datetime
-
-    from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.settings.tree import load_settings
-
-    for option, share in (("--target-precision", target), ("--confidence", confidence)):
-        if not 0 < share < 1:
-            raise InputError(f"{option} must lie between 0 and 1, and is {share}")
-    if not re.fullmatch("[a-z0-9_-]{1,40}", name):
-        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    rows = sum(file.items.height for file in files)
-    sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
-    return fit(
-        Resources(load_settings(verification={"thresholds": None})),
-        files,
-        target=target,
-        confidence=confidence,
-        name=name,
-        created=datetime.now(tz=UTC).date(),
-    )
 
 
 def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:

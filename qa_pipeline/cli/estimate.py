@@ -29,7 +29,7 @@ def estimate(
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate the requests and cost of a run, by batch and stage, without sending any request.
+    """Estimate requests and cost of a run without sending any.
 
     Questions that the output folder has are not counted again. Nothing is written.
     """
@@ -38,8 +38,6 @@ def estimate(
     from qa_pipeline.cli.console import show
     from qa_pipeline.documents.corpus.corpora import single_batch
     from qa_pipeline.llm.budget.prices import CURRENCY
-    from qa_pipeline.pipeline.estimate import estimate_run
-    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import check_model
 
     with errors_as_exit_codes():
@@ -47,6 +45,9 @@ def estimate(
         settings = uncapped_settings(overrides(location, out, change, named_settings(provider, model)))
         check_model(settings, model)
         batches, _ = choose_batches(settings, single, batch)
+        from qa_pipeline.pipeline.estimate import estimate_run
+        from qa_pipeline.pipeline.resources import Resources
+
         made = estimate_run(Resources(settings), batches, now=time.time())
         costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
         stages = [{**asdict(stage), "cost": cost} for stage, cost in zip(made.stages, costs, strict=True)]

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, MaxCalls, MaxCost, named_settings
+from qa_pipeline.cli.arguments import (
+    Change,
+    Json,
+    MaxCalls,
+    MaxCost,
+    check_exists,
+    named_settings,
+)
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -17,7 +24,6 @@ if TYPE_CHECKING:
 
 
 Scorer = Literal["local", "model"]
-Statements = Literal["rules", "model"]
 Undecided = Literal["similarity", "unknown"]
 
 
@@ -33,9 +39,6 @@ def run(
     scorer: Annotated[
         Scorer, typer.Option(help="model: verifier and judge decide what nothing local does.")
     ] = "local",
-    statements: Annotated[
-        Statements | None, typer.Option(help="Cut answers into statements by rules or the verifier.")
-    ] = None,
     undecided: Annotated[
         Undecided, typer.Option(help="Verdict on a statement that nothing decides.")
     ] = "similarity",
@@ -55,25 +58,26 @@ def run(
 
     A row that lacks what a metric needs has no value there and is counted. Equal input gives equal files.
     """
-    from qa_pipeline.cli.console import print_line, watching
-    from qa_pipeline.evaluation.abilities import write_suite
-    from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
-    from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
-    from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
-    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.reports.report import About, dataset_name
-    from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
-    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes(resumable=True):
+        check_exists(*datasets)
+        from qa_pipeline.cli.console import print_line, watching
+        from qa_pipeline.evaluation.abilities import write_suite
+        from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
+        from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
+        from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
+        from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+        from qa_pipeline.evaluation.reports.report import About, dataset_name
+        from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
+        from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+        from qa_pipeline.storage.files import write_bytes
+
         if abilities is not None:
             write_bytes(out, write_suite(datasets[0], abilities))
             print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
             return
         metrics = chosen_metrics(metric or [])
         named_values = named_settings(max_calls=max_calls, max_cost=max_cost)
-        settings = settings_of(data, change, named_values, scorer, statements)
+        settings = settings_of(data, change, named_values, scorer)
         means = means_of(settings, scorer, undecided)
         faults: Faults = {}
         with (
@@ -100,15 +104,11 @@ def run(
 
 
 def settings_of(
-    data: Path,
-    change: list[str] | None,
-    named_values: dict[str, Any],
-    scorer: Scorer,
-    statements: Statements | None,
+    data: Path, change: list[str] | None, named_values: dict[str, Any], scorer: Scorer
 ) -> "Settings":
-    """Return the settings of all sources, with the cutting of answers that is asked for."""
+    """Return the settings of all sources; without a model the rules cut answers into claims."""
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.running import cut_by, evaluation_settings
+    from qa_pipeline.evaluation.running import cut_by
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 
@@ -116,9 +116,8 @@ def settings_of(
     if "out" in tree:
         raise SettingsError("--set out: caches lie where --data says")
     settings = load_settings(**tree, out=data)
-    if statements is not None:
-        return cut_by(settings, statements)
-    return settings if scorer == "model" else evaluation_settings(settings)
+    is_cut_by_model = settings.verification.split_claims == "model"
+    return settings if scorer == "model" or is_cut_by_model else cut_by(settings)
 
 
 def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
@@ -138,8 +137,8 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
     verifier = resources.reviewer("verifier")
     if verifier is None and cut_by == "model":
         raise SettingsError(
-            "the model that verifies is to cut answers into statements, and these settings name none; set "
-            "llm.verifier.provider to gemini or openai, or let the rules cut them (--statements rules)"
+            "verification.split_claims=model, and these settings name no model that verifies; set "
+            "llm.verifier.provider, or let the rules cut answers (verification.split_claims=rules)"
         )
     splitter = None if cut_by == "rules" else verifier
     if scorer == "local":

@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.arguments import (
+    Json,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 
@@ -42,12 +45,13 @@ def raters(
     A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
     criterion and group are optional. Agreement is Fleiss' kappa, its interval of 95 % resampled by group.
     """
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
-    from qa_pipeline.evaluation.reports.summaries import rounded
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes():
+        check_exists(*files)
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
+        from qa_pipeline.evaluation.reports.summaries import rounded
+        from qa_pipeline.storage.files import write_bytes
+
         listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
         read = read_ratings(files, listed)
         figures, agreed = rating_figures(of_criterion(read.items, criterion), least_kappa=min_kappa)

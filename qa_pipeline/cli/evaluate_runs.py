@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.arguments import (
+    Json,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -39,12 +42,13 @@ def compare(
     Rows about one document rise and fall together; intervals and p respect that. A metric of another
     version is left out and named; another data set is refused, unless the runs are compared --unpaired.
     """
-    from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
-    from qa_pipeline.evaluation.reports.stored_report import read_report
-
     with errors_as_exit_codes():
+        check_exists(baseline, current)
+        from qa_pipeline.errors import InputError
+        from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
+        from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
+        from qa_pipeline.evaluation.reports.stored_report import read_report
+
         reports = read_report(baseline), read_report(current)
         document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
         if decide is not None:
@@ -78,13 +82,14 @@ def gate(
     drop, critical_drop, critical and accept_likeness. Exit codes: 0 passed; 1 failed; 2 undecided, since
     likeness alone decided what is critical.
     """
-    from qa_pipeline.evaluation.gates.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gates.gate import gate as held
-    from qa_pipeline.evaluation.gates.gate import read_limits
-    from qa_pipeline.evaluation.gates.golden import read_golden
-    from qa_pipeline.evaluation.reports.stored_report import read_report
-
     with errors_as_exit_codes():
+        check_exists(current, baseline, golden, limits_file)
+        from qa_pipeline.evaluation.gates.comparison_pages import gate_page
+        from qa_pipeline.evaluation.gates.gate import gate as held
+        from qa_pipeline.evaluation.gates.gate import read_limits
+        from qa_pipeline.evaluation.gates.golden import read_golden
+        from qa_pipeline.evaluation.reports.stored_report import read_report
+
         limits = read_limits(
             limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
         )

@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, MaxCalls, MaxCost, named_settings
+from qa_pipeline.cli.arguments import (
+    Change,
+    Json,
+    MaxCalls,
+    MaxCost,
+    check_exists,
+    named_settings,
+)
 from qa_pipeline.cli.evaluate_dataset import Scorer, means_of, settings_of
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
@@ -33,21 +40,22 @@ def validation(
     An answer passes if all its claims are supported and the judge accepts it. The judge is asked about every
     answer. Tokens are those of the request that would draft each answer, and of the validation.
     """
-    import polars as pl
-
-    from qa_pipeline.calibration.rows import read_complete
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
-    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
-    from qa_pipeline.evaluation.reports.summaries import rounded
-    from qa_pipeline.evaluation.validation import measure_validation
-    from qa_pipeline.text.rendering import words
-
     with errors_as_exit_codes(resumable=True):
+        check_exists(*files)
+        import polars as pl
+
+        from qa_pipeline.calibration.rows import read_complete
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.evaluation.datasets.grounding_items import draw
+        from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
+        from qa_pipeline.evaluation.reports.summaries import rounded
+        from qa_pipeline.evaluation.running import cut_by
+        from qa_pipeline.evaluation.validation import measure_validation
+        from qa_pipeline.text.rendering import words
+
         items = pl.concat([draw(read_complete(path).items, limit) for path in labelled_files(files)])
-        settings = settings_of(
-            data, change, named_settings(max_calls=max_calls, max_cost=max_cost), scorer, "rules"
-        )
+        named_values = named_settings(max_calls=max_calls, max_cost=max_cost)
+        settings = cut_by(settings_of(data, change, named_values, scorer))
         means = means_of(settings, scorer, "unknown")
         document = rounded(measure_validation(items, means.resources, means.verifier, means.judge))
         sides = ("without_validation", "with_validation")

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Commands, Json, Out
+from qa_pipeline.cli.arguments import (
+    Change,
+    Commands,
+    Json,
+    Out,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
+from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,20 +64,25 @@ def check(
     Scores are kept in OUT/monitoring, without texts. An alert is a mean beyond its limit by more than
     chance, one that likeness alone decided, or drift.
     """
-    import polars as pl
-
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.monitoring.alerts import alerts_of, find_levels
-    from qa_pipeline.monitoring.days import read_days, read_reference
-    from qa_pipeline.monitoring.drift import find_drift
-    from qa_pipeline.settings.base import read_assignments
-    from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
-
     with errors_as_exit_codes():
+        from qa_pipeline.settings.base import read_assignments
+        from qa_pipeline.settings.tree import load_settings
+
         settings = load_settings(out=out, **read_assignments(change or [], {}))
-        scored, left_out = _score_days(logs, settings)
+        folder = logs or settings.monitoring.logs
+        if folder is None:
+            raise InputError("name a folder of logs, or set monitoring.logs")
+        check_exists(folder, reference)
+        import polars as pl
+
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.monitoring.alerts import alerts_of, find_levels
+        from qa_pipeline.monitoring.days import read_days, read_reference
+        from qa_pipeline.monitoring.drift import find_drift
+        from qa_pipeline.storage.files import write_bytes
+        from qa_pipeline.storage.layout import Layout
+
+        scored, left_out = _score_days(folder, settings)
         rows = read_days(Layout(settings.out).monitoring)
         reference_rows = None if reference is None else read_reference(reference)
         levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
@@ -103,19 +115,15 @@ def check(
             raise typer.Exit(FAILED)
 
 
-def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
+def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
     """Score each day whose logs are newer than its scores; return these days and what was left out."""
     import polars as pl
 
-    from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage.layout import Layout
 
-    folder = logs or settings.monitoring.logs
-    if folder is None:
-        raise InputError("name a folder of logs, or set monitoring.logs")
     read, layout = Logs(folder), Layout(settings.out).monitoring
     score = metric_scores(settings)
     files = {day: day_file(layout, day) for day in read.days()}

@@ -14,7 +14,7 @@ from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.curation.withdrawals import Tombstone
-from qa_pipeline.pipeline.outcomes import WARNING, BatchOutcome
+from qa_pipeline.pipeline.outcomes import NO_ROWS, WARNING, BatchOutcome
 from qa_pipeline.pipeline.report import Report, read_tables, report
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.text.rendering import first_names, plural, words
@@ -35,8 +35,9 @@ def show_outcomes(
     Pairs that wait for people are no failure: the next step is theirs.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
-    is_waiting = (
-        any(outcome.outcome == "waiting" for outcome in outcomes) or _sum(summary, "needs_review") > 0
+    is_waiting = any(
+        outcome.outcome in ("waiting", "unchanged") and outcome.error not in (None, NO_ROWS)
+        for outcome in outcomes
     )
     has_failed = not all(outcome.passed for outcome in outcomes)
     code = FAILED if has_failed or not (_sum(summary, "examples") or is_waiting) else OK
@@ -53,7 +54,7 @@ def show_outcomes(
             for pair in pairs:
                 show_pair(pair)
     _show_sentences(summary, layout, outcomes)
-    _show_next_commands(summary, layout, in_dagster=in_dagster)
+    _show_next_commands(summary, layout, has_run=True, in_dagster=in_dagster)
     return code
 
 
@@ -69,8 +70,8 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
     tables = {
         "Yield": summary.steps.with_columns(first, pl.col("what", "reason").fill_null("")),
         "Known-answer pairs": summary.known_answers,
-        "Canaries: claims and pairs of known verdict": summary.canaries.drop(
-            "accepted_share", "accepted_low", "accepted_high", strict=False
+        "Canaries: claims and pairs of known verdict": summary.canaries.select(
+            "asks", "expected", "kind", "canaries", "rejected", "accepted"
         ),
         "Left out of the texts, by kind": summary.left_out,
         "Personal data found": summary.masked,
@@ -216,7 +217,9 @@ def _holds(row: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _show_next_commands(summary: Report, layout: Layout, *, in_dagster: bool = False) -> None:
+def _show_next_commands(
+    summary: Report, layout: Layout, *, has_run: bool = False, in_dagster: bool = False
+) -> None:
     """Print the commands that come next, with this output folder; without a row, why there is none."""
     out = f"--out {shlex.quote(str(layout.out))}"
     examples, review = _sum(summary, "examples"), _sum(summary, "needs_review")
@@ -230,10 +233,12 @@ def _show_next_commands(summary: Report, layout: Layout, *, in_dagster: bool = F
         commands[f"qa-pipeline status --coverage {out}"] = (
             f"why {plural(uncovered, 'section')} gave no accepted pair"
         )
-    commands[f"qa-pipeline status {out}"] = "all counts"
+    if has_run:
+        commands[f"qa-pipeline status {out}"] = "all counts"
     if in_dagster:
         commands["make ui"] = "the same in Dagster, at http://127.0.0.1:3000"
-    print_line("\nNext", "bold cyan")
+    if commands:
+        print_line("\nNext", "bold cyan")
     for command, purpose in commands.items():
         print_line(f"  {command:<{max(map(len, commands))}}  # {purpose}")
     if not examples:
@@ -242,8 +247,8 @@ def _show_next_commands(summary: Report, layout: Layout, *, in_dagster: bool = F
 
 def _why_nothing(summary: Report, out: str) -> str:
     """Return why batches gave no row, and what to do."""
-    if summary.withdrawn or _sum(summary, "accepted"):
-        return f"a gate holds the accepted pairs back; qa-pipeline status {out} names it"
+    if summary.withdrawn:
+        return f"a gate blocks them; qa-pipeline status {out} names it"
     for stage, advice in (
         (
             "verdicts",

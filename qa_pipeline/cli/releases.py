@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, Out, ReleaseFolder, out_folder
+from qa_pipeline.cli.arguments import (
+    RUN_FIRST,
+    Change,
+    Json,
+    Out,
+    ReleaseFolder,
+    check_exists,
+    out_folder,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 MOST_SHOWN = 20
@@ -27,18 +35,19 @@ def release(
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the accepted rows of all batches whose gates hold, split into train, validation and test.
+    """Publish the accepted rows of all batches whose gates hold.
 
     A release is a folder that is never changed: OUT/releases/N. What is left out is named with the reason.
     """
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.publishing.push import push_release
-    from qa_pipeline.publishing.release import publish_release
-    from qa_pipeline.settings.base import read_assignments
-    from qa_pipeline.settings.tree import load_settings
-
     with errors_as_exit_codes(resumable=push is not None):
+        check_exists(out, advice=RUN_FIRST)
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.pipeline.resources import Resources
+        from qa_pipeline.publishing.push import push_release
+        from qa_pipeline.publishing.release import publish_release
+        from qa_pipeline.settings.base import read_assignments
+        from qa_pipeline.settings.tree import load_settings
+
         chosen = {"release.with_sources": False} if without_sources else {}
         settings = load_settings(out=out, **read_assignments(change or [], chosen))
         made = publish_release(Resources(settings))
@@ -72,14 +81,15 @@ def verify(
     Hashes of its files; quotes in the texts of the documents; ids; messages; that no two splits share a
     document, a question or an answer; counts. Wrong answers whose quotes are right are not found.
     """
-    import polars as pl
-
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.publishing.differences import compare_releases
-    from qa_pipeline.publishing.manifest import release_folder
-    from qa_pipeline.publishing.verify import verify_release
-
     with errors_as_exit_codes():
+        check_exists(folder, against)
+        import polars as pl
+
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.publishing.differences import compare_releases
+        from qa_pipeline.publishing.manifest import release_folder
+        from qa_pipeline.publishing.verify import verify_release
+
         checked_folder = release_folder(folder)
         checks = verify_release(checked_folder)
         holds = all(check.holds for check in checks)

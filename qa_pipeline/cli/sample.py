@@ -7,7 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, Out
+from qa_pipeline.cli.arguments import (
+    RUN_FIRST,
+    Json,
+    Out,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -27,18 +32,19 @@ def sample(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show rows drawn by lot, spread over languages, types and documents, or add up their labels.
+    """Show rows drawn by lot, or add up their labels.
 
     Write the label of a row into `rating` of the file that --to wrote: good (would train on it), thin (true,
     and teaches next to nothing) or bad, with a reason in `why`.
     """
-    from qa_pipeline.cli.console import print_line, show
-    from qa_pipeline.review.queue import Filters
-    from qa_pipeline.review.sample import draw_rows, label_figures, read_labels
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
-
     with errors_as_exit_codes():
+        check_exists(*(report or [out]), advice=RUN_FIRST)
+        from qa_pipeline.cli.console import print_line, show
+        from qa_pipeline.review.queue import Filters
+        from qa_pipeline.review.sample import draw_rows, label_figures, read_labels
+        from qa_pipeline.storage.files import write_bytes
+        from qa_pipeline.storage.layout import Layout
+
         if to is not None and (report or to.exists()):
             raise InputError(f"{to}: --to names a new file, and goes without --report")
         if report:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, Out
+from qa_pipeline.cli.arguments import (
+    RUN_FIRST,
+    Json,
+    Out,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -38,12 +43,13 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
-    from qa_pipeline.cli.console import show as show_result
-    from qa_pipeline.review.document_view import find_chunk, find_document
-    from qa_pipeline.storage.layout import Layout
-
+    """Show a document as it was read, with its sections and chunks."""
     with errors_as_exit_codes():
+        check_exists(out, advice=RUN_FIRST)
+        from qa_pipeline.cli.console import show as show_result
+        from qa_pipeline.review.document_view import find_chunk, find_document
+        from qa_pipeline.storage.layout import Layout
+
         for name, value in {"--page": page, "--span": span, "--corpus": corpus}.items():
             if picture is None and value is not None:
                 raise InputError(f"{name} takes a picture of a page: add --picture FILE.png")
