@@ -254,7 +254,7 @@ def _why_nothing(summary: Report, out: str) -> str:
             "verdicts",
             f"qa-pipeline review {out} shows each pair beside its source; a larger model does better",
         ),
-        ("questions", "rules ask only what is plainly stated; a model asks more: --provider"),
+        ("questions", "Rules ask only what is plainly stated; a model asks more: --provider"),
         ("documents", "docs/documents.md lists the formats that are read"),
     ):
         lost = summary.steps.filter(pl.col("reason").is_not_null(), stage=stage).head(3)
