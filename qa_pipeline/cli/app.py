@@ -146,8 +146,10 @@ def run(
         if found.loose:
             from qa_pipeline.text.rendering import first_names
 
-            loose = first_names(found.loose)
-            sys.stderr.write(f"Not read: {loose}: beside sub-folders, so in no batch. Move them into one.\n")
+            sys.stderr.write(
+                f"Not read: {first_names(found.loose)} in {corpus}. {corpus} has sub-folders, so each of them "
+                "is a batch, and files beside them belong to none. Move these files into a sub-folder.\n"
+            )
         with locked(settings.out, shared=True):
             if try_chunks is not None:
                 from qa_pipeline.cli.trial import try_chunks as run_trial

@@ -247,6 +247,8 @@ def _show_next_commands(
 
 def _why_nothing(summary: Report, out: str) -> str:
     """Return why batches gave no row, and what to do."""
+    if summary.incomplete:
+        return f"{first_names(list(summary.incomplete))} stopped early; mend what is said above, run again"
     if summary.withdrawn:
         return f"a gate blocks them; qa-pipeline status {out} names it"
     for stage, advice in (

@@ -163,6 +163,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(tmp_path: Path) -> None:
     out = tmp_path / "out"
+    (tmp_path / "guide.md").write_text(GUIDE, encoding="utf-8")
     code, _, stderr = invoke(
         "run", tmp_path, "--provider", "openai", "--model", "no-price", "--max-cost", "5", "--out", out
     )
