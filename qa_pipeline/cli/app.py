@@ -147,7 +147,7 @@ def run(
             from qa_pipeline.text.rendering import first_names
 
             sys.stderr.write(
-                f"Not read: {first_names(found.loose)} in {corpus}. {corpus} has sub-folders, so each of them "
+                f"Not read: {first_names(found.loose)} in {corpus}. It has sub-folders, so each of them "
                 "is a batch, and files beside them belong to none. Move these files into a sub-folder.\n"
             )
         with locked(settings.out, shared=True):
