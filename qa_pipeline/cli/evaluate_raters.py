@@ -43,7 +43,7 @@ def raters(
     """Measure how far people agree, and label each item by the majority of its ratings.
 
     A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
-    criterion and group are optional. Agreement is Fleiss' kappa, its interval of 95 % resampled by group.
+    criterion is optional. Agreement is Fleiss' kappa.
     """
     with errors_as_exit_codes():
         check_exists(*files)
@@ -57,12 +57,11 @@ def raters(
         figures, agreed = rating_figures(of_criterion(read.items, criterion), least_kappa=min_kappa)
         if out is not None:
             write_bytes(out, agreed.write_ndjson().encode())
-        kappa, low, high = (figures["kappa"][name] for name in ("value", "low", "high"))
-        interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+        kappa = figures["kappa"]
         screen = {
             "rows left out": read.left_out,
             f"{figures['criterion']}: ratings of {figures['items']:,} items": figures["annotators"],
-            "Fleiss' kappa (95 %)": "unknown" if kappa is None else f"{kappa:.3f}{interval}",
+            "Fleiss' kappa": "unknown" if kappa is None else f"{kappa:.3f}",
             "items with a label": figures["labelled"],
             "set aside": [f"{count:,} {reason}" for reason, count in figures["set_aside"].items()],
         }
