@@ -151,8 +151,9 @@ def test_no_worker_outlives_the_run_not_even_one_that_stands_still(workspace: Wo
         os.close(ending)
 
 
+@pytest.mark.parametrize(("number", "code"), ENDS[:2])
 def test_a_run_ends_while_calls_of_a_model_are_in_flight(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         server.settimeout(LIMIT)
@@ -161,10 +162,10 @@ def test_a_run_ends_while_calls_of_a_model_are_in_flight(
             call, _ = server.accept()
             call.settimeout(LIMIT)
             assert call.recv(1)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             found, said = ended(process)
             call.close()
-    assert (found, said.count(KEPT)) == (130, 1)
+    assert (found, said.count(KEPT)) == (code, 1)
 
 
 def test_a_run_ends_while_it_waits_to_write_into_a_store(workspace: Workspace) -> None:

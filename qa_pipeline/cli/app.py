@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qa_pipeline.cli.arguments import (
+    RUN_FIRST,
     Change,
     Commands,
     Json,
@@ -18,10 +19,9 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
-    batches_at,
+    check_exists,
     check_models,
-    chosen_batches,
-    located,
+    choose_batches,
     named_settings,
     overrides,
     run_settings,
@@ -44,7 +44,6 @@ from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.layout import Layout, check_batch_name
 
 if TYPE_CHECKING:
-    from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.pipeline.outcomes import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources
 
@@ -56,12 +55,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "Turn folders of documents into question-answer training data in which every sentence is proved "
-        "from its source.\n\n"
-        "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
-        "--provider gemini --max-cost N asks Gemini; estimate FOLDER estimates the cost.\n\n"
-        "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
-        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
+        "Turn folders of documents into question-answer training data that is proved from its sources.\n\n"
+        "Start with: qa-pipeline run FOLDER. It works offline by rules; --provider gemini --max-cost N asks "
+        "Gemini.\n\n"
+        "Exit codes: 0 done; 1 not all is well; 2 arguments, settings or input cannot be used; 3 the model "
+        "provider stopped it."
     ),
 )
 
@@ -70,13 +68,12 @@ RUNNING, REVIEWING, RELEASING, MEASURING, KEEPING = (
 )  # fmt: skip
 """Groups of commands in the help, in the order of a first use."""
 
-Verbose = Annotated[bool, typer.Option("--verbose", help="Show the tables of counts that status shows, too.")]
 Unjudged = Annotated[
     bool | None,
     typer.Option(
         "--accept-unjudged/--require-judge",
-        help="Whether verified pairs that no model judged are accepted.",
-        show_default="accepted offline, sent to review where a hosted model is configured",
+        help="Accept pairs that no model judged.",
+        show_default="accept offline",
     ),
 ]
 
@@ -106,8 +103,7 @@ def run(
     corpus: Annotated[
         str,
         typer.Argument(
-            help="Folder whose sub-folders and .zip files are batches of documents, or an address of such a "
-            "place, such as s3://bucket/folder. A folder of documents without sub-folders is one batch."
+            help="Folder or address. Each sub-folder and .zip file is a batch; documents alone are one batch."
         ),
     ],
     out: Out = Path("data"),
@@ -124,66 +120,67 @@ def run(
             "--try",
             min=1,
             metavar="N",
-            help="Run N chunks only, show their pairs as they are decided, and project the cost of the rest.",
+            help="Run N chunks; project the rest.",
         ),
     ] = None,
-    dagster: Annotated[
-        bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Run batches too in which nothing changed; nothing is paid twice.")
-    ] = False,
-    verbose: Verbose = False,
+    dagster: Annotated[bool, typer.Option("--dagster", help="Record runs at DAGSTER_HOME.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run unchanged batches too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run batches of documents from files to training examples.
 
-    A batch in which nothing changed is not run: neither files, settings, code and decisions, nor its tables.
-    What an earlier run stored is used again, and a run that was stopped goes on where it was.
+    Batches in which nothing changed are not run. A run that was stopped goes on where it was.
     """
-    from qa_pipeline.cli.console import show_outcomes, watching
-    from qa_pipeline.curation.withdrawals import withdraw_missing
-    from qa_pipeline.pipeline.outcomes import BatchOutcome
-    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.documents.corpus.corpora import single_batch
 
     with errors_as_exit_codes(resumable=True):
-        location, single = located(corpus)
+        location, single = single_batch(corpus) or (corpus, None)
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = run_settings(overrides(location, out, change, named_values))
+        home = os.environ.get("DAGSTER_HOME")
+        if dagster and not (home and Path(home).is_dir()):
+            raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
+        batches, found = choose_batches(settings, single, batch)
         check_models(settings, model)
-        corpus_batches = batches_at(settings, single)
-        batches = chosen_batches(batch, corpus_batches, settings.corpus)
         prepare_folder(settings.out)
-        if not batch and single is None:
-            layout = Layout(settings.out, cache=settings.cache)
-            withdraw_missing(layout, settings.corpus, {*corpus_batches.names, *corpus_batches.refused})
-        _tell_loose_files(corpus_batches, settings.corpus)
-        if try_chunks is not None:
-            from qa_pipeline.cli import trial
+        if found.loose:
+            from qa_pipeline.text.rendering import first_names
 
-            with locked(settings.out, shared=True):
-                raise typer.Exit(_code(trial.try_chunks(settings, batches, try_chunks, as_json=as_json)))
-        with (
-            locked(settings.out, shared=True),
-            watching(quiet=as_json) as watch,
-        ):
-            outcomes = bring_up_to_date(
-                Resources(settings, watch=watch), batches, dagster=dagster, force=force
+            sys.stderr.write(
+                f"Not read: {first_names(found.loose)} in {corpus}. It has sub-folders, so each of them "
+                "is a batch, and files beside them belong to none. Move these files into a sub-folder.\n"
             )
+        with locked(settings.out, shared=True):
+            if try_chunks is not None:
+                from qa_pipeline.cli.trial import try_chunks as run_trial
+
+                outcomes = run_trial(settings, batches, try_chunks, as_json=as_json)
+                raise typer.Exit(OK if all(outcome.passed for outcome in outcomes) else FAILED)
+            if not batch and single is None:
+                from qa_pipeline.curation.withdrawals import withdraw_missing
+
+                layout = Layout(settings.out, cache=settings.cache)
+                withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
+            from qa_pipeline.cli.console import watching
+            from qa_pipeline.pipeline.resources import Resources
+
+            with watching(quiet=as_json) as watch:
+                resources = Resources(settings, watch=watch)
+                outcomes = bring_up_to_date(resources, batches, dagster=dagster, force=force)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
-            outcomes += [
-                BatchOutcome(name, "failed", error=why) for name, why in corpus_batches.refused.items()
-            ]
-        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, verbose=verbose, in_dagster=dagster)
-        raise typer.Exit(_code(outcomes))
+            from qa_pipeline.pipeline.outcomes import BatchOutcome
+
+            outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
+        from qa_pipeline.cli.outcomes import show_outcomes
+
+        layout = Layout(settings.out)
+        raise typer.Exit(show_outcomes(layout, outcomes, as_json=as_json, in_dagster=dagster))
 
 
 @app.command(rich_help_panel=RUNNING)
 def validate(
-    pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet of questions and answers.")],
-    corpus: Annotated[
-        str, typer.Option(help="Folder, .zip file or address with the documents that the pairs cite.")
-    ],
+    pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet file.")],
+    corpus: Annotated[str, typer.Option(help="Folder, .zip file or address of the documents.")],
     out: Out = Path("data/validation"),
     provider: Provider = None,
     model: Model = None,
@@ -191,64 +188,60 @@ def validate(
     max_cost: MaxCost = None,
     accept_unjudged: Unjudged = None,
     change: Change = None,
-    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Check existing pairs against their documents: source verification and judging, no generation.
+    """Check existing pairs against their documents.
 
-    Writes each row of PAIRS as it is, with its verdict, scores and evidence as `validation`, to
-    OUT/exports/validated.
+    Writes each row of PAIRS with its `validation`: verdict, scores and evidence.
     """
-    from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
-    from qa_pipeline.curation.exports import write_validated
-    from qa_pipeline.defs.running import run_batches
-    from qa_pipeline.documents.corpus.corpora import split_batch
-    from qa_pipeline.generation.pairs_file import LIMITS, SUFFIXES, read_pairs
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.stages import batch_files
-    from qa_pipeline.storage.row_files import open_rows
-
     with errors_as_exit_codes(resumable=True):
+        check_exists(pairs)
+        from qa_pipeline.documents.corpus.corpora import split_batch
+
         location, name = split_batch(corpus)
+        check_batch_name(name)
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = run_settings(overrides(location, out, change, named_values))
         check_models(settings, model)
-        check_batch_name(name)
+        from qa_pipeline.cli.console import print_line, watching
+        from qa_pipeline.cli.outcomes import show_outcomes
+        from qa_pipeline.curation.exports import VALIDATED, write_validated
+        from qa_pipeline.defs.running import run_batches
+        from qa_pipeline.generation.pairs_file import LIMITS, SUFFIXES, read_pairs
+        from qa_pipeline.pipeline.resources import Resources
+        from qa_pipeline.pipeline.stages import batch_files
+        from qa_pipeline.storage.row_files import open_rows
+
         resources = Resources(settings, pairs_file=pairs)
         batch_files(resources, name)  # here what is wrong with the arguments is an error of theirs
         read_pairs(pairs)
         prepare_folder(settings.out)
-        with (
-            locked(settings.out, shared=True),
-            watching(quiet=as_json) as watch,
-        ):
+        with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
             resources.watch = watch
-            (outcome,) = run_batches(resources, [name])
-        if resources.layout.export("passed", name).is_file():
-            write_validated(resources.layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows())
-        if not as_json:
-            show_verdicts(Layout(settings.out), name)
-        show_outcomes(Layout(settings.out), [outcome], as_json=as_json, verbose=verbose)
-        raise typer.Exit(_code([outcome]))
+            outcomes = run_batches(resources, [name])
+        layout = resources.layout
+        code = show_outcomes(layout, outcomes, as_json=as_json)
+        if layout.export("passed", name).is_file():
+            write_validated(layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows())
+            if not as_json:
+                print_line(f"All rows with their verdicts: {layout.export(VALIDATED, name)}")
+        raise typer.Exit(code)
 
 
 @app.command(rich_help_panel=REVIEWING)
 def status(
     out: Out = Path("data"),
     coverage: Annotated[
-        bool,
-        typer.Option(
-            "--coverage",
-            help="Show which sections gave no row and why, by reason and format; --json has all.",
-        ),
+        bool, typer.Option("--coverage", help="Show why sections gave no row, by reason and format.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
-    from qa_pipeline.cli.console import print_document, report_document, show_coverage, show_report
-    from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
-
+    """Show what each batch holds, what waits, and what to do next."""
     with errors_as_exit_codes():
+        check_exists(out, advice=RUN_FIRST)
+        from qa_pipeline.cli.outcomes import show_coverage, show_report
+        from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
+
         layout = Layout(out)
         if coverage:
             show_coverage(read_outcomes(layout), as_json=as_json)
@@ -256,27 +249,15 @@ def status(
         summary = report(layout, finished_batches(layout))
         if not (summary.batches.height or summary.incomplete or summary.withdrawn):
             raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
-        if as_json:
-            print_document(report_document(summary, layout))
-        else:
-            show_report(summary, layout)
+        show_report(summary, layout, as_json=as_json)
 
 
 def bring_up_to_date(
-    resources: "Resources", batches: "Sequence[str]", *, dagster: bool, force: bool
+    resources: "Resources", batches: Sequence[str], *, dagster: bool, force: bool
 ) -> "list[BatchOutcome]":
-    """Run the batches in which something changed; neither models nor Dagster are loaded for the others.
-
-    Raises:
-        SettingsError: runs are to be recorded, and DAGSTER_HOME does not name a folder.
-    """
+    """Run the batches in which something changed; neither models nor Dagster are loaded for the others."""
     from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 
-    home = os.environ.get("DAGSTER_HOME")
-    if dagster and not (home and Path(home).is_dir()):
-        raise SettingsError(
-            "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
-        )
     unchanged = {} if force else unchanged_outcomes(resources, batches)
     due = [batch for batch in batches if batch not in unchanged]
     made = {}
@@ -285,22 +266,6 @@ def bring_up_to_date(
 
         made = {outcome.batch: outcome for outcome in run_batches(resources, due, recorded=dagster)}
     return [unchanged.get(batch) or made[batch] for batch in batches]
-
-
-def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """Return the exit code of several runs."""
-    return OK if all(outcome.passed for outcome in outcomes) else FAILED
-
-
-def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
-    from qa_pipeline.text.rendering import first_names
-
-    if batches.loose:
-        sys.stderr.write(
-            f"Not read: {first_names(batches.loose)} in {corpus}. {corpus} has sub-folders, so each of them "
-            "is a batch, and files beside them belong to none. Move these files into a sub-folder to have "
-            "them read.\n"
-        )
 
 
 app.command(rich_help_panel=RUNNING)(estimate)

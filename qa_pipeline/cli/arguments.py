@@ -1,4 +1,4 @@
-"""Options that several commands have, and what arguments mean: which batches, and which settings change."""
+"""Options that several commands have, and the batches and settings that arguments name."""
 
 import difflib
 import os
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.errors import CorpusError, InputError, SettingsError
 from qa_pipeline.settings.removed import leftovers, removal_of
 from qa_pipeline.storage.layout import check_batch_name
 
@@ -50,48 +50,63 @@ def out_folder(value: object) -> Path:
         raise typer.BadParameter(str(error)) from None
 
 
+def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
+    """Check input before anything slow is loaded.
+
+    Raises:
+        InputError: a local path does not exist.
+    """
+    from qa_pipeline.storage.object_stores import store_of
+
+    for path in paths:
+        if path is not None and store_of(path) is None and not path.exists():
+            raise InputError(f"{path} does not exist; {advice}")
+
+
+RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"
+
+
 Out = Annotated[
     Path,
     typer.Option(
-        help="Folder for tables, indexes, exports and caches, or an address such as s3://bucket/folder.",
+        help="Output folder or address.",
         parser=out_folder,
         metavar="FOLDER",
     ),
 ]
 ReleaseFolder = Annotated[
-    Path,
-    typer.Argument(
-        help="A release, or the folder of releases: its latest.", parser=out_folder, metavar="RELEASE"
-    ),
+    Path, typer.Argument(help="A release, or a folder of releases.", parser=out_folder, metavar="RELEASE")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeatable.")]
 Provider = Annotated[
-    str | None,
-    typer.Option(
-        help="gemini or openai (hosted); ollama, llama.cpp or vllm (on this machine); extractive (offline "
-        "rules); none (only verify existing pairs)."
-    ),
+    str | None, typer.Option(help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules), none.")
 ]
-Model = Annotated[
-    str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
-]
+Model = Annotated[str | None, typer.Option(help="Model of the provider.")]
 Change = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting; repeatable.")
 ]
-MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
-MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in USD.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on their cost, in USD.")]
 
 
-def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str) -> list[str]:
-    """Return the batches asked for, or all of the corpus.
+def choose_batches(
+    settings: "Settings", single: str | None, names: list[str] | None
+) -> tuple[list[str], "FoundBatches"]:
+    """Return the batches to work on, and all of the corpus; `single` is its only one.
 
     Raises:
-        CorpusError: there is no such batch.
+        CorpusError: the corpus cannot be used, or has no such batch.
     """
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.text.rendering import first_names
 
+    if single is None:
+        batches = open_corpus(settings.corpus).find_batches()
+    else:
+        check_batch_name(single)
+        batches = FoundBatches((single,), {}, ())
     for name in names or []:
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
@@ -99,37 +114,14 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
             near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES)
             nearest_first = list(dict.fromkeys([*near, *batches.names]))
             raise CorpusError(
-                f"{corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
+                f"{settings.corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
             )
-    return list(dict.fromkeys(names or batches.names))
-
-
-def located(corpus: str) -> tuple[str, str | None]:
-    """Return the location of the corpus; and its only batch, where a batch was given in place of a corpus."""
-    from qa_pipeline.documents.corpus.corpora import single_batch
-
-    batch = single_batch(corpus)
-    return (corpus, None) if batch is None else batch
-
-
-def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
-    """Return the batches of the corpus, or the only one that was asked for.
-
-    Raises:
-        CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
-    """
-    from qa_pipeline.documents.corpus.corpora import open_corpus
-    from qa_pipeline.documents.corpus.places import FoundBatches
-
-    if single is None:
-        return open_corpus(settings.corpus).find_batches()
-    check_batch_name(single)
-    return FoundBatches((single,), {}, ())
+    return list(dict.fromkeys(names or batches.names)), batches
 
 
 def named_settings(
-    provider: str | None,
-    model: str | None,
+    provider: str | None = None,
+    model: str | None = None,
     max_calls: int | None = None,
     max_cost: float | None = None,
     accept_unjudged: bool | None = None,
@@ -169,14 +161,14 @@ def run_settings(values: dict[str, Any]) -> "Settings":
         KeyRejectedError: the provider needs a key; this is said before the cap that it needs too.
         SettingsError: a setting cannot be used, or the server has no model or several.
     """
-    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.text.rendering import first_names
 
     try:
         settings = load_settings(**values)
     except SettingsError:
         uncapped = uncapped_settings(values)
+        from qa_pipeline.pipeline.resources import Resources
+
         Resources(uncapped).models.check(uncapped.llm.hosted_models)
         raise
     llm = settings.llm
@@ -185,6 +177,7 @@ def run_settings(values: dict[str, Any]) -> "Settings":
     if not llm.is_local:
         raise SettingsError("no model is named; add --model NAME (or llm.model)")
     from qa_pipeline.llm.openai_compatible import served_models
+    from qa_pipeline.text.rendering import first_names
 
     names = served_models(llm.base_url or "", os.environ)
     if len(names) != 1:
@@ -217,13 +210,14 @@ def check_models(settings: "Settings", role: str | None) -> None:
         SettingsError: a model, the prices, the caps, or the user's prompts cannot be used.
         KeyRejectedError: a key is missing.
     """
-    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.prompts.loading import check_own_prompts
     from qa_pipeline.settings.tree import check_model, notes
     from qa_pipeline.storage.object_stores import store_of
 
     check_model(settings, role)
     check_own_prompts(settings.llm)
+    from qa_pipeline.pipeline.resources import Resources
+
     resources = Resources(settings)
     _ = resources.entailment  # its files are looked for; its weights are not loaded
     if settings.llm.hosted_models:

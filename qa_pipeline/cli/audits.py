@@ -7,14 +7,19 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Commands, Json, ReleaseFolder
+from qa_pipeline.cli.arguments import (
+    Commands,
+    Json,
+    ReleaseFolder,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 audit = typer.Typer(
     cls=Commands,
     name="audit",
     no_args_is_help=True,
-    help="Draw rows of a release for people to audit, and bound its share of wrong rows by their labels.",
+    help="Draw rows of a release for people, and bound its share of wrong ones.",
 )
 
 
@@ -26,14 +31,15 @@ def sample(
     seed: Annotated[str, typer.Option(help="Another one draws other rows.")] = "0",
 ) -> None:
     """Draw rows at random and write them with their quotes; people fill in label: right, wrong or unsure."""
-    from qa_pipeline.cli.console import print_line
-    from qa_pipeline.errors import InputError
-    from qa_pipeline.publishing.certificate import draw_sample
-    from qa_pipeline.publishing.manifest import release_folder
-    from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes():
+        check_exists(release)
+        from qa_pipeline.cli.console import print_line
+        from qa_pipeline.errors import InputError
+        from qa_pipeline.publishing.certificate import draw_sample
+        from qa_pipeline.publishing.manifest import release_folder
+        from qa_pipeline.settings.tree import load_settings
+        from qa_pipeline.storage.files import write_bytes
+
         load_settings()  # files are private unless a setting says otherwise
         if to.exists():
             raise InputError(f"{to} exists, and may hold labels; name another file with --to")
@@ -53,19 +59,18 @@ def certify_release(
     as_json: Json = False,
 ) -> None:
     """Report the share of wrong rows that the labels rule out, with 95 % confidence; unsure is wrong."""
-    from qa_pipeline.cli.console import print_document, print_line
-    from qa_pipeline.publishing.certificate import certify
-    from qa_pipeline.publishing.manifest import release_folder
-
     with errors_as_exit_codes():
+        check_exists(release, file)
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.publishing.certificate import certify
+        from qa_pipeline.publishing.manifest import release_folder
+
         bound = certify(release_folder(release), file)
-        if as_json:
-            print_document({"release": str(release_folder(release)), **asdict(bound)})
-        else:
-            print_line(
-                f"With 95 % confidence at most {bound.at_most:.2%} of the {bound.rows} rows are wrong: of "
-                f"{bound.audited} rows drawn at random people found {bound.wrong} wrong and were unsure of "
-                f"{bound.unsure} (unsure counts as wrong)."
-            )
+        told = (
+            f"at most {bound.at_most:.2%} of {bound.rows} rows are wrong, with 95 % confidence: of "
+            f"{bound.audited} drawn people found {bound.wrong} wrong and {bound.unsure} unsure (wrong, too)"
+        )
+        document = {"release": str(release_folder(release)), **asdict(bound)}
+        show(document, as_json=as_json, screen={"certified": told})
         if max_error is not None and bound.at_most > max_error:
             raise typer.Exit(FAILED)

@@ -1,157 +1,121 @@
 """`qa-pipeline calibrate`: thresholds from labelled rows, and what others would move."""
 
+import json
 import re
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import OnlyBatch, out_folder
+from qa_pipeline.cli.arguments import (
+    Json,
+    OnlyBatch,
+    check_exists,
+    out_folder,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
-
-if TYPE_CHECKING:
-    from qa_pipeline.calibration.rows import LabelledFile
-    from qa_pipeline.settings.thresholds import Thresholds
 
 
 def calibrate(
     data: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Parquet, JSONL, JSON or CSV file of labelled rows, or a folder of them; repeatable."
-        ),
+        typer.Option(help="File or folder of labelled rows; repeatable."),
     ] = None,
     decisions: Annotated[
         Path | None,
         typer.Option(
-            help="Output folder of a run; the decisions people made in it are used as labelled rows too.",
+            help="Output folder whose decisions of people are labelled rows too.",
             parser=out_folder,
             metavar="FOLDER",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Most rows of a labelled set, spread over its sources; all by default."),
+        typer.Option(min=1, help="Most rows of a file, spread over sources."),
     ] = None,
     target_precision: Annotated[
         float,
-        typer.Option(help="Share of accepted and of rejected rows that must be right."),
+        typer.Option(min=0.001, max=0.9999, help="Share of decided rows that must be right."),
     ] = 0.98,
-    confidence: Annotated[float, typer.Option(help="Confidence level of that share.")] = 0.95,
-    out: Annotated[
-        Path | None, typer.Option(help="File of thresholds to write; without it they are only printed.")
-    ] = None,
-    name: Annotated[str, typer.Option(help="Name of the thresholds, stored with every verdict.")] = "own",
+    confidence: Annotated[
+        float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")
+    ] = 0.95,
+    out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
+    name: Annotated[str, typer.Option(help="Name that verdicts carry.")] = "own",
     what_if: Annotated[
         Path | None,
         typer.Option(
-            help="Output folder of a run: decide it again with --set, fit nothing, and print what moves.",
+            help="Output folder: decide it again with --set; fit nothing.",
             parser=out_folder,
             metavar="FOLDER",
         ),
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", help="With --what-if: a setting that decides, such as judging.threshold=0.8."),
+        typer.Option("--set", help="With --what-if: such as judging.threshold=0.8."),
     ] = None,
     batch: OnlyBatch = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Fit the thresholds that accept and reject claims, so that accepted rows meet a target precision.
+    """Fit thresholds to labelled rows, or show what others would move.
 
-    Rows have id, language, question, context (list of passages), answer, label (1 is supported) and group_id
-    (rows of one source); or premise, hypothesis, label and language. The models are those of the settings.
-    A threshold that cannot be shown to meet the target is refused: that side then decides nothing. Where all
-    are refused, no file is written and the command ends with 1. With --what-if no model is asked and nothing
-    is written: each batch is decided again by the settings of its own run, and by what --set changes.
+    Rows have id, language, question, context, answer, label (1 is supported) and group_id. A threshold that
+    is not shown to meet the target is refused; where all are, the command ends with 1.
     """
-    from qa_pipeline.settings.thresholds import thresholds_bytes
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes():
+        check_exists(*(data or []), decisions, what_if)
+        if not data and decisions is None and what_if is None:
+            raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
+        from qa_pipeline.calibration.fitting import calibrate as fit
+        from qa_pipeline.calibration.rows import decided_rows, read_complete
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.evaluation.datasets.grounding_items import draw
+        from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
+        from qa_pipeline.pipeline.resources import Resources
+        from qa_pipeline.settings.thresholds import thresholds_bytes
+        from qa_pipeline.settings.tree import load_settings
+        from qa_pipeline.storage.files import write_bytes
+        from qa_pipeline.storage.layout import Layout
+
         if what_if is not None:
             _what_if(what_if, batch, change or [], as_json=as_json)
             return
-        labelled = _labelled(data or [], decisions, limit)
-        thresholds = _calibrated(labelled, target_precision, confidence, name)
+        if not re.fullmatch("[a-z0-9_-]{1,40}", name):
+            raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
+        labelled = [read_complete(path) for path in labelled_files(data or [])]
+        files = [replace(file, items=draw(file.items, limit)) for file in labelled]
+        files += [] if decisions is None else [decided_rows(Layout(decisions))]
+        rows = sum(file.items.height for file in files)
+        sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
+        thresholds = fit(
+            Resources(load_settings(verification={"thresholds": None})),
+            files,
+            target=target_precision,
+            confidence=confidence,
+            name=name,
+            created=datetime.now(tz=UTC).date(),
+        )
         content = thresholds_bytes(thresholds)
         is_refused = not thresholds.band.decides
-        if out is not None and not is_refused:
-            write_bytes(out, content)
-        if as_json:
-            sys.stdout.write(content.decode())
-        else:
-            _show(thresholds)
+        columns = {"side", "threshold", "precision_low", "confidence", "why"}
+        fits = [
+            {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)}
+            for side in thresholds.fits
+        ]
+        show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
         if is_refused:
             sys.stderr.write(
-                f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} "
-                "of what it accepts, rejects or finds contradicted, so nothing is written and it decides "
-                "nothing. Ask for less (--target-precision), label rows of more sources where a reason says "
-                "how many would do, or name another model.\n"
+                f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of what it "
+                "decides. Ask for less (--target-precision), label more rows, or name another model.\n"
             )
             raise typer.Exit(FAILED)
         if out is not None:
+            write_bytes(out, content)
             sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
-
-
-def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "list[LabelledFile]":
-    from qa_pipeline.calibration.rows import decided_rows, read_complete
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
-    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
-    from qa_pipeline.storage.layout import Layout
-
-    if not data and decisions is None:
-        raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    labelled = [read_complete(path) for path in labelled_files(data)]
-    files = [replace(file, items=draw(file.items, limit)) for file in labelled]
-    return files if decisions is None else [*files, decided_rows(Layout(decisions))]
-
-
-def _calibrated(files: "list[LabelledFile]", target: float, confidence: float, name: str) -> "Thresholds":
-    from datetime import UTC, datetime
-
-    from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.settings.tree import load_settings
-
-    for option, share in (("--target-precision", target), ("--confidence", confidence)):
-        if not 0 < share < 1:
-            raise InputError(f"{option} must lie between 0 and 1, and is {share}")
-    if not re.fullmatch("[a-z0-9_-]{1,40}", name):
-        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    rows = sum(file.items.height for file in files)
-    sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
-    return fit(
-        Resources(load_settings(verification={"thresholds": None})),
-        files,
-        target=target,
-        confidence=confidence,
-        name=name,
-        created=datetime.now(tz=UTC).date(),
-    )
-
-
-def _show(thresholds: "Thresholds") -> None:
-    from qa_pipeline.cli.console import show_table
-
-    fits = [
-        [
-            fit.side,
-            "refused" if fit.threshold is None else f"{fit.threshold:g}",
-            f"{fit.right} of {fit.n}",
-            fit.precision_low,
-            f"{fit.confidence:.3g}",
-            fit.why or "",
-        ]
-        for fit in thresholds.fits
-    ]
-    columns = ["side", "threshold", "right", "at_least", "with", "reason"]
-    show_table("Thresholds, by one row of each source", columns, fits)
 
 
 def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:
@@ -159,7 +123,7 @@ def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: 
     import polars as pl
 
     from qa_pipeline.calibration.what_if import read_changes, what_if
-    from qa_pipeline.cli.console import print_document, show_frame
+    from qa_pipeline.cli.console import show
     from qa_pipeline.storage.layout import Layout
 
     counts = what_if(Layout(out), batch, read_changes(change))
@@ -171,8 +135,4 @@ def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: 
     verdicts = verdicts.with_columns(pl.col("old", "new").fill_null(0)).sort("what", "verdict")
     verdicts = verdicts.with_columns(difference=pl.col("new") - pl.col("old"))
     moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
-    if as_json:
-        print_document({"set": change, "verdicts": verdicts, "moved": moved})
-        return
-    show_frame("Verdicts", verdicts)
-    show_frame("What moves, with the new reason", moved)
+    show({"set": change, "verdicts": verdicts, "moved": moved}, as_json=as_json)

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Out
+from qa_pipeline.cli.arguments import (
+    Out,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -26,7 +29,7 @@ def decide(
         list[str] | None, typer.Option(help="With --template: only this batch; repeat it for several.")
     ] = None,
 ) -> None:
-    """Record what people decided about pairs: accepted, rejected, or edited with a new answer.
+    """Record what people decided about pairs.
 
     Start with --template: it writes a row for each pair that waits for a person, with its claims and their
     evidence. Fill in decision and who (and edited_answer, why, decided_at), and give the file back. The next
@@ -45,20 +48,21 @@ def decide(
             return
         if batch:
             raise InputError("--batch goes with --template; decisions name their pairs")
+        check_exists(file, out)
         if file is not None:
             raise typer.Exit(_take(Layout(out), file))
 
 
 def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> None:
-    from qa_pipeline.review.decision_files import template_bytes, undecided
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.tables import VERDICTS
-
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions; choose another name")
+    from qa_pipeline.review.decision_files import template_bytes, undecided
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.tables import VERDICTS
+
     rows = list(undecided(layout, batches or [table.stem for table in layout.tables(VERDICTS.name)]))
     write_bytes(path, template_bytes(rows, suffix))
     sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")

@@ -1,10 +1,8 @@
 """`qa-pipeline estimate`: what a run would ask and cost."""
 
-from dataclasses import asdict, astuple
-from decimal import Decimal
-from operator import attrgetter
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,19 +12,12 @@ from qa_pipeline.cli.arguments import (
     Model,
     OnlyBatch,
     Out,
-    batches_at,
-    chosen_batches,
-    located,
+    choose_batches,
     named_settings,
     overrides,
     uncapped_settings,
 )
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
-
-if TYPE_CHECKING:
-    from qa_pipeline.pipeline.estimate import Estimate
-
-_COLUMNS = ("batch", "stage", "calls", "tokens in", "tokens out", "cost")
 
 
 def estimate(
@@ -38,60 +29,38 @@ def estimate(
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate the requests and cost of a run, by batch and stage, without sending any request.
+    """Estimate requests and cost of a run without sending any.
 
-    Documents are read and cut as in a run. Questions that the output folder has are not counted again.
-    Nothing is written.
+    Questions that the output folder has are not counted again. Nothing is written.
     """
     import time
 
-    from qa_pipeline.pipeline.estimate import estimate_run
-    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.documents.corpus.corpora import single_batch
+    from qa_pipeline.llm.budget.prices import CURRENCY
     from qa_pipeline.settings.tree import check_model
 
     with errors_as_exit_codes():
-        location, single = located(corpus)
+        location, single = single_batch(corpus) or (corpus, None)
         settings = uncapped_settings(overrides(location, out, change, named_settings(provider, model)))
         check_model(settings, model)
-        batches = chosen_batches(batch, batches_at(settings, single), settings.corpus)
+        batches, _ = choose_batches(settings, single, batch)
+        from qa_pipeline.pipeline.estimate import estimate_run
+        from qa_pipeline.pipeline.resources import Resources
+
         made = estimate_run(Resources(settings), batches, now=time.time())
-        if as_json:
-            _print_json(made)
-        else:
-            _print(made)
-
-
-def _print(made: "Estimate") -> None:
-    from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.llm.budget.prices import CURRENCY
-
-    def row(batch: str, stage: str, calls: int, read: int, written: int, cost: Decimal | None) -> list[str]:
-        money = "not known" if cost is None else f"{cost:.4f} {CURRENCY}"
-        return [batch, stage, f"{calls:,}", f"{read:,}", f"{written:,}", money]
-
-    if not made.stages:
-        print_line("llm.provider names no hosted model: nothing is asked that costs money.")
-        return
-    read, written = (sum(map(attrgetter(name), made.stages)) for name in ("input_tokens", "output_tokens"))
-    total = row("all", "", sum(stage.calls for stage in made.stages), read, written, made.cost)
-    show_table("Estimate", _COLUMNS, [*(row(*astuple(stage)) for stage in made.stages), total])
-    print_line("Counts follow the plan of questions; tokens and shares are means, on the high side.")
-    if made.cost is None:
-        print_line("The price of a model is not known.")
-
-
-def _print_json(made: "Estimate") -> None:
-    from qa_pipeline.cli.console import print_document
-    from qa_pipeline.llm.budget.prices import CURRENCY
-
-    def number(cost: Decimal | None) -> float | None:
-        return None if cost is None else float(cost)
-
-    document = {
-        "stages": [{**asdict(stage), "cost": number(stage.cost)} for stage in made.stages],
-        "currency": CURRENCY,
-        "calls": sum(stage.calls for stage in made.stages),
-        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
-        "cost": number(made.cost),
-    }
-    print_document(document)
+        costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
+        stages = [{**asdict(stage), "cost": cost} for stage, cost in zip(made.stages, costs, strict=True)]
+        whole = None if made.cost is None else float(made.cost)
+        document = {
+            "stages": stages,
+            "currency": CURRENCY,
+            "calls": sum(stage.calls for stage in made.stages),
+            "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
+            "cost": whole,
+        }
+        cost = "not known" if whole is None else f"{whole:.4f} {CURRENCY}"
+        screen = {name: document[name] for name in ("stages", "calls", "tokens")} | {"cost of all": cost}
+        if not stages:
+            screen = {"estimate": "llm.provider names no hosted model: nothing is asked that costs money"}
+        show(document, as_json=as_json, screen=screen, every=True)

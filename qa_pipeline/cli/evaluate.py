@@ -12,7 +12,7 @@ evaluation = typer.Typer(
     name="eval",
     cls=Commands,
     no_args_is_help=True,
-    help="Evaluate answered questions (run, compare, gate), raters and the validation.",
+    help="Measure answered questions: run, compare, gate, raters, validation.",
 )
 evaluation.command()(run)
 evaluation.command()(compare)

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, MaxCalls, MaxCost, named_settings
+from qa_pipeline.cli.arguments import (
+    Change,
+    Json,
+    MaxCalls,
+    MaxCost,
+    check_exists,
+    named_settings,
+)
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -17,111 +24,60 @@ if TYPE_CHECKING:
 
 
 Scorer = Literal["local", "model"]
-Statements = Literal["rules", "model"]
 Undecided = Literal["similarity", "unknown"]
 
 
 def run(
     datasets: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATASET...",
-            help="Files or folders of answered questions, .parquet, .jsonl, .json or .csv: our layout, "
-            "files of Ragas, DeepEval or TruLens, a saved dataset, or a release.",
-        ),
+        typer.Argument(metavar="DATASET...", help="Files or folders of answered questions, or a release."),
     ],
     out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name of the data set in reports and comparisons. Default: those of its files."),
-    ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Only this metric; repeatable. Default: all.")
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rows of each data set, spread over documents; the same each time."),
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the data set. Default: its files.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Rows, spread over documents.")] = None,
     scorer: Annotated[
-        Scorer,
-        typer.Option(
-            help="local: rules, cosines and the cross-encoders of the settings, no call. model: the verifier "
-            "and the judge of the settings too, where nothing local decides."
-        ),
+        Scorer, typer.Option(help="model: verifier and judge decide what nothing local does.")
     ] = "local",
-    statements: Annotated[
-        Statements | None,
-        typer.Option(
-            help="Cutting of answers into statements: by rules, or by the verifier of the settings, whatever "
-            "the scorer is. Default: rules; with --scorer model as verification.split_claims says."
-        ),
-    ] = None,
     undecided: Annotated[
-        Undecided,
-        typer.Option(
-            help="Verdict on a statement that nothing decides: by its likeness to the contexts (or by "
-            "the cross-encoder), or unknown."
-        ),
+        Undecided, typer.Option(help="Verdict on a statement that nothing decides.")
     ] = "similarity",
-    worst_by: Annotated[
-        str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
-    ] = None,
-    laws: Annotated[
-        bool,
-        typer.Option(
-            "--laws",
-            help="Check categorical correctness too, on the first rows: identity, composition, and "
-            "verification at any stage.",
-        ),
-    ] = False,
+    laws: Annotated[bool, typer.Option("--laws", help="Check categorical correctness too.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print all metrics; else eight of them, or those of --metric.")
-    ] = False,
-    data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
+    data: Annotated[Path, typer.Option(help="Folder for caches.")] = Path("data"),
     abilities: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="PAIRS",
-            help="Evaluate nothing: write a suite of four abilities, from so many pairs of the output folder "
-            "DATASET, to the file --out.",
-        ),
+        typer.Option(min=1, metavar="PAIRS", help="Write a suite from the output folder DATASET to --out."),
     ] = None,
     change: Change = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
-    """Measure answered questions: how far answers rest on their passages, citations, retrieval, answers.
+    """Measure answered questions: faithfulness, citations, retrieval, answers.
 
-    Writes report.json, report.md, report.html, rows.parquet and statements.parquet. A row that lacks what a
-    metric needs has no value there and is counted. Equal input gives equal files.
+    A row that lacks what a metric needs has no value there and is counted. Equal input gives equal files.
     """
-    from qa_pipeline.cli.console import print_document, print_line, watching
-    from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.abilities import write_suite
-    from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
-    from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
-    from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
-    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.reports.report import About, dataset_name
-    from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
-    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes(resumable=True):
+        check_exists(*datasets)
+        from qa_pipeline.cli.console import print_line, watching
+        from qa_pipeline.evaluation.abilities import write_suite
+        from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
+        from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
+        from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
+        from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+        from qa_pipeline.evaluation.reports.report import About, dataset_name
+        from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
+        from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+        from qa_pipeline.storage.files import write_bytes
+
         if abilities is not None:
             write_bytes(out, write_suite(datasets[0], abilities))
             print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
             return
         metrics = chosen_metrics(metric or [])
-        measured = [chosen.name for chosen in metrics]
-        if worst_by is not None and worst_by not in measured:
-            raise InputError(f"--worst-by {worst_by}: not measured; measured are {', '.join(measured)}")
-        settings = settings_of(
-            data, change, named_settings(None, None, max_calls, max_cost), scorer, statements
-        )
+        named_values = named_settings(max_calls=max_calls, max_cost=max_cost)
+        settings = settings_of(data, change, named_values, scorer)
         means = means_of(settings, scorer, undecided)
         faults: Faults = {}
         with (
@@ -143,23 +99,16 @@ def run(
             )
             unsplit = count_unsplit(rows, means) or None
             about.settings.update(limit=limit, unsplit=unsplit)
-            document = write_report(folder, metrics, counts, about, worst_by)
-        if as_json:
-            print_document({"report": str(out), **document})
-        else:
-            _show(document, out, every=every or bool(metric))
+            document = write_report(folder, metrics, counts, about)
+        _show(document, out, every=bool(metric), as_json=as_json)
 
 
 def settings_of(
-    data: Path,
-    change: list[str] | None,
-    named_values: dict[str, Any],
-    scorer: Scorer,
-    statements: Statements | None,
+    data: Path, change: list[str] | None, named_values: dict[str, Any], scorer: Scorer
 ) -> "Settings":
-    """Return the settings of all sources, with the cutting of answers that is asked for."""
+    """Return the settings of all sources; without a model the rules cut answers into claims."""
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.running import cut_by, evaluation_settings
+    from qa_pipeline.evaluation.running import cut_by
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 
@@ -167,9 +116,8 @@ def settings_of(
     if "out" in tree:
         raise SettingsError("--set out: caches lie where --data says")
     settings = load_settings(**tree, out=data)
-    if statements is not None:
-        return cut_by(settings, statements)
-    return settings if scorer == "model" else evaluation_settings(settings)
+    is_cut_by_model = settings.verification.split_claims == "model"
+    return settings if scorer == "model" or is_cut_by_model else cut_by(settings)
 
 
 def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
@@ -189,8 +137,8 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
     verifier = resources.reviewer("verifier")
     if verifier is None and cut_by == "model":
         raise SettingsError(
-            "the model that verifies is to cut answers into statements, and these settings name none; set "
-            "llm.verifier.provider to gemini or openai, or let the rules cut them (--statements rules)"
+            "verification.split_claims=model, and these settings name no model that verifies; set "
+            "llm.verifier.provider, or let the rules cut answers (verification.split_claims=rules)"
         )
     splitter = None if cut_by == "rules" else verifier
     if scorer == "local":
@@ -236,31 +184,28 @@ def _without_folder(model: str | None) -> str | None:
     return Path(model).name if model is not None and Path(model).is_dir() else model
 
 
-def _show(document: dict[str, Any], out: Path, *, every: bool) -> None:
-    from qa_pipeline.cli.console import print_line, show_table
+def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
+    from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
     from qa_pipeline.evaluation.reports.deciders import describe_deciders
     from qa_pipeline.evaluation.reports.report import reasons, what_to_know, with_bounds
-    from qa_pipeline.text.rendering import plural
 
     metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
-    lines = [
-        [
-            name,
-            *(with_bounds(metric), metric["median"], metric["known"], metric["unknown"], metric["direction"]),
-            describe_deciders(metric["decided_by"]) if metric["known"] else "–",
-        ]
+    rows = [
+        {
+            "metric": name,
+            "mean (95 %)": with_bounds(metric),
+            **{column: metric[column] for column in ("known", "unknown")},
+            "better": metric["direction"],
+            "decided by": describe_deciders(metric["decided_by"]) if metric["known"] else "–",
+        }
         for name, metric in metrics.items()
     ]
-    title = f"{document['dataset']}: {plural(document['total_queries'], 'row')} (95 % intervals)"
-    show_table(title, ["metric", "mean", "median", "known", "unknown", "better", "decided by"], lines)
-    for name, value in document["of_all_rows"].items():
-        print_line(f"{name} of all rows together: {value:.3f}")
-    if unknown := reasons(metrics):
-        cells = [[why, ", ".join(names)] for why, names in unknown]
-        show_table("Why values are unknown", ["reason", "metrics"], cells)
-    if hidden := len(document["metrics"]) - len(metrics):
-        print_line(f"{hidden} more metrics are in the report; --all prints them")
-    for note in what_to_know(document):
-        print_line(f"Note: {note}", "yellow")
-    print_line(f"Report: {out / 'report.html'}")
+    screen = {
+        f"{document['dataset']}, {document['total_queries']:,} rows": rows,
+        "of all rows together": [f"{name} {value:.3f}" for name, value in document["of_all_rows"].items()],
+        "unknown": [f"{', '.join(names)}: {why}" for why, names in reasons(metrics)],
+        "note": what_to_know(document),
+        "report": str(out / "report.html"),
+    }
+    show({"report": str(out), **document}, as_json=as_json, screen=screen, every=True)

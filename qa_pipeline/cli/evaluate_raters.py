@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.arguments import (
+    Json,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 
@@ -42,31 +45,29 @@ def raters(
     A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
     criterion is optional. Agreement is Fleiss' kappa.
     """
-    from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
-    from qa_pipeline.evaluation.reports.summaries import rounded
-    from qa_pipeline.storage.files import write_bytes
-
     with errors_as_exit_codes():
+        check_exists(*files)
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
+        from qa_pipeline.evaluation.reports.summaries import rounded
+        from qa_pipeline.storage.files import write_bytes
+
         listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
         read = read_ratings(files, listed)
-        figures, agreed = rating_figures(of_criterion(read.items, criterion), min_kappa)
+        figures, agreed = rating_figures(of_criterion(read.items, criterion), least_kappa=min_kappa)
         if out is not None:
             write_bytes(out, agreed.write_ndjson().encode())
-        if as_json:
-            print_document({"left_out": read.left_out, **rounded(figures)})
-            return
-        if read.left_out.height:
-            show_table("Rows left out", read.left_out.columns, read.left_out.rows())
-        title = f"{figures['criterion']}: {figures['ratings']:,} ratings of {figures['items']:,} items"
-        show_table(title, ["annotator", "ratings"], [[*item] for item in figures["annotators"].items()])
-        value = "unknown" if figures["kappa"] is None else f"{figures['kappa']:.3f}"
-        print_line(f"Fleiss' kappa: {value}")
-        aside = ", ".join(f"{count:,} {reason}" for reason, count in figures["set_aside"].items()) or "none"
-        print_line(f"Consensus: {figures['labelled']:,} items have a label; set aside: {aside}")
+        kappa = figures["kappa"]
+        screen = {
+            "rows left out": read.left_out,
+            f"{figures['criterion']}: ratings of {figures['items']:,} items": figures["annotators"],
+            "Fleiss' kappa": "unknown" if kappa is None else f"{kappa:.3f}",
+            "items with a label": figures["labelled"],
+            "set aside": [f"{count:,} {reason}" for reason, count in figures["set_aside"].items()],
+        }
         if not figures["is_used"]:
-            print_line(
-                f"The consensus is not used: kappa is not above {figures['least_kappa']:g}, or unknown. "
-                "Agree on what the categories mean and rate again, or choose another --min-kappa",
-                "yellow",
+            screen["not used"] = (
+                f"kappa is not above {figures['least_kappa']:g}, or unknown; agree on what the categories "
+                "mean and rate again, or choose another --min-kappa"
             )
+        show({"left_out": read.left_out, **rounded(figures)}, as_json=as_json, screen=screen)

@@ -1,11 +1,15 @@
 """`qa-pipeline eval compare` and `gate`: what changed from one run to the next."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.arguments import (
+    Json,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -30,9 +34,6 @@ def compare(
             help="Say if current should be deployed, by this metric: p < 0.05 and d > 0.1.",
         ),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print all metrics; else the eight that eval run prints.")
-    ] = False,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
@@ -41,12 +42,13 @@ def compare(
     Rows about one document rise and fall together; intervals and p respect that. A metric of another
     version is left out and named; another data set is refused, unless the runs are compared --unpaired.
     """
-    from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
-    from qa_pipeline.evaluation.reports.stored_report import read_report
-
     with errors_as_exit_codes():
+        check_exists(baseline, current)
+        from qa_pipeline.errors import InputError
+        from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
+        from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
+        from qa_pipeline.evaluation.reports.stored_report import read_report
+
         reports = read_report(baseline), read_report(current)
         document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
         if decide is not None:
@@ -56,68 +58,41 @@ def compare(
                 )
             document["decision"] = {"metric": decide, **ab_decision(document["metrics"][decide])}
         page = comparison_page(document)
-        _tell("comparison", "Two evaluations compared", document, page, out, as_json=as_json, every=every)
+        _tell("comparison", "Two evaluations compared", document, page, out, as_json=as_json)
 
 
 def gate(
-    current: Annotated[Path, typer.Option(help="Report folder of the run to be held to account.")],
-    baseline: Annotated[
-        Path | None, typer.Option(help="Report folder of the run before; without it nothing is compared.")
-    ] = None,
+    current: Annotated[Path, typer.Option(help="Report folder to be checked.")],
+    baseline: Annotated[Path | None, typer.Option(help="Report folder of the run before.")] = None,
     threshold: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Worst mean allowed of a metric; a number alone is for faithfulness. Repeatable.",
-        ),
+        typer.Option(metavar="NAME=VALUE", help="Worst mean allowed of a metric; repeatable."),
     ] = None,
-    golden: Annotated[
-        Path | None, typer.Option(help="Golden set: rows with criteria of their own, .jsonl or .parquet.")
-    ] = None,
-    drop: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Relative loss of a metric that fails the gate. Default: 0.05."),
-    ] = None,
-    critical_drop: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="The same of a critical metric. Default: 0.02."),
-    ] = None,
-    critical: Annotated[
-        list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
-    ] = None,
+    golden: Annotated[Path | None, typer.Option(help="Golden set: rows with criteria of their own.")] = None,
     accept_likeness: Annotated[
-        bool,
-        typer.Option(
-            "--accept-likeness",
-            help="Let figures that likeness alone decided pass and fail critical checks too.",
-        ),
+        bool, typer.Option("--accept-likeness", help="Let likeness alone decide critical checks too.")
     ] = False,
-    limits_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--limits", help="YAML file of thresholds, drop, critical_drop, critical, accept_likeness."
-        ),
-    ] = None,
+    limits_file: Annotated[Path | None, typer.Option("--limits", help="YAML file of all limits.")] = None,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
     """Fail where an evaluation got worse than the one before, misses a threshold or fails a golden row.
 
-    A loss fails only where chance is ruled out (95 %, paired, by document); else it is named as within
-    noise. Usually critical: faithfulness, hallucination, fabricated_citations
-    and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 undecided, since likeness alone decided what is
-    critical, or the input cannot be used.
+    A loss fails only where chance is ruled out (95 %, paired, by document). --limits may hold thresholds,
+    drop, critical_drop, critical and accept_likeness. Exit codes: 0 passed; 1 failed; 2 undecided, since
+    likeness alone decided what is critical.
     """
-    from qa_pipeline.evaluation.gates.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gates.gate import gate as held
-    from qa_pipeline.evaluation.gates.gate import read_limits
-    from qa_pipeline.evaluation.gates.golden import read_golden
-    from qa_pipeline.evaluation.reports.stored_report import read_report
-
     with errors_as_exit_codes():
-        options = {"drop": drop, "critical_drop": critical_drop, "critical": critical or None}
-        options |= {"accept_likeness": accept_likeness or None}
-        limits = read_limits(limits_file, options, _thresholds(threshold or []))
+        check_exists(current, baseline, golden, limits_file)
+        from qa_pipeline.evaluation.gates.comparison_pages import gate_page
+        from qa_pipeline.evaluation.gates.gate import gate as held
+        from qa_pipeline.evaluation.gates.gate import read_limits
+        from qa_pipeline.evaluation.gates.golden import read_golden
+        from qa_pipeline.evaluation.reports.stored_report import read_report
+
+        limits = read_limits(
+            limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
+        )
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
         checked = held(read_report(current), before, limits, rows)
@@ -132,44 +107,27 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
     Raises:
         InputError: one is no number, or a metric has two.
     """
-    import math
-
     from qa_pipeline.errors import InputError
 
     thresholds: dict[str, float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
         name = name.strip() or BARE_THRESHOLD
-        try:
-            bound = float(value)
-        except ValueError:
-            bound = math.nan
-        if not math.isfinite(bound) or name in thresholds:
-            why = (
-                "is given twice" if name in thresholds else "should be NAME=NUMBER, such as faithfulness=0.85"
+        if not re.fullmatch(r"\s*-?\d*\.?\d+\s*", value) or name in thresholds:
+            raise InputError(
+                f"--threshold {text} should be NAME=NUMBER, such as faithfulness=0.85, and given once"
             )
-            raise InputError(f"--threshold {text} {why}")
-        thresholds[name] = bound
+        thresholds[name] = float(value)
     return thresholds
 
 
 def _tell(
-    name: str,
-    title: str,
-    document: dict[str, Any],
-    page: "Page",
-    out: Path | None,
-    *,
-    as_json: bool,
-    every: bool = True,
+    name: str, title: str, document: dict[str, Any], page: "Page", out: Path | None, *, as_json: bool
 ) -> None:
-    """Print a result as tables or JSON, and write it as NAME.json and NAME.md, where a folder is named.
-
-    Without `every`, a folded table is only named.
-    """
+    """Print a result, and write it as NAME.json and NAME.md, where a folder is named."""
     import json
 
-    from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.cli.console import print_line, show, show_table
     from qa_pipeline.evaluation.gates.comparison_pages import markdown
     from qa_pipeline.evaluation.reports.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
@@ -179,12 +137,12 @@ def _tell(
         write_bytes(out / f"{name}.json", f"{json.dumps(printed, indent=2, allow_nan=False)}\n".encode())
         write_bytes(out / f"{name}.md", markdown(title, page).encode())
     if as_json:
-        print_document(printed)
+        show(printed, as_json=True)
         return
     for part in page:
         if isinstance(part, str):
             print_line(part)
-        elif part.folded and not every:
-            print_line(f"{part.title}: --all prints them")
+        elif part.folded:
+            print_line(f"{part.title}: in --json and --out")
         else:
-            show_table(part.title, part.columns, part.rows)
+            show_table(part.title, [dict(zip(part.columns, row, strict=True)) for row in part.rows])

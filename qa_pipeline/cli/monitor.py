@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Commands, Json, Out
+from qa_pipeline.cli.arguments import (
+    Change,
+    Commands,
+    Json,
+    Out,
+    check_exists,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
+from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,24 +61,28 @@ def check(
 ) -> None:
     """Score the days of logs that are new or have changed, and exit with 1 where there is an alert.
 
-    Scores are kept in OUT/monitoring, a Parquet file for each day, without texts: delete them to have all
-    days scored again. An alert is a mean beyond its limit (monitoring.alerts) by more than chance, one that
-    likeness alone decided, or drift.
+    Scores are kept in OUT/monitoring, without texts. An alert is a mean beyond its limit by more than
+    chance, one that likeness alone decided, or drift.
     """
-    import polars as pl
-
-    from qa_pipeline.cli.console import print_document
-    from qa_pipeline.monitoring.alerts import alerts_of, find_levels
-    from qa_pipeline.monitoring.days import read_days, read_reference
-    from qa_pipeline.monitoring.drift import find_drift
-    from qa_pipeline.settings.base import read_assignments
-    from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
-
     with errors_as_exit_codes():
+        from qa_pipeline.settings.base import read_assignments
+        from qa_pipeline.settings.tree import load_settings
+
         settings = load_settings(out=out, **read_assignments(change or [], {}))
-        scored, left_out = _score_days(logs, settings)
+        folder = logs or settings.monitoring.logs
+        if folder is None:
+            raise InputError("name a folder of logs, or set monitoring.logs")
+        check_exists(folder, reference)
+        import polars as pl
+
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.monitoring.alerts import alerts_of, find_levels
+        from qa_pipeline.monitoring.days import read_days, read_reference
+        from qa_pipeline.monitoring.drift import find_drift
+        from qa_pipeline.storage.files import write_bytes
+        from qa_pipeline.storage.layout import Layout
+
+        scored, left_out = _score_days(folder, settings)
         rows = read_days(Layout(settings.out).monitoring)
         reference_rows = None if reference is None else read_reference(reference)
         levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
@@ -79,7 +90,7 @@ def check(
         lines = alerts_of(levels, drift, first)
         if alerts is not None:
             write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
-        document = {
+        document: dict[str, Any] = {
             "days": rows["day"].n_unique(),
             "rows": rows.height,
             "scored_now": [day.isoformat() for day in scored],
@@ -88,58 +99,34 @@ def check(
             "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
             "alerts": lines,
         }
-        if as_json:
-            print_document(document)
-        else:
-            _show(document)
+        columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
+        bad = ("alert", "not decided")
+        shown = [
+            {name: level[name] for name in columns}
+            for level in document["levels"]
+            if level["hour"] is None or level["state"] in bad
+        ]
+        screen = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
+        screen |= {"limits": shown, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
+        if any(level["state"] == "not decided" for level in shown):
+            screen["not decided"] = "likeness alone proves nothing; set verification.entailment.model"
+        show(document, as_json=as_json, screen=screen | {"alerts": len(lines)})
         if lines:
             raise typer.Exit(FAILED)
 
 
-def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
+def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
     """Score each day whose logs are newer than its scores; return these days and what was left out."""
     import polars as pl
 
-    from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage.layout import Layout
 
-    folder = logs or settings.monitoring.logs
-    if folder is None:
-        raise InputError("name a folder of logs, or set monitoring.logs")
     read, layout = Logs(folder), Layout(settings.out).monitoring
     score = metric_scores(settings)
     files = {day: day_file(layout, day) for day in read.days()}
     new = [day for day, file in files.items() if read.has_news(day, file)]
     left_out = [score_day(read, day, score, layout).left_out for day in new]
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out])
-
-
-def _show(document: dict[str, Any]) -> None:
-    from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.text.rendering import plural
-
-    print_line(
-        f"{plural(document['rows'], 'row')} of {plural(document['days'], 'day')}; "
-        f"{len(document['scored_now'])} scored now"
-    )
-    for entry in document["left_out"]:
-        place = f"first in {entry['file']} line {entry['first_row']}"
-        print_line(f"  {entry['reason']}: {entry['rows']}, {place}: {entry['detail']}")
-    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
-    bad = ("alert", "not decided")
-    levels = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
-    if levels:
-        cells = [[level[name] for name in columns] for level in levels]
-        show_table(f"Limits since {document['since']}", columns, cells)
-    if any(level["state"] == "not decided" for level in levels):
-        print_line(
-            "not decided: cosines and words in common alone decided it, which proves nothing; name an "
-            "entailment model (verification.entailment.model)",
-            "yellow",
-        )
-    for entry in document["alerts"][:MOST_SHOWN]:
-        print_line(entry["message"], "red")
-    print_line(f"{plural(len(document['alerts']), 'alert')} since {document['since']}")

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json, Out, ReleaseFolder, out_folder
+from qa_pipeline.cli.arguments import (
+    RUN_FIRST,
+    Change,
+    Json,
+    Out,
+    ReleaseFolder,
+    check_exists,
+    out_folder,
+)
 from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
 
 MOST_SHOWN = 20
@@ -27,45 +35,33 @@ def release(
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the accepted rows of all batches whose gates hold, split into train, validation and test.
+    """Publish the accepted rows of all batches whose gates hold.
 
-    A release is a folder that is never changed: OUT/releases/N. Batches and rows that are left out are named
-    with the reason. Where nothing has changed since the last release, that one stays the latest. --push sends
-    the whole release, and overwrites none that is there.
+    A release is a folder that is never changed: OUT/releases/N. What is left out is named with the reason.
     """
-    from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.publishing.push import push_release
-    from qa_pipeline.publishing.release import publish_release
-    from qa_pipeline.settings.base import read_assignments
-    from qa_pipeline.settings.tree import load_settings
-
     with errors_as_exit_codes(resumable=push is not None):
+        check_exists(out, advice=RUN_FIRST)
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.pipeline.resources import Resources
+        from qa_pipeline.publishing.push import push_release
+        from qa_pipeline.publishing.release import publish_release
+        from qa_pipeline.settings.base import read_assignments
+        from qa_pipeline.settings.tree import load_settings
+
         chosen = {"release.with_sources": False} if without_sources else {}
         settings = load_settings(out=out, **read_assignments(change or [], chosen))
         made = publish_release(Resources(settings))
         place, is_sent = (None, False) if push is None else push_release(made.folder, push)
-        manifest = made.manifest
-        if as_json:
-            summary = {"folder": str(made.folder), "made": made.made, "pushed_to": place, "sent": is_sent}
-            print_document({**summary, **manifest.model_dump(mode="json")})
-            return
-        rows = sum(manifest.splits.values())
-        shares = [
-            (name, count, f"{count / rows:.3f}" if rows else "–") for name, count in manifest.splits.items()
-        ]
-        show_table("Splits", ["split", "rows", "share"], shares)
-        show_table("Batches", ["batch", "rows"], manifest.batches.items())
-        if manifest.batches_left_out:
-            show_table("Batches left out", ["what", "reason"], manifest.batches_left_out.items())
-        if manifest.rows_left_out:
-            show_table("Rows left out", ["what", "reason"], manifest.rows_left_out.items())
-        for problem in manifest.unsatisfied:
-            print_line(f"Not satisfied: {problem}")
-        headline = "Published" if made.made else "Nothing has changed since"
-        print_line(f"{headline}: {made.folder}")
+        manifest = made.manifest.model_dump(mode="json")
+        sent = {"pushed_to": place, "sent": is_sent}
+        parts = ("splits", "batches", "batches_left_out", "rows_left_out")
+        screen = {name: manifest[name] for name in parts}
+        screen |= {"not satisfied": manifest["unsatisfied"]}
+        screen |= {"published" if made.made else "nothing has changed since": str(made.folder)}
         if place is not None:
-            print_line(f"{'Sent to' if is_sent else 'Release of this number is there already:'} {place}")
+            screen |= {"sent to" if is_sent else "there already": place}
+        document = {"folder": str(made.folder), "made": made.made, **sent, **manifest}
+        show(document, as_json=as_json, screen=screen)
 
 
 def verify(
@@ -85,35 +81,43 @@ def verify(
     Hashes of its files; quotes in the texts of the documents; ids; messages; that no two splits share a
     document, a question or an answer; counts. Wrong answers whose quotes are right are not found.
     """
-    import polars as pl
-
-    from qa_pipeline.cli.console import print_document, print_line, show_frame, show_table
-    from qa_pipeline.publishing.differences import compare_releases
-    from qa_pipeline.publishing.manifest import release_folder
-    from qa_pipeline.publishing.verify import verify_release
-
     with errors_as_exit_codes():
+        check_exists(folder, against)
+        import polars as pl
+
+        from qa_pipeline.cli.console import show
+        from qa_pipeline.publishing.differences import compare_releases
+        from qa_pipeline.publishing.manifest import release_folder
+        from qa_pipeline.publishing.verify import verify_release
+
         checked_folder = release_folder(folder)
         checks = verify_release(checked_folder)
         holds = all(check.holds for check in checks)
-        changes = None if against is None else compare_releases(release_folder(against), checked_folder)
-        if as_json:
-            documents = [asdict(check) for check in checks]
-            summary = {"folder": str(checked_folder), "holds": holds, "checks": documents}
-            print_document(summary if changes is None else {**summary, "changes": changes.to_dicts()})
-        else:
-            rows = [
-                (check.name, check.checked or "nothing", len(check.problems) or check.why or "holds")
+        document = {
+            "folder": str(checked_folder),
+            "holds": holds,
+            "checks": [asdict(check) for check in checks],
+        }
+        screen = {
+            "checks": [
+                {
+                    "check": check.name,
+                    "looked at": check.checked or "nothing",
+                    "result": f"{len(check.problems)} problems" if check.problems else check.why or "holds",
+                }
                 for check in checks
-            ]
-            show_table(f"Release {checked_folder}", ["check", "looked at", "problems"], rows)
-            for check in checks:
-                for problem in check.problems[:MOST_SHOWN]:
-                    print_line(f"{check.name}: {problem}")
-            if changes is not None and changes.is_empty():
-                print_line(f"The same rows in the same splits as {against}")
-            elif changes is not None:
-                keys = ("change", "batch", "reason")
-                show_frame(f"Against {against}", changes.group_by(keys).agg(rows=pl.len()).sort(keys))
+            ],
+            "problem": [
+                f"{check.name}: {problem}" for check in checks for problem in check.problems[:MOST_SHOWN]
+            ],
+            "release": f"{checked_folder} {'holds' if holds else 'does not hold'}",
+        }
+        if against is not None:
+            changes = compare_releases(release_folder(against), checked_folder)
+            keys = ("change", "batch", "reason")
+            document["changes"] = changes
+            screen[f"against {against}"] = changes.group_by(keys).agg(rows=pl.len()).sort(keys)
+            screen["rows that differ"] = changes.height
+        show(document, as_json=as_json, screen=screen, every=True)
         if not holds:
             raise typer.Exit(FAILED)

@@ -22,7 +22,7 @@ def review(
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the address in the browser.")] = False,
 ) -> None:
-    """Serve a page where pairs are read beside their sources and decided, for a browser on this machine.
+    """Serve a page where people decide pairs beside their sources.
 
     The printed address signs in whoever opens it, until the server stops. With the setting
     review.user_header a proxy before the server names who is signed in.

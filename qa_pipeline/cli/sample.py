@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, Out
+from qa_pipeline.cli.arguments import RUN_FIRST, Json, Out, check_exists
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -24,18 +24,19 @@ def sample(
     to: Annotated[Path | None, typer.Option(help="JSONL file to write the rows to.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show rows drawn by lot, spread over languages, types and documents.
+    """Show a random sample of rows, spread over languages, types and documents.
 
     Write the label of a row into `rating` of the file that --to wrote: good (would train on it), thin (true,
     and teaches next to nothing) or bad, with a reason in `why`. `qa-pipeline eval raters` reads them.
     """
-    from qa_pipeline.cli.console import print_document, print_line
-    from qa_pipeline.review.queue import Filters
-    from qa_pipeline.review.sample import draw_rows
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
-
     with errors_as_exit_codes():
+        check_exists(out, advice=RUN_FIRST)
+        from qa_pipeline.cli.console import print_line, show
+        from qa_pipeline.review.queue import Filters
+        from qa_pipeline.review.sample import draw_rows
+        from qa_pipeline.storage.files import write_bytes
+        from qa_pipeline.storage.layout import Layout
+
         if to is not None and to.exists():
             raise InputError(f"{to}: --to names a new file")
         filters = Filters("all", batch, language, question_type, verdict)
@@ -44,7 +45,7 @@ def sample(
             write_bytes(to, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
             print_line(f"{to}: {len(rows)} rows to label")
         elif as_json:
-            print_document({"rows": rows})
+            show({"rows": rows}, as_json=True)
         else:
             _print_rows(rows)
 

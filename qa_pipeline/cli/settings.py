@@ -23,7 +23,7 @@ def show_settings(
     A value comes from --set, a variable of the environment, the settings file, the profile, or the default,
     in this order. Secrets are masked.
     """
-    from qa_pipeline.cli.console import print_document, show_table
+    from qa_pipeline.cli.console import show
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.sources import settings_in_force
 
@@ -33,11 +33,9 @@ def show_settings(
             rows = [row for row in rows if row.path == prefix or row.path.startswith(f"{prefix}.")]
         if not rows:
             raise SettingsError(f"there is no setting or group {prefix}; without it all are listed")
-        if as_json:
-            print_document({"settings": [asdict(row) for row in rows]})
-        else:
-            cells = [(row.path, _text(row.value), row.meaning) for row in rows]
-            show_table("Settings", ("setting", "value", "meaning"), cells)
+        cells = [{"setting": row.path, "value": _text(row.value), "meaning": row.meaning} for row in rows]
+        document = {"settings": [asdict(row) for row in rows]}
+        show(document, as_json=as_json, screen={"settings": cells}, every=True)
 
 
 def _text(value: object) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, Out
+from qa_pipeline.cli.arguments import RUN_FIRST, Json, Out, check_exists
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 _STYLES = {
@@ -24,17 +24,18 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from qa_pipeline.cli.console import print_document
-    from qa_pipeline.review.document_view import facts, find_document, pieces
-    from qa_pipeline.storage.layout import Layout
-
     with errors_as_exit_codes():
+        check_exists(out, advice=RUN_FIRST)
+        from rich.console import Console
+        from rich.text import Text
+
+        from qa_pipeline.cli.console import show as show_result
+        from qa_pipeline.review.document_view import facts, find_document, pieces
+        from qa_pipeline.storage.layout import Layout
+
         row, chunks = find_document(Layout(out), document)
         if as_json:
-            print_document({"document": row, "chunks": chunks})
+            show_result({"document": row, "chunks": chunks}, as_json=True)
             return
         console = Console(highlight=False, soft_wrap=True)
         for name, value in facts(row, chunks):

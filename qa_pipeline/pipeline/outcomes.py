@@ -8,7 +8,7 @@ import polars as pl
 from qa_pipeline.curation.gates.gates import unjudged_pairs
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
-NO_PAIRS = "it gave no pair"
+NO_ROWS = "no pair was accepted"
 
 WARNING = "warning: "
 """How the message of a gate begins that does not block."""
@@ -20,8 +20,8 @@ class BatchOutcome:
 
     Args:
         batch: its name.
-        outcome: succeeded; empty, because it gave no pair; failed; unchanged since its last run and not run
-            again; or waiting, because verified pairs wait for people or a model to judge them.
+        outcome: succeeded; empty, because no pair was accepted; failed; unchanged since its last run and not
+            run again; or waiting, because verified pairs wait for people or a model to judge them.
         error: what stopped the batch, or what it waits for.
         failed_gates: what failed and why, warnings among them.
     """
@@ -39,9 +39,10 @@ class BatchOutcome:
 
 def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
     """Return the outcome of a batch whose blocking gates pass."""
-    if not verdicts.height:
-        return BatchOutcome(batch, "empty", NO_PAIRS, warnings)
+    is_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     unjudged = unjudged_pairs(verdicts)
+    if not unjudged and not verdicts.filter(is_row).height:
+        return BatchOutcome(batch, "empty", NO_ROWS, warnings)
     if not unjudged:
         return BatchOutcome(batch, "succeeded", failed_gates=warnings)
     pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"

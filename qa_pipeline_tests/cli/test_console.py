@@ -7,16 +7,8 @@ import polars as pl
 import pytest
 from rich.text import Text
 
-from qa_pipeline.cli.console import (
-    MOST_NAMES,
-    MOST_UNREAD,
-    NARROWEST,
-    print_line,
-    show_outcomes,
-    show_table,
-    watch_lines,
-    watching,
-)
+from qa_pipeline.cli.console import MOST_ROWS, NARROWEST, print_line, show, show_table, watching
+from qa_pipeline.cli.outcomes import show_outcomes
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.records import CallRecord
@@ -41,7 +33,7 @@ def test_a_table_is_no_wider_than_the_terminal_and_breaks_no_number(
     monkeypatch.setenv("TTY_COMPATIBLE", str(int(terminal)))
     monkeypatch.setenv("NO_COLOR", "1")
     numbers = [f"rejected share {number}" for number in range(7)]
-    show_table("t", ["batch", *numbers, "detail"], [["team-01", *[0.123] * 7, "word " * 20]])
+    show_table("t", [{"batch": "team-01", **dict.fromkeys(numbers, 0.123), "detail": "word " * 20}])
     shown = Text.from_ansi(capsys.readouterr().out).plain
     assert max(map(len, shown.splitlines())) == widest
     assert shown.count("0.123") == 7
@@ -65,23 +57,22 @@ def failed(count: int, path: str = "{}.pdf") -> pl.DataFrame:
     return documents(*rows)
 
 
-def printed(
-    layout: Layout, capsys: pytest.CaptureFixture[str], *outcomes: BatchOutcome, verbose: bool = True
-) -> str:
-    show_outcomes(layout, outcomes or [BatchOutcome("b", "succeeded")], as_json=False, verbose=verbose)
+def printed(layout: Layout, capsys: pytest.CaptureFixture[str], *outcomes: BatchOutcome) -> str:
+    show_outcomes(layout, outcomes or [BatchOutcome("b", "succeeded")], as_json=False)
     return capsys.readouterr().out
 
 
 def test_names_and_details_that_look_like_markup_are_printed_as_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = printed(layout_with(tmp_path, failed(1, "[red]x[/red].pdf")), capsys)
+    failure = BatchOutcome("b", "failed", "[bold]no[/bold]")
+    told = printed(layout_with(tmp_path, failed(1, "[red]x[/red].pdf")), capsys, failure)
     assert "[red]x[/red].pdf" in told
     assert "[bold]no[/bold]" in told
 
 
 def test_what_would_steer_a_terminal_is_shown_as_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
-    show_table("t", ["a"], [["red \x1b[31m, back \r, caf\u00e9\u200d\ta"]])
+    show_table("t", [{"a": "red \x1b[31m, back \r, caf\u00e9\u200d\ta"}])
     print_line("one\x1b]0;title\x07\ntwo")
     shown = capsys.readouterr().out
     assert not {"\x1b", "\r", "\x07"} & set(shown)
@@ -89,26 +80,33 @@ def test_what_would_steer_a_terminal_is_shown_as_a_sign(capsys: pytest.CaptureFi
     assert "one\ufffd]0;title\ufffd\ntwo" in shown
 
 
-def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(
+def test_of_many_files_that_failed_the_first_are_named_and_the_rest_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    layout = layout_with(tmp_path, failed(MOST_UNREAD + 3))
-    ending = printed(layout, capsys, verbose=False)
+    ending = printed(layout_with(tmp_path, failed(23)), capsys)
     assert "b/0.pdf, b/1.pdf, b/2.pdf, b/3.pdf, b/4.pdf and 18 more" in ending
-    assert ending.count(".pdf") == MOST_NAMES
-    tables = printed(layout, capsys).removesuffix(ending)
-    assert tables.count(".pdf") == MOST_UNREAD
-    assert "and 3 more" in tables
+    assert ending.count(".pdf") == 5
+
+
+def test_a_long_table_is_cut_and_says_so_and_a_program_gets_all_of_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = {"files": [{"path": f"{n}.pdf", "score": 0.5} for n in range(MOST_ROWS + 3)], "count": None}
+    show(document, as_json=False)
+    told = capsys.readouterr().out
+    assert (told.count(".pdf"), "3 more" in told) == (MOST_ROWS, True)
+    show(document, as_json=True)
+    assert json.loads(capsys.readouterr().out) == document
 
 
 def test_json_holds_every_file_that_failed_and_is_plain_ascii(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    layout = layout_with(tmp_path, failed(MOST_UNREAD + 3, "å{}.pdf"))
+    layout = layout_with(tmp_path, failed(23, "å{}.pdf"))
     show_outcomes(layout, [BatchOutcome("b", "succeeded")], as_json=True)
     told = capsys.readouterr().out
     assert told.isascii()
-    assert len(json.loads(told)["unread"]) == MOST_UNREAD + 3
+    assert len(json.loads(told)["unread"]) == 23
 
 
 def with_calls(out: Path, *calls: CallRecord) -> Layout:
@@ -125,21 +123,13 @@ def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]
 
 
-def test_without_a_terminal_each_batch_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_each_stage_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
     with watching(quiet=False) as watch:
         for batch, stage in (("a", "documents"), ("a", "claim_verdicts"), ("b", "documents")):
             notify = watch(batch, stage)
             for done in range(100):
                 notify(done, 100)
-    assert capsys.readouterr().err == "a\nb\n"
-
-
-def test_a_long_stage_says_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    times = iter([0.0, 30.0, 61.0, 61.0, 62.0])
-    notify = watch_lines(lambda: next(times))("a", "claim_verdicts")
-    for _ in range(3):
-        notify(3, 40)
-    assert capsys.readouterr().err == "a\na: claim verdicts, 3 of 40\n"
+    assert capsys.readouterr().err == "a: documents\na: claim verdicts\nb: documents\n"
 
 
 def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_and_in_json(
@@ -149,7 +139,7 @@ def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_
     layout, outcomes = layout_with(tmp_path, documents()), [BatchOutcome("b", "succeeded")]
     ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
     write_table(layout.table("verdicts", "b"), ledger, TABLES["verdicts"])
-    show_outcomes(layout, outcomes, as_json=False, verbose=True)
+    show_outcomes(layout, outcomes, as_json=False)
     shown = capsys.readouterr().out
     assert "0.8" in shown
     show_outcomes(layout, outcomes, as_json=True)
@@ -157,30 +147,23 @@ def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_
     assert (counts["pass_rate_of_all"], counts["average_score_of_passed"]) == (0.5, 0.8)
 
 
-def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
+def test_validate_shows_pairs_that_were_not_accepted_and_where_all_verdicts_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = new_workspace(tmp_path, monkeypatch)
-    colours, things = ("red", "green", "blue", "white", "black"), ("valve", "gate", "pump", "door", "lamp")
-    right = [f"The {colour} {thing} opens at 3 bar." for colour in colours for thing in things]
-    asked = [f"When does the {colour} {thing} open?" for colour in colours for thing in things]
-    wrong = right[7].replace("3", "5")
-    workspace.write({"b/guide.md": f"# Guide\n\n{' '.join(right)}\n"})
-    lines: list[dict[str, object]] = [
-        {"question": question, "answer": answer} for question, answer in zip(asked, right, strict=True)
+    workspace.write({"b/guide.md": "# Guide\n\nThe red valve opens at 3 bar. The gate opens at 7 bar.\n"})
+    lines = [
+        {"question": "When does the red valve open?", "answer": "The red valve opens at 3 bar."},
+        {"question": "[red]Hostile[/red]?", "answer": "The gate opens at 5 bar."},
     ]
-    lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-
     ran = invoke(
         "validate", file, "--corpus", workspace.corpus / "b", "--out", workspace.out, "--accept-unjudged"
     )
-
-    assert ran.stdout.count(" opens at ") < len(right)
-    first = next(row for row in ran.stdout.splitlines() if "[red]Hostile[/red]?" in row)
-    assert first.split()[:3] == ["8", "rejected", "number_mismatch"]
-    assert first.rstrip().endswith(wrong)
-    assert ran.stdout.index("[red]Hostile") < ran.stdout.index(asked[0])
-    counts = [row.split() for row in ran.stdout.splitlines() if row.split()[-1:] in (["25"], ["24"], ["1"])]
-    assert ["rejected", "number_mismatch", "1"] in counts
+    accepted, refused = ran.stdout.split("Not accepted, 1\n")
+    assert "red valve opens at 3 bar" in accepted
+    assert "[red]Hostile[/red]?" in refused
+    written = workspace.out / "exports" / "validated" / "b.jsonl"
+    assert str(written) in refused
+    assert len(written.read_text("utf-8").splitlines()) == len(lines)

@@ -96,7 +96,6 @@ def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     ("options", "said"),
     [
         (["--metric", "truth"], "truth"),
-        (["--metric", "faithfulness", "--worst-by", "grounding"], "grounding"),
         (["--scorer", "model"], "--scorer model"),
         (["--set", "out=x"], "out"),
         (["--set", "verification.nothing=1"], "verification.nothing"),
@@ -163,7 +162,15 @@ def test_the_model_cuts_answers_on_request_and_the_rules_still_decide(
     folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = written(folder, row(0, answer="The Kestrel heats water; it was built in 1998."))
-    options = (*hosted[2:], "--statements", "model", "--metric", "faithfulness", "--max-calls", "50")
+    options = (
+        *hosted[2:],
+        "--set",
+        "verification.split_claims=model",
+        "--metric",
+        "faithfulness",
+        "--max-calls",
+        "50",
+    )
     with ChatServer() as server:
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
         ran = run(folder, data, *options, "--json")
@@ -180,8 +187,8 @@ def test_the_model_cuts_answers_on_request_and_the_rules_still_decide(
     assert "llm" not in told["decided_by"].to_list()
 
 
-def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path) -> None:
+def test_cutting_by_a_model_is_refused_where_none_is_named(folder: Path) -> None:
     ran = run(folder, written(folder, *ROWS), "--set", "verification.split_claims=model")
     assert ran.code == BAD_INPUT
-    assert "eval run --statements model" in ran.stderr
+    assert "llm.verifier.provider" in ran.stderr
     assert not (folder / "report").exists()

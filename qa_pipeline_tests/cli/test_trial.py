@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.cli.exit_codes import OK
-from qa_pipeline.cli.trial import Projection, Tried, project
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.support.sensible import Sensible
 
@@ -55,7 +54,8 @@ def test_the_pairs_of_a_trial_are_those_of_the_run_and_stand_beside_their_source
     for pair in document["pairs"]:
         assert verdicts[pair["pair_id"]] == pair["verdict"]
         assert any(pair["quote"] in text for text in texts)
-    assert document["tried"]["asked"] == 2
+    assert document["tried"]["chunks"] == 2
+    assert document["whole"]["calls"] == 2 * document["tried"]["calls"]
 
 
 def test_the_screen_shows_each_pair_once_then_cost_and_projection(workspace: Workspace) -> None:
@@ -80,22 +80,3 @@ def test_a_trial_of_a_corpus_without_text_says_so(tmp_path: Path, monkeypatch: p
     workspace.write({"empty/nothing.md": ""})
     ran = workspace.run("--try", "3")
     assert "0 chunks gave 0 accepted of 0 pairs" in ran.stdout
-
-
-def step(asked: int, waiting: int, calls: int, cost: float | None = 0.0) -> Tried:
-    return Tried(asked, waiting, files=2, calls=calls, tokens=100 * calls, cost=cost)
-
-
-def test_a_projection_counts_what_a_batch_takes_once_for_each_batch() -> None:
-    # 4 calls for the batch and 3 for each chunk, each at 0.25
-    tried = [(step(1, 19, 7, 1.75), step(6, 14, 22, 5.5))]
-    assert project(tried, []) == Projection(20, 64, 6400, 16.0)
-    assert project(tried, [2, 2]) == Projection(60, 192, 19200, 48.0)
-
-
-def test_a_projection_of_an_unknown_price_has_no_cost() -> None:
-    assert project([(step(1, 9, 5, None), step(2, 8, 8, None))], []).cost is None
-
-
-def test_a_projection_from_one_chunk_takes_all_for_its_own() -> None:
-    assert project([(step(1, 4, 6), step(1, 4, 6))], []).calls == 30
