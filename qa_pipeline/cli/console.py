@@ -80,7 +80,9 @@ def show_table(title: str, rows: Iterable[Mapping[str, object]]) -> None:
     """Print a table: unknown values as dashes, fractions with three digits, numbers on the right."""
     cells = [{words(name): _cell(value) for name, value in row.items()} for row in rows]
     console = _console()
-    table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
+    # a title of the table would be wrapped to its width
+    console.print(Text(title, "bold cyan"))
+    table = Table(box=SIMPLE_HEAD)
     table.collapse_padding = is_narrow = console.width < NARROWEST
     table.pad_edge = not is_narrow
     for column in cells[0] if cells else ():

@@ -1,6 +1,6 @@
 """`qa-pipeline eval compare` and `gate`: what changed from one run to the next."""
 
-import re
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,11 +113,15 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
     for text in texts:
         name, _, value = text.rpartition("=")
         name = name.strip() or BARE_THRESHOLD
-        if not re.fullmatch(r"\s*-?\d*\.?\d+\s*", value) or name in thresholds:
+        try:
+            bound = float(value)
+        except ValueError:
+            bound = math.nan
+        if not math.isfinite(bound) or name in thresholds:
             raise InputError(
                 f"--threshold {text} should be NAME=NUMBER, such as faithfulness=0.85, and given once"
             )
-        thresholds[name] = float(value)
+        thresholds[name] = bound
     return thresholds
 
 

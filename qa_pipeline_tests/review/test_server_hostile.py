@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.review import server
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table, write_table
@@ -67,7 +68,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         made.write({f"b/{name}": document(text) for name, text in zip(names, MARKUP, strict=True)})
         rows = [row for name, text in zip(names, MARKUP, strict=True) for row in pairs(name, text)]
         made.write({"b/pairs.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
-        assert made.run("--provider", "none").code == 0
+        assert made.run("--provider", "none").code == FAILED  # no row is accepted
     file = Layout(made.out).table(PAIRS.name, "b")
     is_long = pl.col("question") == LONG_QUESTION  # lengthened only now: to verify it would take long, too
     answer = pl.when(is_long).then(pl.col("answer").str.pad_end(1_000_000, "<")).otherwise("answer")
