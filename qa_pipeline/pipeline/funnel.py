@@ -37,7 +37,7 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         [
             stage_counts("documents", "found", frames["documents"], "status"),
             _total("chunks", "cut", frames["chunks"]),
-            stage_counts("questions", "asked", frames["questions"], "status"),
+            stage_counts("questions", "planned", frames["questions"], "status"),
             stage_counts("pairs", "made", frames["pairs"].with_columns(drafted), "status"),
             stage_counts("verdicts", "decided", verdicts, "verdict"),
             stage_counts("training_examples", "accepted", accepted, "what"),

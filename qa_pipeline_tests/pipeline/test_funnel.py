@@ -93,7 +93,7 @@ def test_every_loss_has_its_reason() -> None:
     )
     rows = yield_funnel(frames).rows()
     assert [row for row in rows if row[0] in ("questions", "pairs", "training_examples")] == [
-        ("questions", "asked", None, 2),
+        ("questions", "planned", None, 2),
         ("questions", "dropped", "round_trip", 1),
         ("questions", "kept", None, 1),
         ("pairs", "made", None, 3),
