@@ -48,7 +48,7 @@ def test_the_notebook_runs_and_shows_what_its_text_says(
     assert "faithfulness" in report
     assert "contradicted" in statements or "unsupported" in statements
     assert "R290" in pairs or "Fjell" in pairs
-    assert "Published: mydata/releases/" in release
+    assert "published: mydata/releases/" in release
     assert "shape: (5, 3)" in train
     assert [path.name for path in examples.iterdir()] == ["mydata"]
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from qa_pipeline import load_release
@@ -37,10 +36,7 @@ def test_a_store_gets_the_bytes_that_a_folder_gets(workspace: Workspace, tmp_pat
     assert stored.contents() == {
         name: content for name, content in workspace.contents().items() if ".lock" not in name
     }
-    splits = [
-        load_release(f"{stored.out}/releases", name).collect() for name in ("train", "validation", "test")
-    ]
-    assert pl.concat(splits).height > 0
+    assert load_release(f"{stored.out}/releases", "train").collect().height > 0
 
 
 @pytest.mark.slow

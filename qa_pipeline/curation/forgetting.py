@@ -131,8 +131,9 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
 def _drop_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
     """Keep decisions about pairs that are there and name none of the documents."""
     folders = (layout, Layout(layout.tombstone(batch).parent))
-    folder = next((of for of in folders if of.table(PAIRS.name, batch).is_file()), None)
-    if folder is None:  # without pairs, they were dropped before a kill
+    tables = [table.name for table, _ in _NAMING]
+    folder = next((of for of in folders if all(of.table(name, batch).is_file() for name in tables)), None)
+    if folder is None:  # without a table, they were dropped before a kill
         return
     words = {*occurrences.contents, *occurrences.ids}
     pair_ids: set[str] = set()

@@ -188,7 +188,7 @@ def alone(releases: Path) -> Iterator[None]:
     with locked(releases, across_hosts=True):
         unfinished = [*releases.glob(".*.tmp")]
         if store_of(releases):  # where a release takes its place file by file, its manifest last
-            numbered = (folder for folder in releases.iterdir() if folder.name.isdecimal())
+            numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())
             unfinished += [folder for folder in numbered if not (folder / MANIFEST).is_file()]
         for path in unfinished:
             delete(path)

@@ -90,7 +90,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         )
     before = read_earlier_release(releases)
     version = 1 + max(
-        (int(release.name) for release in releases.iterdir() if release.name.isdecimal()), default=0
+        (int(release.name) for release in releases.glob("*") if release.name.isdecimal()), default=0
     )
     selection = select_rows(candidates, before, settings.release)
     reasons = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
