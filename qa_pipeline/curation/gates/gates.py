@@ -32,8 +32,8 @@ from qa_pipeline.verification.outcomes import (
 )
 
 MIN_CITATION_ACCURACY = 0.95
-_MOST_FAILED = 0.05
 """Least mean share of an accepted pair's citations that support a claim of it."""
+_MOST_FAILED = 0.05
 NOT_WRONG = (
     *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
     *("superseded_by_edit", "low_question_quality"),
