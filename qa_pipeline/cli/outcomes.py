@@ -1,4 +1,4 @@
-"""What runs came to and what an output folder holds: pairs, a sentence a batch, what to do next."""
+"""Screens for finished runs and output folders: pairs, a sentence for each batch, next commands."""
 
 import shlex
 from collections import Counter
@@ -23,14 +23,14 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 SAMPLES = 5
 """Pairs of either kind that a run shows: few enough to be read each time."""
 MOST_BATCHES = 20
-"""Batches that get a sentence on the screen, those that need a person first."""
+"""Maximum number of batches shown on the screen; batches that need a person come first."""
 STYLES = {"failed": "red", "waiting": "yellow", "empty": "yellow", "succeeded": "green", "unchanged": "green"}
 
 
 def show_outcomes(
     layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, in_dagster: bool = False
 ) -> int:
-    """Print what a run came to, and return its exit code: 1 if a batch failed, or no row came of all.
+    """Print the result of a run and return its exit code: 1 if a batch failed or the run gave no row.
 
     Pairs that wait for people are no failure: the next step is theirs.
     """
@@ -59,7 +59,7 @@ def show_outcomes(
 
 
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
-    """Print what an output folder holds."""
+    """Print the state of an output folder."""
     if as_json:
         show(_document(summary, layout), as_json=True)
         return
@@ -81,7 +81,7 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
 
 
 def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
-    """Print why sections gave no row, what each format gave, and the first of those sections."""
+    """Print why sections gave no row, the yield of each format, and the first such sections."""
     by_reason = count_outcomes(outcomes, "reason").select("reason", "sections", "documents")
     by_format = count_outcomes(outcomes, "format")
     meaning = pl.col("reason").map_elements(in_words, pl.String, skip_nulls=True)
@@ -148,7 +148,7 @@ def _sample(layout: Layout, batches: Sequence[str], *, accepted: bool) -> list[d
 
 
 def _show_sentences(summary: Report, layout: Layout, outcomes: Sequence[BatchOutcome] = ()) -> None:
-    """Print a sentence a batch, those that need a person first, then what concerns all of them."""
+    """Print a sentence for each batch, batches that need a person first, then remarks about all of them."""
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences = [_outcome_sentence(outcome, rows.get(outcome.batch)) for outcome in outcomes]
     if not outcomes:
@@ -189,7 +189,7 @@ def _show_sentences(summary: Report, layout: Layout, outcomes: Sequence[BatchOut
 
 
 def _outcome_sentence(outcome: BatchOutcome, row: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Return the state of a batch that ran, and what came of it."""
+    """Return the state and the result of a batch that ran."""
     gates = [gate for gate in outcome.failed_gates if not gate.startswith(WARNING)]
     warnings = plural(len(outcome.failed_gates) - len(gates), "warning")
     parts = [outcome.error, _holds(row) if row else None, None if warnings[0] == "0" else warnings]
@@ -203,7 +203,7 @@ def _blocked(stone: Tombstone, row: Mapping[str, Any] | None) -> str:
 
 
 def _holds(row: Mapping[str, Any]) -> str:
-    """Return what a batch holds, and what waits for whom."""
+    """Return the contents of a batch and the work that waits in it."""
     verdicts = ", ".join(f"{row[word]} {words(word)}" for word in VERDICT_WORDS if row[word])
     rates = {"pass rate": row["pass_rate"], "average score": row["average_score"]}
     parts = [
@@ -246,7 +246,7 @@ def _show_next_commands(
 
 
 def _why_nothing(summary: Report, out: str) -> str:
-    """Return why batches gave no row, and what to do."""
+    """Return the reason why batches gave no row, and the remedy."""
     if summary.incomplete:
         return f"{first_names(list(summary.incomplete))} stopped early; mend what is said above, run again"
     if summary.withdrawn:

@@ -129,7 +129,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
 
 
 def _drop_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
-    """Keep decisions about pairs that are there and name none of the documents."""
+    """Delete decisions that name a document, or whose pair is gone."""
     folders = (layout, Layout(layout.tombstone(batch).parent))
     tables = [table.name for table, _ in _NAMING]
     folder = next((of for of in folders if all(of.table(name, batch).is_file() for name in tables)), None)

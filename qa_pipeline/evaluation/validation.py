@@ -1,4 +1,4 @@
-"""Verification and judge held against labels: what each lets through, what it loses, and what it costs."""
+"""Verification and judge compared with labels: wrong rows accepted, right rows lost, and the cost."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from qa_pipeline.errors import DeliveryError, SettingsError
 
 
 def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
-    """Send a message to each place; return the numbers of those that did not take it.
+    """Send a message to each place; return the numbers of the places that refused it.
 
     Raises:
         SettingsError: the extra is not installed, or Apprise cannot use an address.

@@ -57,7 +57,7 @@ class Candidates:
 
 
 def gather(resources: Resources) -> Candidates:
-    """Check each batch by its gates and the release floor, and note what decides about its rows."""
+    """Check each batch by its gates and the release floor, and note the settings that decide its rows."""
     layout, settings = resources.layout, resources.settings
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The facts of a release that its card shows: counts of its rows and documents, and of what made them."""
+"""Facts on the card of a release: counts of rows and documents, models and settings."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -135,7 +135,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
 
 
 def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
-    """Return in words what the splits could not satisfy, and what to do.
+    """Return a sentence for each rule that the splits could not satisfy, with the remedy.
 
     Args:
         documents: split, path of the document that a row rests on first, and rows.

@@ -170,7 +170,7 @@ class _Texts:
         return dict(pl.DataFrame(pl.from_arrow(group)).iter_rows())
 
     def of(self, hashes: pl.Series) -> dict[str, str | None]:
-        """Return the texts of documents by hash; those that are not there are absent."""
+        """Return the texts of documents by hash, without missing documents."""
         groups = np.unique(self._groups[np.isin(self.keys, document_keys(hashes).to_numpy())])
         texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
         return {name: texts[name] for name in hashes if name in texts}
@@ -252,7 +252,7 @@ class _Rows:
                     yield f"row {pair}: the quote {quote[:60]!r} is not at its place"
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Yield messages that are not what row, texts and system prompts make of them."""
+        """Yield messages that differ from those rendered from row, texts and system prompts."""
         held = self._texts.of(named_documents(rows))
         texts = {name: text for name, text in held.items() if text is not None}
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
@@ -310,7 +310,7 @@ class _Rows:
                 yield f"two documents that are nearly the same are in {first} and {second}"
 
     def _source_problems(self) -> Iterator[str]:
-        """Yield documents whose hash is not that of their text, or that stand there twice."""
+        """Yield documents whose text has another hash, and repeated documents."""
         if len(np.unique(self._texts.keys)) < len(self._texts.keys):
             yield f"{SOURCES} holds a document twice"
         for part in row_groups(self._folder / SOURCES):

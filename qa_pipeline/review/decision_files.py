@@ -28,7 +28,7 @@ TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "question", "answer", "evidence",
     "decision", "edited_answer", "edited_question", "evidence_quote", "who", "why", "decided_at",
 )  # fmt: skip
-"""Columns of the template; those behind `evidence` are for the person to fill."""
+"""Columns of the template; a person fills the columns after `evidence`."""
 _SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 """Beginnings of a cell that a spreadsheet takes for a formula, or hides."""
 
@@ -160,7 +160,7 @@ def read_decision_file(path: Path) -> ReadFile:
 
 
 def about_pair(pair: Mapping[str, Any], text: str) -> str:
-    """Return what is wrong, after the pair and the question it is about, on one line."""
+    """Return a problem on one line, after its pair and question."""
     pair_id, question = (_one_line(pair.get(name)) for name in ("pair_id", "question"))
     names = [f"pair {str(pair_id)[:40]}"] if pair_id else []
     names += [f'"{str(question)[:80]}"'] if question else []

@@ -267,7 +267,7 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
 
 
 def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: bool) -> str | None:
-    """Return the reason why a decision does not come after the one that counts."""
+    """Return the reason why a decision cannot replace the one that counts."""
     again = "to decide so again give another decided_at or why"
     if before is None and row["decision"] == REOPENED:
         return "no decision about it counts, so there is none to take back"

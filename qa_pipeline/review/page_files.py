@@ -78,7 +78,7 @@ class PageFiles:
         return self._contents[name]
 
     def _read(self, document: DocumentRow) -> bytes:
-        """Return the bytes that a document was read from, whatever their name is now."""
+        """Return the bytes of a document's file, found by content even if it was renamed."""
         origin = self._layout.origin(document["batch"])
         if not origin.is_file():
             raise InputError(f"it is not recorded where {document['path']} was read from")

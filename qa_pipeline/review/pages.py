@@ -40,7 +40,7 @@ def show_queue(request: Request) -> Response:
 
 
 def show_overview(request: Request) -> Response:
-    """Show what each stage made of what came to it, all batches together."""
+    """Show input and output of each stage, summed over all batches."""
     layout = review_of(request).layout
     counted = report(layout, finished_batches(layout))
     stages = []

@@ -46,7 +46,7 @@ class SourceView:
         return f"?{urlencode({name: value for name, value in fields.items() if value not in ('', None)})}"
 
     def page_beside(self, step: int) -> int | None:
-        """Return the page so many steps away; None where there is none."""
+        """Return the page so many steps away; None past either end."""
         at = self.pages.index(self.page) + step if self.page in self.pages else -1
         return self.pages[at] if 0 <= at < len(self.pages) else None
 

@@ -57,7 +57,7 @@ FOREIGN_NAMES = {
     "EMBEDDING_VALIDATION_MODEL": "GENERATION__VALIDATION_MODEL",
     "EMBEDDING_VALIDATION_MAX_REFS_PER_ITEM": "GENERATION__VALIDATION_MAX_REFS_PER_ITEM",
 }
-"""The specification's names of environment variables, and what they are called behind the prefix."""
+"""The specification's names of environment variables, and their names after the prefix."""
 
 
 def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:

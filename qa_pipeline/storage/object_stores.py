@@ -75,7 +75,7 @@ class ObjectStore:
             return None
 
     def glob(self, pattern: str) -> list[str]:
-        """Return the paths of files and folders that match; none where there is no such folder."""
+        """Return the matching paths; an empty list if the folder is missing."""
         try:
             return list(self._ask("glob", pattern))
         except FileNotFoundError:

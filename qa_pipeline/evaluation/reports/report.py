@@ -56,7 +56,7 @@ LACKS: Mapping[str, str] = {
     "meanings": "there are no further answers to the question",
     "conflicts": "there are no passages, or only a refusal",
 }
-"""The reason why a row has no value, by what it lacks."""
+"""Reasons why a row has no value, by the missing input."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
 """Characters of a name of a data set, and names: they stand in one line of a title."""
 

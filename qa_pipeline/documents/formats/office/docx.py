@@ -72,7 +72,7 @@ _PLAIN |= {
     )
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
-"""Common signs for the rare ones that mammoth writes in place of Wingdings."""
+"""Common characters that replace the rare ones mammoth writes for Wingdings."""
 _BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _LEAST_RAISED = 3  # half points: less adjusts a line

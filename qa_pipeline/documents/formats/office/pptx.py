@@ -276,7 +276,7 @@ def _run(run: "_Element") -> str:
 
 
 def _colour_of(properties: "_Element | None") -> str:
-    """Return the fill colour as CSS; "" if there is no known colour."""
+    """Return the fill colour as CSS; "" if it is unknown."""
     if properties is None:
         return ""
     fill = properties.find(f"{DRAWING}solidFill")
