@@ -3,20 +3,13 @@
 Every pair is in exactly one of passed, rejected, needs_review, failed and known_answers, in the order of
 `pairs` (an imported file's own order). They are written whether gates pass or not. Pairs whose right verdict
 was known beforehand are kept out of passed: half of them are wrong on purpose.
-
-Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a
-field has that is null in all its rows, and `datasets` takes types from the first file it reads; the card
-beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null: they need none.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from io import BytesIO
-from typing import Any, cast
 
 import polars as pl
-import yaml
 
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.ledger import SCORES
@@ -24,23 +17,11 @@ from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.row_files import FileRow
-from qa_pipeline.storage.tables import (
-    ASSESSMENTS,
-    CLAIM_VERDICTS,
-    CLAIMS,
-    DOCUMENTS,
-    EVIDENCE,
-    MESSAGES,
-    PAIRS,
-    VERDICTS,
-)
-from qa_pipeline.verification.deciding import SIMILARITY_ONLY
+from qa_pipeline.storage.tables import EVIDENCE
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 VALIDATED = "validated"
 """The file of the pairs that `validate` was given, row by row."""
-CHAT = "chat"
-"""The file of the messages of training examples."""
 
 _ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
@@ -56,11 +37,6 @@ _SPANS = pl.List(
 
 # Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
 _LINE_ENDS = {character.encode(): f"\\u{ord(character):04x}".encode() for character in "\u0085\u2028\u2029"}
-
-_DTYPES: Mapping[type[pl.DataType] | pl.DataType, str] = {
-    pl.String(): "string", pl.Int32(): "int32", pl.Int64(): "int64", pl.UInt32(): "uint32",
-    pl.Float32(): "float32", pl.Float64(): "float64", pl.Boolean(): "bool",
-}  # fmt: skip
 
 
 def ledger_rows(
@@ -114,11 +90,6 @@ def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {**parts, "known_answers": rows.filter(is_canary)}
 
 
-def chat_rows(training_examples: pl.DataFrame) -> pl.DataFrame:
-    """Return the messages of training examples with their pair."""
-    return training_examples.select("messages", "pair_id")
-
-
 def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
     """Yield UTF-8 blocks of whole lines, one JSON object a row, fields in column order."""
     for part in rows.iter_slices(_ROWS_AT_ONCE):
@@ -128,36 +99,6 @@ def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
         for sign, escape in _LINE_ENDS.items():  # in bytes: faster than in text
             lines = lines.replace(sign, escape)
         yield lines
-
-
-@cache
-def exports_card() -> bytes:
-    """Return the dataset card of the exports: which files belong together, and the fields' types."""
-    tables = {"pairs": PAIRS, "verdicts": VERDICTS, "claims": CLAIMS, "claim_verdicts": CLAIM_VERDICTS}
-    frames = {name: table.empty() for name, table in tables.items()}
-    ledger = ledger_rows(**frames, assessments=ASSESSMENTS.empty(), documents=DOCUMENTS.empty()).schema
-    chat = pl.Schema({"messages": MESSAGES, "pair_id": pl.String()})
-    schemas = dict.fromkeys(LEDGER_FILES, ledger) | {CHAT: chat}
-    card = {
-        "configs": [{"config_name": name, "data_files": f"{name}/*.jsonl"} for name in schemas],
-        "dataset_info": [
-            {"config_name": name, "features": _features(schema)} for name, schema in schemas.items()
-        ],
-    }
-    return f"---\n{yaml.safe_dump(card, sort_keys=False)}---\n\n{SIMILARITY_ONLY}\n".encode()
-
-
-def _features(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"name": name, **_feature(dtype)} for name, dtype in fields.items()]
-
-
-def _feature(dtype: pl.DataType) -> dict[str, Any]:
-    if isinstance(dtype, pl.Struct):
-        return {"struct": _features(dtype.to_schema())}
-    if isinstance(dtype, pl.List):
-        inner = _feature(cast("pl.DataType", dtype.inner))
-        return {"list": inner.get("dtype") or inner.get("struct") or inner}
-    return {"dtype": _DTYPES[dtype]}
 
 
 def _spans(rows: pl.DataFrame) -> pl.DataFrame:
@@ -192,9 +133,6 @@ def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) ->
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Put JSONL files in place, and beside their folders the card."""
+    """Write the JSONL files of a batch."""
     for name, rows in files.items():
         write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
-    card = exports_card()
-    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
-        write_bytes(layout.exports_card, card)

@@ -56,9 +56,8 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     Raises:
         InputError: no document is called so, or several are.
     """
-    aside = layout.withdrawals.glob(f"*/tables/{DOCUMENTS.name}/*.parquet")
     columns = ("document_id", "content_sha256", "batch", "path", "text", "language")
-    tables = [read_table(path, DOCUMENTS) for path in (*layout.tables(DOCUMENTS.name), *sorted(aside))]
+    tables = [read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name)]
     documents = pl.concat([DOCUMENTS.empty(), *tables]).select(columns).drop_nulls("content_sha256")
     place = pl.concat_str("batch", pl.lit("/"), "path")
     begins = pl.any_horizontal(pl.col("document_id", "content_sha256").str.starts_with(name))
@@ -120,29 +119,29 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     for store in (layout.vectors, layout.logits):
         _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
-    for batch in occurrences.batches:  # the tables of documents last, which tell what is to be deleted
-        stone = layout.tombstone(batch)
-        aside = [path for path in stone.parent.rglob("*") if path.is_file() and path != stone]
-        _delete(sorted(aside, key=lambda path: path.parent.name == DOCUMENTS.name))
-        _delete([layout.table(DOCUMENTS.name, batch)])
+    # the tables of documents last: a repeated command finds the batches in them
+    _delete(layout.table(DOCUMENTS.name, batch) for batch in occurrences.batches)
     return erased
 
 
 def _drop_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
-    """Delete decisions that name a document, or whose pair is gone."""
-    folders = (layout, Layout(layout.tombstone(batch).parent))
-    tables = [table.name for table, _ in _NAMING]
-    folder = next((of for of in folders if all(of.table(name, batch).is_file() for name in tables)), None)
-    if folder is None:  # without a table, they were dropped before a kill
-        return
+    """Delete decisions about pairs that name a document, or that no longer exist."""
     words = {*occurrences.contents, *occurrences.ids}
-    pair_ids: set[str] = set()
+    pair_ids: set[str] | None = None
     for table, key in _NAMING:
-        rows = read_table(folder.table(table.name, batch), table)
+        path = layout.table(table.name, batch)
+        if not path.is_file():  # deleted by a command that was killed, after it had deleted the decisions
+            continue
+        rows = read_table(path, table)
         lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
         words.update(rows.filter(lines.str.contains_any(sorted(words)))[key])
         pair_ids = set(rows[key]) if table is PAIRS else pair_ids
-    _keep_lines(layout.decisions(batch), lambda line: line["pair_id"] in pair_ids - words)
+
+    def stays(decision: dict[str, Any]) -> bool:
+        exists = pair_ids is None or decision["pair_id"] in pair_ids
+        return exists and decision["pair_id"] not in words
+
+    _keep_lines(layout.decisions(batch), stays)
 
 
 def _keep_lines(path: Path, keeps: Callable[[dict[str, Any]], bool]) -> None:

@@ -1,14 +1,13 @@
-"""Training data that is no longer backed by its batch is moved aside, with a tombstone that says why.
+"""Withdrawals: training data that its batch no longer backs is deleted, and a tombstone says why.
 
-Published are the table training_examples and the chat exports. They exist only while they were built from
-the present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are
-written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is
-moved. The next run that passes publishes again, and then deletes what was moved aside. Decisions of people
-are never moved. A batch of which a document is forgotten is withdrawn too, and its files are deleted.
+Consumers train on the table training_examples. It exists only while the present verdicts of its batch gave it
+and the blocking gates pass: it is deleted before other verdicts are written, and when a gate fails. A batch
+that is gone from its corpus loses every table, index and export. The next run that passes writes them again,
+from stored replies. Decisions of people are never deleted here.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -16,10 +15,10 @@ from typing import Literal
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.exports import CHAT, LEDGER_FILES, VALIDATED
+from qa_pipeline.curation.exports import LEDGER_FILES, VALIDATED
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage.files import delete, move_file, write_bytes
+from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes
 from qa_pipeline.storage.tables import STORED, TRAINING_EXAMPLES, VERDICTS
@@ -51,7 +50,7 @@ class Tombstone(BaseModel):
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
     """Return the tombstones of the batches that are withdrawn now, by name of batch."""
-    return {path.parent.name: _read(path) for path in sorted(layout.withdrawals.glob("*/tombstone.json"))}
+    return {path.stem: _read(path) for path in sorted(layout.withdrawals.glob("*.json"))}
 
 
 def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
@@ -61,7 +60,7 @@ def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
 
 
 def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
-    """Note the result of a blocking gate; a failure moves the published files of the batch aside.
+    """Note the result of a blocking gate; a failure deletes the training examples of the batch.
 
     Args:
         layout: the output folder.
@@ -72,26 +71,26 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     before = tombstone_of(layout, batch)
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}
     if problem is not None:
-        _withdraw(layout, batch, "gate_failed", {**failing, gate: problem}, _published(layout, batch))
+        _withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
     elif failing.pop(gate, None) is not None:
-        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing, ())
+        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing)
 
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
-    """Move aside what was published of a batch if the verdicts about to be written are other ones."""
+    """Delete the training examples of a batch if the verdicts about to be written differ."""
     path = layout.table(VERDICTS.name, batch)
-    published = [file for file in _published(layout, batch) if file.is_file()]
-    if published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
+    is_published = layout.table(TRAINING_EXAMPLES.name, batch).is_file()
+    if is_published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
         before = tombstone_of(layout, batch)
         tombstone = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
-        _withdraw(layout, batch, tombstone.reason, tombstone.details, published)
+        _withdraw(layout, batch, tombstone.reason, tombstone.details)
 
 
 def withdraw_forgotten(layout: Layout, batch: str) -> None:
     """Note that a batch has to be made again without a document; one that is gone cannot be."""
     before = tombstone_of(layout, batch)
     if before is None or before.reason != "batch_gone":
-        _withdraw(layout, batch, "document_forgotten", {}, ())
+        _withdraw(layout, batch, "document_forgotten", {})
 
 
 def forgotten_documents(layout: Layout) -> frozenset[str]:
@@ -113,7 +112,7 @@ def forgotten_documents(layout: Layout) -> frozenset[str]:
 
 
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
-    """Move aside all that was made of batches that were read from this corpus and are no longer in it.
+    """Delete everything made from batches of this corpus that it no longer holds.
 
     A batch read from another corpus is left alone, and so is one whose pairs were only validated.
 
@@ -133,7 +132,9 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
         files = [file for file in files_of_batch(layout, batch) if file.is_file()]
         before = tombstone_of(layout, batch)
         if files or (before and before.reason != "batch_gone"):
-            _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)}, files)
+            _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)})
+            for file in files:
+                delete(file)
             layout.finished(batch).unlink(missing_ok=True)
             removed.append(batch)
     return removed
@@ -149,35 +150,28 @@ def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
 
 
 def end_withdrawal(layout: Layout, batch: str) -> None:
-    """Delete the tombstone of a batch that has just been published, and what was moved aside."""
-    layout.tombstone(batch).unlink(missing_ok=True)
-    delete(layout.tombstone(batch).parent)
+    """Delete the tombstone of a batch that has just been published."""
+    delete(layout.tombstone(batch))
 
 
-def _withdraw(
-    layout: Layout, batch: str, reason: Reason, details: Mapping[str, str], files: Iterable[Path]
-) -> None:
-    """Write the tombstone first: a kill in between leaves files that are still backed, or none."""
+def _withdraw(layout: Layout, batch: str, reason: Reason, details: Mapping[str, str]) -> None:
+    """Write the tombstone, then delete the training examples.
+
+    In this order a kill leaves no batch without a reason.
+    """
     before = tombstone_of(layout, batch)
     since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
     stone = Tombstone(reason=reason, details=dict(details), since=since)
     if stone != before:
         write_bytes(layout.tombstone(batch), stone.model_dump_json(indent=2).encode() + b"\n")
-    for file in files:
-        move_file(file, layout.tombstone(batch).parent / file.relative_to(layout.out))
-
-
-def _published(layout: Layout, batch: str) -> list[Path]:
-    """Return the files that consumers train on; the table first."""
-    chats = [layout.export(CHAT, batch)]
-    return [layout.table(TRAINING_EXAMPLES.name, batch), *chats]
+    delete(layout.table(TRAINING_EXAMPLES.name, batch))
 
 
 def files_of_batch(layout: Layout, batch: str) -> list[Path]:
-    """Return everything that a run of the batch makes, what consumers train on first."""
-    ledgers = [layout.export(name, batch) for name in (*LEDGER_FILES, VALIDATED)]
-    tables = [layout.table(name, batch) for name in STORED if name != TRAINING_EXAMPLES.name]
-    return [*_published(layout, batch), *ledgers, *tables, layout.index(batch)]
+    """Return every file that a run of the batch writes, the training examples first."""
+    tables = [TRAINING_EXAMPLES.name, *(name for name in STORED if name != TRAINING_EXAMPLES.name)]
+    exports = [layout.export(name, batch) for name in (*LEDGER_FILES, VALIDATED)]
+    return [*(layout.table(name, batch) for name in tables), *exports, layout.index(batch)]
 
 
 def _address(corpus: str | Path) -> str:

@@ -4,6 +4,7 @@ from hashlib import sha256
 
 import dagster as dg
 
+from qa_pipeline.curation.withdrawals import end_withdrawal
 from qa_pipeline.defs.base import ResourcesParam, document_batches
 from qa_pipeline.defs.checks import refuse_blocked
 from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_table, plotted
@@ -137,7 +138,7 @@ def training_examples(context: dg.AssetExecutionContext, resources: ResourcesPar
         examples = stages.select_examples(resources, **step.inputs())
         stored = step.store(examples)
         if all(check.passed for check in stored.check_results):
-            stages.publish(resources.layout, step.batch, examples)
+            end_withdrawal(resources.layout, step.batch)
         return stored
 
 

@@ -12,11 +12,10 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
-from qa_pipeline.curation.exports import CHAT, chat_rows, ledger_files, ledger_rows, write_exports
+from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_exports
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import (
-    end_withdrawal,
     forgotten_documents,
     withdraw_outdated,
 )
@@ -47,7 +46,6 @@ from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
@@ -383,10 +381,3 @@ def select_examples(resources: Resources, **frames: pl.DataFrame) -> pl.DataFram
     """Return the training examples, which are gated there, whatever comes in."""
     count = resources.counter.count
     return build_training_examples(count_tokens=count, settings=resources.settings.training, **frames)
-
-
-def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> None:
-    """Write the chat messages of a batch whose gates hold, and end its withdrawal."""
-    chats = {CHAT: chat_rows(training_examples)}
-    write_exports(layout, batch, chats)
-    end_withdrawal(layout, batch)

@@ -51,31 +51,6 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise _failed(f"write {path}", error) from error
 
 
-def move_file(source: Path, target: Path) -> None:
-    """Move a file on the same disk in one step; one that does not exist is left out.
-
-    On an object store it is copied and then deleted: a kill in between leaves both, and moving again ends it.
-
-    Raises:
-        StorageError: it could not be moved; it is where it was.
-    """
-    remote, remote_target = store_of(source), store_of(target)
-    if remote and remote_target:
-        with suppress(FileNotFoundError):
-            remote[0].cp_file(remote[1], remote_target[1])
-            remote[0].rm(remote[1])
-        return
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source.replace(target)
-        for folder in (target.parent, source.parent):
-            _sync_folder(folder)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _failed(f"move {source}", error) from error
-
-
 def prepare_folder(folder: Path) -> None:
     """Make a folder that can be written, before hours of work go towards it.
 

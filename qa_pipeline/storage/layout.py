@@ -83,18 +83,13 @@ class Layout:
         return self.out / "settings" / f"{name}.json"
 
     @property
-    def exports_card(self) -> Path:
-        """Return the dataset card of the exports folder."""
-        return self.out / "exports" / "README.md"
-
-    @property
     def withdrawals(self) -> Path:
-        """Return the folder of what is moved aside, with a folder a batch."""
+        """Return the folder of the tombstones."""
         return self.out / "withdrawn"
 
     def tombstone(self, batch: str) -> Path:
-        """Return the tombstone of a withdrawn batch; what was moved aside is beside it."""
-        return self._of_batch(self.withdrawals, batch, "") / "tombstone.json"
+        """Return the tombstone of a withdrawn batch."""
+        return self._of_batch(self.withdrawals, batch, ".json")
 
     @property
     def origins(self) -> Path:

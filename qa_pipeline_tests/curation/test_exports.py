@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.exports import LEDGER_FILES, chat_rows, json_lines, ledger_files, ledger_rows
+from qa_pipeline.curation.exports import LEDGER_FILES, json_lines, ledger_files, ledger_rows
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -18,8 +18,6 @@ from qa_pipeline_tests.curation.rows import (
     claims,
     document,
     documents,
-    example,
-    examples,
     pair,
     pairs,
     verdict,
@@ -95,12 +93,3 @@ def test_a_rejected_row_shows_reason_and_words_of_its_unsupported_spans() -> Non
     assert first["reason"] == "number_conflict"
     assert [span["text"] for span in first["unsupported_spans"]] == ["2019 ", "ppnar"]
     assert (second["answer"], second["unsupported_spans"]) == (None, [])
-
-
-def test_chat_lines_hold_messages_and_the_pair() -> None:
-    messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
-    made = examples(example("p", messages=messages), example("q", messages=messages))
-    assert read(chat_rows(made)) == [
-        {"messages": messages, "pair_id": "p"},
-        {"messages": messages, "pair_id": "q"},
-    ]

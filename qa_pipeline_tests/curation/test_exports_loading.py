@@ -9,18 +9,8 @@ import pytest
 from datasets import Dataset, load_dataset
 from datasets.utils.logging import disable_progress_bar
 
-from qa_pipeline.curation.exports import (
-    CHAT,
-    LEDGER_FILES,
-    chat_rows,
-    json_lines,
-    ledger_files,
-    ledger_rows,
-    write_exports,
-)
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import TRAINING_EXAMPLES
@@ -66,19 +56,14 @@ def frames(batch: str, page: int | None, score: float | None) -> dict[str, pl.Da
 
 
 def write(layout: Layout, batch: str, page: int | None, score: float | None) -> None:
-    """The exports of a batch, and its training examples."""
+    """The training examples of a batch."""
     made = frames(batch, page, score)
-    files = {n: b"".join(json_lines(rows)) for n, rows in ledger_files(ledger_rows(**made)).items()}
     examples = build_training_examples(
         **made,
         chunks=chunks(chunk("c")),
         count_tokens=characters_of,
         settings=TrainingSettings(),
     )
-    chat = {CHAT: b"".join(json_lines(chat_rows(examples)))}
-    write_exports(layout, batch, {})
-    for name, content in (files | chat).items():
-        write_bytes(layout.export(name, batch), content)
     write_table(layout.table("training_examples", batch), examples, TRAINING_EXAMPLES)
 
 
@@ -88,25 +73,11 @@ def load(tmp_path: Path, *what: str, **how: Any) -> Dataset:
 
 @pytest.fixture(params=[("markdown", "pdf"), ("pdf", "markdown")], ids="-".join)
 def layout(request: pytest.FixtureRequest, tmp_path: Path) -> Layout:
-    """Two batches, of which one has neither pages nor scores, and one whose files are all empty."""
+    """Two batches, of which one has neither pages nor scores."""
     made = Layout(tmp_path / "out")
     for name, kind in zip("bc", request.param, strict=True):
         write(made, name, *((3, 0.5) if kind == "pdf" else (None, None)))
-    for folder in (made.out / "exports").iterdir():
-        if folder.is_dir():
-            (folder / "a.jsonl").write_bytes(b"")
     return made
-
-
-@pytest.mark.parametrize("name", LEDGER_FILES[:4])
-def test_the_ledger_of_batches_with_and_without_pages_loads_with_one_schema(
-    layout: Layout, tmp_path: Path, name: str
-) -> None:
-    loaded = load(tmp_path, str(layout.out / "exports"), name)
-    assert sorted(loaded["batch"]) == ["b", "c"]
-    assert {row["evidence"][0]["page"] for row in loaded} == {None, 3}
-    assert set(loaded["composite"]) == {None, 0.5}
-    assert loaded.features["evidence"].feature["page"].dtype == "int32"
 
 
 def test_training_examples_load_as_conversations(layout: Layout, tmp_path: Path) -> None:

@@ -238,15 +238,6 @@ def test_a_document_is_named_by_path_id_or_hash(copied: Workspace) -> None:
     assert "pbrt.md" in ran.stderr
 
 
-def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
-    shutil.rmtree(copied.corpus / "b1")
-    copied.run()
-    assert [one for one in holding(copied.out, SECRET) if one.startswith("withdrawn/b1/")]
-    forget(copied)
-    assert holding(copied.out, SECRET) == []
-    assert [path.name for path in (copied.out / "withdrawn" / "b1").rglob("*.*")] == ["tombstone.json"]
-
-
 def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:
     Layout(copied.out).forgotten.write_text("{")
     ran = copied.run()

@@ -34,12 +34,10 @@ def files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-def test_a_batch_whose_gate_fails_is_moved_aside_whole_with_the_reason(
-    blocked_folder: Folder, published_once: Folder
+def test_a_batch_whose_gate_fails_loses_its_training_examples_and_the_reason_is_kept(
+    blocked_folder: Folder,
 ) -> None:
     assert blocked_folder.published() == {"b2": 1}
-    aside = blocked_folder.layout.tombstone("b1").parent / "tables" / "training_examples" / "b1.parquet"
-    assert aside.read_bytes() == published_once.layout.table("training_examples", "b1").read_bytes()
     stone = withdrawn_batches(blocked_folder.layout)["b1"]
     assert (stone.reason, list(stone.details)) == ("gate_failed", ["pass_rate"])
     assert datetime.fromisoformat(stone.since).utcoffset() is not None
@@ -53,7 +51,7 @@ def test_an_unchanged_batch_whose_gate_fails_changes_no_byte_and_keeps_its_date(
     assert files(blocked_folder.settings.out) == before
 
 
-def test_a_batch_that_is_gone_is_moved_aside_with_its_tables_index_and_exports(finished: Folder) -> None:
+def test_a_batch_that_is_gone_loses_its_tables_index_and_exports(finished: Folder) -> None:
     finished.delete("b1")
     finished.run()
     assert finished.published() == {"b2": 1}
@@ -148,7 +146,7 @@ def test_a_damaged_tombstone_is_reported_and_replaced(finished: Folder) -> None:
     assert withdrawn_batches(finished.layout) == {}
 
 
-def test_what_people_decided_is_never_moved(finished: Folder) -> None:
+def test_decisions_of_people_outlive_their_batch(finished: Folder) -> None:
     decisions = finished.settings.out / "decisions" / "b1.parquet"
     decisions.parent.mkdir()
     decisions.write_bytes(b"kept")

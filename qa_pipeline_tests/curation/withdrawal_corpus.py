@@ -89,9 +89,5 @@ def published(layout: Layout) -> dict[str, int]:
         examples, batch = pl.read_parquet(path), path.stem
         ledger = pl.read_parquet(layout.table(VERDICTS.name, batch)).filter(pl.col("verdict") == "accepted")
         assert examples.join(ledger, on="pair_id", how="anti").height == 0, batch
-        chat = layout.export("chat", batch).read_text(encoding="utf-8").splitlines()
-        assert {json.loads(line)["pair_id"] for line in chat} == set(examples["pair_id"]), batch
         counts[batch] = examples.height
-    chats = {path.stem for path in (layout.out / "exports").glob("chat/*.jsonl")}
-    assert chats <= set(counts)
     return counts
