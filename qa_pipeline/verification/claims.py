@@ -49,7 +49,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The columns of a claim without vector scores, its text to embed, and its chunks, best by words first."""
+    """Columns of a claim without vector scores, its text to embed, and its chunks, best by words first."""
 
     columns: ClaimColumns
     embedded: str

@@ -72,7 +72,7 @@ def cell_in(
 
 
 def _is_named(name: str, others: Sequence[str], stems: Set[str], mentioned: Set[str], language: str) -> bool:
-    """Return True if each word of a name is mentioned, and the others contain no longer match.
+    """Return True if each word of a name is mentioned, and the name is the longest such name.
 
     With "P 2 S" mentioned, "P 2" is not named. Words without a stem must match exactly.
     """

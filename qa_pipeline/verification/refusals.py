@@ -72,7 +72,7 @@ class _Batch:
     def weigh(self, question: Reading) -> dict[str, Any]:
         """Return the scores of the best chunk and sentence for a question, and the outcome.
 
-        `token_recall` is null if most chunks are in another language, since it would prove little.
+        `token_recall` is null unless nearly all chunks are in the language of the question.
         """
         ids, text = list(self._sentences), question.written
         vector = TextVectors([text], self._embedder).of(text)
