@@ -33,8 +33,9 @@ def render_html(template: str, **values: Any) -> str:
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Render an HTML page without scripts and external files, from a template that extends
-    `text/page.html.j2`.
+    """Render an HTML page without scripts and external files.
+
+    Its template extends `text/page.html.j2`.
     """
     style = resources.files("qa_pipeline").joinpath(STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
