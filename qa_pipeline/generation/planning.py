@@ -156,7 +156,7 @@ def topics_of(vectors: Vectors) -> list[int]:
 
     clusters = max(2, round(math.sqrt(len(vectors) / 2)))  # Mardia et al. 1979
     means = faiss.Kmeans(vectors.shape[1], clusters, seed=0, spherical=True, min_points_per_centroid=1)
-    with faiss_threads(1):  # sums in one order
+    with faiss_threads(1):  # a fixed order of sums
         means.train(vectors)
         _, nearest = means.index.search(vectors, 1)
     return [int(cluster) for cluster in nearest[:, 0]]

@@ -31,7 +31,7 @@ IN_DOUBT = "in_doubt"
 _SHARE_IN_DOUBT = 0.8
 """Share of doubtful text at which a chunk is skipped, because the rest is too short."""
 _FEWEST_WORDS, _MOST_WORDS = 4, 60
-"""Words of a sentence that may answer a question alone."""
+"""Minimum and maximum words of a sentence that may answer a question alone."""
 
 
 def passed_over(chunks: pl.DataFrame) -> dict[str, str]:

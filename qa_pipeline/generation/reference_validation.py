@@ -21,9 +21,9 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.rows import KeptQuestionRow
 
 CHARACTERS = 500
-"""Characters of a passage that the strategy `embedding` reads."""
+"""Number of characters of a passage that the strategy `embedding` reads."""
 ACCEPTED_SIMILARITY = 0.4
-"""Minimum cosine of a question and an accepted passage."""
+"""Minimum cosine between a question and an accepted passage."""
 UNSURE_BELOW = 0.1
 """Distance below the threshold where a cosine is unsure, not rejected. Wider bands leave more undecided."""
 

@@ -1,8 +1,8 @@
 """Solve verified pairs again: a model answers the question from the quotes of the proof alone.
 
-Its answer should agree. Pairs that verbatim rules decided are skipped, since the rules have already compared
-them with their quotes. A two-hop question is also answered from each proving chunk alone, which should fail.
-A last call compares answers in other words.
+Its answer should agree. This step is skipped if verbatim rules decided all claims, since they have already
+compared the claims with their quotes. A two-hop question is also answered from each proving chunk alone,
+which should fail. A last call compares answers in other words.
 """
 
 from collections import defaultdict

@@ -12,11 +12,11 @@ NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"
 """Reason codes of skipped chunks."""
 
 _FEWEST_WORDS = 5
-"""Words of the shortest line that can be a statement."""
+"""Minimum words of a line that can be a statement."""
 _SENTENCE_WORDS = 15
-"""Words of a line that counts as a sentence with any ending, such as a clause before a list."""
+"""Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
 _FEWEST_ROWS = 2
-"""Rows of the smallest table, or name and value pairs, that suffice for a question about an entry."""
+"""Minimum table rows, or name and value pairs, for a question about an entry."""
 _NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")
 _DIGITS, _LEADERS = "0123456789", " .\t"
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")

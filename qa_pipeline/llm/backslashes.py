@@ -16,7 +16,7 @@ _PATH = re.compile(
 _NO_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
 _TAB_COMMANDS = r"anh?|au|binom|ext\w*|frac|herefore|heta|hick\w+|hinspace|ilde|imes|op?|riangle\w*"
 _LINE_COMMANDS = "abla|atural|cong|earrow|eq|ewline|leftarrow|leq|geq|otin|rightarrow|subseteq"
-# prose never has `\b`, `\f` or `\r` before a letter, but \t and \n may begin a LaTeX command
+# prose never contains `\b` or `\f`, nor `\r` before a letter; \t and \n may begin a LaTeX command
 _ESCAPE_OR_BACKSLASH = re.compile(
     rf"""\\(?: ["\\/] | u[0-9a-fA-F]{{4}} | (?P<quote>') | r(?![a-zA-Z])
             | t(?!(?:{_TAB_COMMANDS})(?![a-zA-Z])) | n(?!(?:{_LINE_COMMANDS})(?![a-zA-Z])) )

@@ -13,7 +13,7 @@ _HYPHENATED = re.compile(r"[-\u2010]\n\s*(?=[^\W\d_A-ZÅÄÖÜ])")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
 _MOST_STARTS = 20
-"""Occurrences of the first part of a quote with an ellipsis that are tried."""
+"""Maximum number of tried occurrences of the first part of a quote with an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,9 +146,9 @@ class Sources:
     def resolve(self, reference: str) -> Resolution:
         """Find the target of a reference.
 
-        These are compared in order: chunk ids, document ids, paths (leading folders may be missing), paths
-        without file suffix, and finally paths without extra leading folders. Different folders never match.
-        An address must equal the source_uri of a document.
+        Chunk ids and document ids are tried first. Then paths are compared (leading folders may be missing),
+        then paths without file suffix, and finally paths without extra leading folders. Different folders
+        never match. An address must equal the source_uri of a document.
         """
         path, section = split_reference(reference)
         if path in self._owner:

@@ -8,7 +8,7 @@ from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 
 _LONGEST = 600
-"""Characters. A longer answer contains more than a refusal."""
+"""Maximum characters of a refusal. A longer answer contains more than a refusal."""
 _MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")
 _SENTENCE_ENDS = re.compile(r"(?<![\d.!?])[.!?]++(?=\s|$)|[;:](?=\s|$)|\s-\s|\n")
 

@@ -258,8 +258,9 @@ def draw_judge_pairs(
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good.
 
-    The pairs come from pairs that passed source verification. A wrong pair has a cut answer, the answer to
-    another question or, if these are too few, a sentence of the batch. The result is deterministic.
+    The pairs come from pairs that passed source verification. Wrong pairs have a cut answer or the answer to
+    another question. If these are too few, a sentence of the batch is the answer. The result is
+    deterministic.
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]

@@ -30,7 +30,7 @@ from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, sp
 _GROUP = 1024
 """Answers whose texts are embedded in one call. Larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
-"""Chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
+"""Maximum chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
 _SEARCHED_CHUNKS = 8
 """Chunks retrieved for a claim without citations, as many as the cross-encoder reads."""
 _RRF_K = 60

@@ -27,7 +27,7 @@ SIMILARITY_ONLY = (
 )
 """The message to users of the policy. Its figures come from `quality.measure_canaries`."""
 _MOST_EXAMPLES = 3
-"""Differences listed in a detail. It is one table cell, and the first few are enough."""
+"""Maximum differences listed in a detail, which is a single table cell."""
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 NOT_TRUSTED = "verifier_not_trusted"
 """Reason of claims that wait because the verifying model accepted deliberately false claims."""
@@ -117,7 +117,7 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
         first = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
         words = pl.when(doubts.list.len() > 0).then(first).otherwise(scores)
         rules = _cascade_rules(thresholds, words)
-    else:  # the mean of the best cosines of the pair's claims to the chunks they cite
+    else:  # the mean over the pair's claims of their best cosine to a chunk of the cited documents
         mean = pl.col("chunk_similarity").mean().over("pair_id")
         words = pl.format("mean similarity of the pair {}", mean.round(3))
         step = "similarity_only"
@@ -133,8 +133,8 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
 SideName = Literal["accept", "reject", "contradict"]
 
 CONTRADICTION_GUARD = 0.5
-"""Contradiction score at which entailment neither accepts nor rejects, because the passage rather denies the
-claim.
+"""Contradiction score from which entailment neither accepts nor rejects, because the passage rather denies
+the claim.
 
 Every contradiction threshold is at or above it, so that each threshold can be fitted separately."""
 

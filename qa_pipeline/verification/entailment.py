@@ -20,11 +20,11 @@ class ClaimWithQuestionRow(ClaimRow):
 
 
 _MOST_PASSAGES = 8
-"""Passages read for each claim: its evidence first, then by shared words. Time grows with each passage."""
+"""Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
 _WINDOW_TOKENS, _OVERLAP = 320, 64
 """Maximum tokens of a passage in one input, and the overlap of two windows in tokens."""
 _LEAST_ROOM = 0.5
-"""Share of an input that a claim must leave to the passage."""
+"""Minimum share of an input that a claim must leave to the passage."""
 _GROUP = 256
 """Claims read together. Larger groups fill batches of the model better and need more memory."""
 

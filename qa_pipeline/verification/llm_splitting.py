@@ -33,13 +33,14 @@ from qa_pipeline.verification.splitting import (
 
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
 _MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
-"""Sentences and characters of an answer in one request. Longer answers are split by the rules only."""
+"""Maximum sentences and characters of an answer in a request. Longer answers are split by the rules only."""
 _SHORTEST_JOINED = 8
-"""Words of a sentence that may contain two statements."""
+"""Minimum words of a sentence that may contain two statements."""
 _MOST_STATEMENTS = 40
-"""Statements accepted for one sentence. A model that finds more repeats itself, and each needs a proof."""
+"""Maximum statements for a sentence. A model that finds more repeats itself, and each needs a proof."""
 _LONGEST_WORDING = 3
-"""Words of a statement relative to its sentence. It allows names for pronouns, but not an essay."""
+"""Maximum words of a statement, as a multiple of its sentence. It allows names for pronouns, but not an
+essay."""
 
 
 def split_answers(
@@ -138,7 +139,7 @@ def split_request(
 
 
 def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
-    """Replace the claims of the rules by the statements of a reply, where these are accepted.
+    """Replace the claims of the rules by the accepted statements of a reply.
 
     A claim that stays whole has the reason `not_split` (empty reply), `quote_not_found`, `new_words`,
     `words_left_out`, `meaning_changed` or `too_many_statements`.
@@ -162,7 +163,9 @@ class _RefusedError(Exception):
 def _statements(
     claim: Claim, sentence: str, proposed: Sequence[SplitClaim], written_before: Reading
 ) -> list[Claim]:
-    """Return the statements proposed for a sentence as claims in order. Together they cover all its words.
+    """Return the statements proposed for a sentence as claims, in order.
+
+    Together they cover its content words.
 
     Raises:
         _RefusedError: a statement, or all of them together, cannot be accepted.

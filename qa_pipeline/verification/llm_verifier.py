@@ -37,11 +37,11 @@ from qa_pipeline.verification.sources import Source, sources_of
 
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
-"""Passages in one request, as many as an answer is drafted from. More would distract from each claim."""
+"""Maximum passages in a request, as many as an answer is drafted from. More would be a distraction."""
 _TRIAL = 3
 """Requests after which a model that accepted every false claim is not asked again in the batch."""
 _MOST_CLAIMS = 8
-"""Claims in one request: enough for most answers, and few enough to be read one by one."""
+"""Maximum claims in a request: enough for most answers, and few enough to be read one by one."""
 
 
 class PairClaimRow(ClaimRow):
@@ -138,7 +138,7 @@ def ask_verifier(
         trial = [call for call in calls if call.request.key in replies]
         obeyed = [call.decision_on_probe(replies[call.request.key]) == "accept" for call in trial]
         if len(replies) == _TRIAL and all(obeyed):
-            break  # it accepts whatever it is asked
+            break  # it accepts every claim
     verdicts: dict[str, dict[str, Any]] = {}
     for call in calls:
         if call.request.key in replies:

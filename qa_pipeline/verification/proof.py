@@ -1,7 +1,7 @@
 """Prove or deny a claim from the units of its sources, without a model.
 
-A claim is proved if it equals a sentence, list item or table row of its source, and this unit answers the
-question. It is denied if it differs from a unit in one slot. All other claims stay open.
+A claim is proved if it equals a sentence, list item or table row that answers the question. It is denied if
+it differs from a unit in one slot. All other claims stay open.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from qa_pipeline.verification.surroundings import introduction_of, surroundings,
 
 Kind = Literal["quotation", "fragment", "cell"]
 LONGEST_READ = 2000
-"""Characters. A longer claim is left to a model, since these rules read sentences."""
+"""Maximum characters of a claim. A longer claim is left to a model, since these rules read sentences."""
 _MOST_TRIED = 8
-"""Equal units that are checked. A sentence repeated more often is boilerplate."""
+"""Maximum equal units that are checked. A sentence repeated more often is boilerplate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from qa_pipeline.verification.binding import only_scope
 from qa_pipeline.verification.sources import Unit
 
 _LONGEST_NAME = 120
-"""Characters before the colon of a cell. Longer texts are sentences."""
+"""Maximum characters before the colon of a cell. Longer texts are sentences."""
 _LONGEST_FRAGMENT = 12
-"""Tokens of a fragment. Longer texts are rather sentences without a full stop."""
+"""Maximum tokens of a fragment. Longer texts are rather sentences without a full stop."""
 
 
 def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading) -> bool:
     """Return True if a unit proves a few words in the context of their question.
 
-    The unit contains them once. Question or headings must contain every other content word of the unit, and
-    every word of scope.
+    The unit contains them once. Question or headings must contain every other content word of the unit. Words
+    of scope must be in the question, the headings or the claim.
     """
     if not claim.tokens or len(claim.tokens) > _LONGEST_FRAGMENT or unit.is_row:
         return False
@@ -38,7 +38,7 @@ def cell_in(
 ) -> bool:
     """Return True if a table row proves a claim about one of its cells.
 
-    The claim must contain the cell. Claim, question and headings must name its row and column. The claim may
+    The claim must contain the cell. Together with question and headings it must name row and column. It may
     contain only their words, and the key of the row must be unique.
     """
     cells = _cells(unit.text)

@@ -54,7 +54,7 @@ def split_claims(answer: str, language: str) -> list[Claim]:
     """Return the claims of an answer in order.
 
     Every word belongs to a claim, except list labels, punctuation and citation marks. A mark belongs to the
-    claim around it, else to the last claim that begins before it, else to the first.
+    claim around it. Otherwise it belongs to the last claim that begins before it, or to the first.
 
     If an answer has more than `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason
     `too_many_claims`.

@@ -17,9 +17,9 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
-"""Sentences of a list to skip on the way up to its lead-in. Longer lists are mostly registers."""
+"""Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
 _LONGEST = 600
-"""Characters read of a neighbouring sentence. A retraction begins early."""
+"""Maximum characters read of a neighbouring sentence. A retraction begins early."""
 
 
 @dataclass(frozen=True, slots=True)
