@@ -52,7 +52,8 @@ stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide
 class _Asking:
     """The state of a request: how often it was sent, how it failed, and the calls it took.
 
-    `own_faults` counts the faults while the server answers other requests. Times are monotonic.
+    `own_faults` counts the faults while the server answers other requests. `started_at` is in Unix seconds,
+    and the other times are monotonic.
     """
 
     request_key: str
